@@ -1,0 +1,128 @@
+"""The only reader of time. `run_virtual` runs a coroutine in a loop whose time jumps instead of passing."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(when: datetime) -> int:
+    """Whole microseconds since the epoch, exactly: the form times have in the database."""
+    return (when - EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def _steady_seconds() -> float:
+    # CLOCK_BOOTTIME goes on while a laptop sleeps; the monotonic clock would stand still and miss window resets.
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
+class RealClock:
+    """Wall time that never jumps: anchored to the system clock once, then carried by the steady one."""
+
+    def __init__(self) -> None:
+        self._anchor = datetime.now(UTC)
+        self._steady = _steady_seconds()
+
+    def now(self) -> datetime:
+        return self._anchor + timedelta(seconds=_steady_seconds() - self._steady)
+
+    def drift(self) -> timedelta:
+        """How far the system clock has been moved since the anchor; large means somebody set it."""
+        return datetime.now(UTC) - self.now()
+
+    def re_anchor(self) -> None:
+        self._anchor = datetime.now(UTC)
+        self._steady = _steady_seconds()
+
+    def stopwatch(self) -> float:
+        return time.perf_counter()
+
+    async def sleep_until(self, when: datetime) -> None:
+        await asyncio.sleep(max(0.0, (when - self.now()).total_seconds()))
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        yield
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """Reports no events for a timeout and moves the loop's time on instead of waiting, unless real work is under way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elapsed = 0.0
+        self.outside = 0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if self.outside:
+            return super().select(None if timeout is None else min(timeout, 0.05))
+        ready = super().select(0)
+        if ready or timeout is None or timeout <= 0:
+            # No deadline and nothing ready would be a deadlock in virtual time: only real I/O can end it.
+            return ready if (ready or timeout is not None) else super().select(None)
+        self.elapsed += timeout
+        return []
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in which waiting costs nothing."""
+
+    def __init__(self) -> None:
+        self.jumping = _JumpingSelector()
+        super().__init__(self.jumping)
+
+    def time(self) -> float:
+        return self.jumping.elapsed
+
+
+class VirtualClock:
+    """Time of a `VirtualLoop`, counted from a chosen start."""
+
+    def __init__(self, loop: VirtualLoop, start: datetime) -> None:
+        self._loop = loop
+        self._start = start
+
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=self._loop.time())
+
+    def stopwatch(self) -> float:
+        return time.perf_counter()
+
+    async def sleep_until(self, when: datetime) -> None:
+        # Aim half a microsecond past: datetime rounds to whole ones and must not land just before the deadline.
+        await asyncio.sleep(max(0.0, (when - self.now()).total_seconds() + 5e-7) if when > self.now() else 0.0)
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        self._loop.jumping.outside += 1
+        try:
+            yield
+        finally:
+            self._loop.jumping.outside -= 1
+
+
+VIRTUAL_START = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def run_virtual(main: Any, *, start: datetime = VIRTUAL_START) -> Any:
+    """Runs `main(clock)` to its end in virtual time and returns its result."""
+    loop = VirtualLoop()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        coroutine: Coroutine[Any, Any, Any] = main(VirtualClock(loop, start))
+        return runner.run(coroutine)

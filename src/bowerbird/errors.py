@@ -1,0 +1,51 @@
+"""Errors sorted by what the caller does next.
+
+BowerbirdError
+├── UserError            tell the user what to change; nothing is wrong with the program
+│   ├── FlowError        a crawl or flow file says something that is not allowed; names the line
+│   ├── CredentialError  a secret is missing, wrong or cannot be opened
+│   └── StoreError       the database cannot be opened or is of another version
+├── Busy                 somebody else holds the database: wait and try again
+├── DiskFull             nothing can be written: pause, keep what is settled, say so
+└── Fenced               the lease is no longer ours: drop the answer
+
+A deleted or private subject is an answer (`model.Outcome`), never an error.
+"""
+
+
+class BowerbirdError(Exception):
+    """Something bowerbird raises on purpose."""
+
+
+class UserError(BowerbirdError):
+    """The message says what was being done, with which values, and what to do next."""
+
+
+class FlowError(UserError):
+    """A crawl or flow file says something that is not allowed."""
+
+    def __init__(self, message: str, *, file: str = "", line: int | None = None) -> None:
+        self.file = file
+        self.line = line
+        where = f"{file or 'flow'}:{line}: " if line else (f"{file}: " if file else "")
+        super().__init__(where + message)
+
+
+class CredentialError(UserError):
+    """A secret is missing, wrong or cannot be opened."""
+
+
+class StoreError(UserError):
+    """The database cannot be opened or is of another version."""
+
+
+class Busy(BowerbirdError):
+    """Another process holds the database; the same transaction may be tried again."""
+
+
+class DiskFull(BowerbirdError):
+    """The database could not write; nothing of the transaction happened."""
+
+
+class Fenced(BowerbirdError):
+    """The lease expired or was taken over; its answer must not be written."""

@@ -1,0 +1,229 @@
+"""Every seam of bowerbird on one page: who asks what of whom.
+
+One call passes them in this order (docs/architecture.md numbers the steps):
+`Ledgers` say when, the `Ranker` says who, the `Frontier` leases, the `Provider` builds the request, the `Transport` carries it, the
+`Provider` reads the answer, the `Store` saves the page, the `Seeder` names new targets, and one `Transaction` settles it all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from datetime import datetime
+from typing import Any, Protocol
+
+from bowerbird.model import (
+    Answer,
+    Arrival,
+    Ask,
+    Charge,
+    Credential,
+    Draw,
+    Facet,
+    Outcome,
+    Page,
+    Reading,
+    Request,
+    Saved,
+    Secret,
+    Service,
+    Settled,
+    Standing,
+    Task,
+    Visit,
+)
+
+Row = Mapping[str, Any]
+
+
+class Clock(Protocol):
+    """The only source of time; in virtual time it jumps to the next deadline when everything waits."""
+
+    def now(self) -> datetime: ...
+
+    def stopwatch(self) -> float:
+        """Seconds of real time since an arbitrary point, for measuring our own work."""
+        ...
+
+    async def sleep_until(self, when: datetime) -> None: ...
+
+    def outside(self) -> AbstractContextManager[None]:
+        """Marks work that takes real time (a database server): virtual time stands still meanwhile."""
+        ...
+
+
+class Transaction(Protocol):
+    """All or nothing. SQL is written once with `?`; the database knows its own spelling."""
+
+    async def execute(self, sql: str, *values: Any) -> int:
+        """Runs one statement and says how many rows it touched."""
+        ...
+
+    async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None: ...
+
+    async def fetch(self, sql: str, *values: Any) -> Sequence[Row]: ...
+
+    async def fetch_one(self, sql: str, *values: Any) -> Row | None: ...
+
+
+class Database(Protocol):
+    """Connections and transactions, and nothing about crawling."""
+
+    dialect: str
+    """`sqlite` or `postgresql`."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """One writer's transaction; raises `Busy` or `DiskFull` and then leaves nothing behind."""
+        ...
+
+    def reading(self) -> AbstractAsyncContextManager[Transaction]:
+        """A consistent view for those who only read; never blocks the writer."""
+        ...
+
+    def any(self, kind: str) -> str:
+        """Right-hand side of `column …` that is true for each member of one list parameter (`text` or `bigint`)."""
+        ...
+
+    def members(self, values: Sequence[Any]) -> Any:
+        """The list parameter in the form that `any` expects."""
+        ...
+
+    async def migrate(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Provider(Protocol):
+    """One network's API as pure functions and a table."""
+
+    name: str
+    network: str
+    facets: Mapping[str, Facet]
+
+    def request(self, ask: Ask) -> Request: ...
+
+    def sign(self, request: Request, secret: Secret) -> Request: ...
+
+    def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        """Never raises: what cannot be read is an outcome or a quarantined item."""
+        ...
+
+    def is_paged(self, ask: Ask) -> bool:
+        """Whether the request carries a position, for limits that count only such requests."""
+        ...
+
+    def target(self, text: str, facet: Facet) -> str:
+        """The target meant by what a person wrote (id, handle, URL); raises `UserError` if none."""
+        ...
+
+
+class Transport(Protocol):
+    """Carries one request to one service and brings back whatever comes, bounded in size and time."""
+
+    async def send(self, service: Service, request: Request) -> Answer: ...
+
+    async def close(self) -> None: ...
+
+
+class Vault(Protocol):
+    """Holds credentials; gives a secret only to the one who signs a request."""
+
+    def credentials(self) -> Sequence[Credential]: ...
+
+    def secret(self, name: str) -> Secret: ...
+
+
+class Ranker(Protocol):
+    """Decides who is next. Pure: values in, values out."""
+
+    name: str
+
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+        """Where a target starts, or where a known one goes when an edge wakes it."""
+        ...
+
+    def visited(self, visit: Visit) -> Standing:
+        """Where a task goes after a completed visit."""
+        ...
+
+    def draws(self, room: int, now: datetime) -> Sequence[Draw]:
+        """How the next choice of `room` tasks is made up."""
+        ...
+
+
+class Seeder(Protocol):
+    """Reads a settled page and names the targets it adds. Pure."""
+
+    def seed(self, facet: str, tasks: Sequence[Task], page: Page, saved: Saved) -> Sequence[Arrival]: ...
+
+
+class Frontier(Protocol):
+    """The durable set of tasks, leased in lane order; a bounded part is held in memory, the rest in the database."""
+
+    async def add(
+        self, tx: Transaction, arrivals: Sequence[tuple[Arrival, Standing]], call: int | None, now: datetime
+    ) -> frozenset[int]:
+        """Adds unknown targets and wakes sleeping ones; answers the lanes that have ready tasks because of it."""
+        ...
+
+    async def known(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Mapping[tuple[int, str], Task]:
+        """The tasks that exist already, for rankers that remember."""
+        ...
+
+    async def lease(self, tx: Transaction, lane: int, draws: Sequence[Draw], now: datetime) -> Sequence[Task]: ...
+
+    async def settle(self, tx: Transaction, settled: Sequence[Settled], now: datetime) -> frozenset[int]:
+        """Ends leases; raises `Fenced` unless every task still carries the token it was leased with."""
+        ...
+
+    async def give_back(self, tx: Transaction, tasks: Sequence[Task], due: datetime) -> None:
+        """Returns leased tasks unasked; they are ready again at `due`."""
+        ...
+
+    async def sweep(self, tx: Transaction, now: datetime) -> frozenset[int]:
+        """Makes ready what has come due, revisits and expired leases alike; answers their lanes."""
+        ...
+
+    async def next_due(self, tx: Transaction, lanes: Sequence[int]) -> datetime | None:
+        """When the next sleeping or leased task of these lanes comes due."""
+        ...
+
+
+class Ledgers(Protocol):
+    """Our account of every bucket. It never waits: it answers when."""
+
+    async def load(self, tx: Transaction, now: datetime) -> None: ...
+
+    def when(self, charges: Sequence[Charge], now: datetime) -> datetime:
+        """The earliest time at which all these buckets allow the call: `now` or later."""
+        ...
+
+    def room(self, charges: Sequence[Charge], now: datetime) -> float:
+        """Calls available per second of window left, to choose among credentials."""
+        ...
+
+    async def charge(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> Sequence[Charge]:
+        """Takes the call from every bucket, durably, before it is made."""
+        ...
+
+    async def settle(
+        self, tx: Transaction, charges: Sequence[Charge], outcome: Outcome, reading: Reading | None, answer: Answer, results: int
+    ) -> None:
+        """Books an answered or lost call and learns from what the server said."""
+        ...
+
+
+class Store(Protocol):
+    """Users, posts and relations with their history; one page in the transaction it is given."""
+
+    async def save(
+        self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
+    ) -> Saved: ...
+
+
+class Progressing(Protocol):
+    """Hears what a crawl does while it runs, to show it."""
+
+    def called(self, facet: str, outcome: Outcome, items: int, now: datetime) -> None: ...
+
+    def waiting(self, until: datetime | None, why: str) -> None: ...
