@@ -1,0 +1,43 @@
+# `make demo` and `make test` do all set-up by themselves; PYTHON=python3.12 chooses an interpreter.
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+WORKERS ?= 2
+COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --annotation-style line --custom-compile-command "make lock"
+
+.PHONY: install demo test test-real check lint types lock clean
+.DEFAULT_GOAL := install
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml requirements/main.txt requirements/dev.txt requirements/install.sh
+	@sh requirements/install.sh
+	@touch $@
+
+demo: install
+	@$(BIN)/bowerbird demo
+
+test: install
+	@$(BIN)/pytest -n $(WORKERS)
+
+# A real Bluesky network from npm, crawled and compared; docs/real.md. Says so and skips where Node or npm is missing.
+test-real: install
+	@$(BIN)/python tests/real
+
+check: lint types test
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+# The newest versions that fit, for every Python and system at once; needs uv.
+lock:
+	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv" >&2; exit 1; }
+	uv $(COMPILE) --upgrade pyproject.toml requirements/build.in --group pyproject.toml:dev -o requirements/dev.txt
+	uv $(COMPILE) --upgrade pyproject.toml requirements/build.in -c requirements/dev.txt -o requirements/main.txt
+
+clean:
+	rm -rf .venv .cache .mypy_cache .ruff_cache .hypothesis .coverage dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,1 @@
+"""Measures what bowerbird promises, one file per promise."""

@@ -1,0 +1,64 @@
+"""What tests share: a real PostgreSQL server of the suite's own, and migrated databases of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+import asyncpg
+import pytest
+
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.evaluate.postgres import start_postgres
+from bowerbird.ports import Database
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """URL of a server that starts with the first test that wants one and ends with the session; under xdist one per worker."""
+    with start_postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """URL of an empty database of the test's own."""
+    name = f"test_{next(_numbers)}"
+    _aside(_command(postgres_server, f"create database {name} strategy file_copy"))
+    yield postgres_server.replace("/postgres?", f"/{name}?")
+    _aside(_command(postgres_server, f"drop database {name} with (force)"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Where a test may open a database of each kind, for those that run their own (virtual) loop."""
+    return ":memory:" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """An open, migrated, empty bowerbird database of each kind."""
+    opened = await open_database(database_url, RealClock())
+    await opened.migrate()
+    yield opened
+    await opened.close()
+
+
+async def _command(url: str, sql: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(sql)
+    finally:
+        await connection.close()
+
+
+def _aside(work: Coroutine[Any, Any, None]) -> None:
+    # In a thread of its own: `asyncio.run` here would take away the loop that an asynchronous test is about to use.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()

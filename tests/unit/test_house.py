@@ -1,0 +1,202 @@
+"""The rules of the house: who imports whom, who reads time and environment, what must be documented, how large a file may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bowerbird.cli import COMMANDS, load
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "bowerbird"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+ROWS = (
+    ("cli",),
+    ("evaluate",),
+    ("app",),
+    ("web", "remote", "export"),
+    ("crawl", "providers", "limits", "frontier", "store", "policies", "analysis", "modules", "simulated"),
+    ("clock", "db", "settings"),
+    ("ports",),
+    ("model", "errors"),
+)
+LEVEL = {part: level for level, row in enumerate(ROWS) for part in row}
+WITHOUT_CODE = {"flows"}
+"""Packages that hold files for others to read, and import nothing of ours."""
+LARGEST_FILE = 400
+ARGUED: dict[str, str] = {}
+"""Larger files, each with the argument for it."""
+
+
+def part_of(path: Path) -> str:
+    """The top-level part a file belongs to: `crawl` for crawl/worker.py, `clock` for clock.py."""
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def named(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def package_of(path: Path) -> str:
+    return ".".join(("bowerbird", *path.relative_to(PACKAGE).parent.parts))
+
+
+def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
+    """Every module an import statement names, also inside functions and under TYPE_CHECKING."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            module = ".".join(filter(None, (base, node.module)))
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def parts_imported(source: str, package: str = "bowerbird") -> set[str]:
+    names = (name.split(".") for name in imported_modules(ast.parse(source), package))
+    return {name[1] for name in names if name[0] == "bowerbird" and len(name) > 1} - {"__version__"}
+
+
+def forbidden(own: str, others: set[str]) -> set[str]:
+    """Those of `others` that `own` may not import: unknown ones, ones above it, and its neighbours on the same row."""
+    others = others - {own} - WITHOUT_CODE
+    return {other for other in others if LEVEL.get(other, -1) <= LEVEL.get(own, len(ROWS))}
+
+
+def calls_of_time(source: str) -> list[str]:
+    """What reads the clock or waits: the `time` module, `now` and its like, loop time, `asyncio.sleep` of more than nothing."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom) and "time" in _import_roots(node):
+            found.append("import time")
+        elif isinstance(node, ast.Call):
+            found += _clock_call(node)
+    return found
+
+
+def _import_roots(node: ast.Import | ast.ImportFrom) -> set[str]:
+    if isinstance(node, ast.ImportFrom):
+        return {node.module or ""} if not node.level else set()
+    return {alias.name for alias in node.names}
+
+
+def _clock_call(node: ast.Call) -> list[str]:
+    words = ast.unparse(node.func).split(".")
+    owner, name = words[-2] if len(words) > 1 else "", words[-1]
+    if (owner in {"datetime", "date"} and name in {"now", "utcnow", "today"}) or (owner.endswith("loop") and name == "time"):
+        return [ast.unparse(node)]
+    is_wait = name == "sleep" and owner in {"asyncio", ""}
+    # `asyncio.sleep(0)` waits for nothing: it lets others run.
+    return [ast.unparse(node)] if is_wait and [ast.unparse(one) for one in node.args] != ["0"] else []
+
+
+def reads_environment(source: str) -> bool:
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv", "getenvb"})
+        or (isinstance(node, ast.ImportFrom) and node.module == "os" and {"environ", "getenv"} & {one.name for one in node.names})
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+def commands_and_subcommands() -> list[str]:
+    found = []
+    for name in COMMANDS:
+        found.append(name)
+        found += [f"{name} {below}" for below in getattr(load(name), "commands", {})]
+    return found
+
+
+def heading_texts(page: Path) -> list[str]:
+    return [line.lstrip("# ") for line in text_of(page).splitlines() if line.startswith("#")]
+
+
+def test_every_part_of_the_package_has_its_place_in_the_rows() -> None:
+    parts = {part_of(path) for path in MODULES} - {"__init__", "__main__"} - WITHOUT_CODE
+    assert parts <= LEVEL.keys(), f"give these a row in ROWS and in docs/architecture.md: {sorted(parts - LEVEL.keys())}"
+
+
+def test_imports_go_downwards_only() -> None:
+    wrong = {named(path): forbidden(part_of(path), parts_imported(text_of(path), package_of(path))) for path in MODULES}
+    assert {name: sorted(parts) for name, parts in wrong.items() if parts} == {}
+
+
+def test_nobody_but_the_clock_reads_time_or_sleeps() -> None:
+    calls = {named(path): calls_of_time(text_of(path)) for path in MODULES if part_of(path) != "clock"}
+    assert {name: found for name, found in calls.items() if found} == {}
+
+
+def test_nobody_but_the_settings_reads_the_environment() -> None:
+    assert [named(path) for path in MODULES if part_of(path) != "settings" and reads_environment(text_of(path))] == []
+
+
+def test_a_file_is_small_or_argued_for() -> None:
+    sizes = {named(path): len(text_of(path).splitlines()) for path in MODULES if named(path) not in ARGUED}
+    assert {name: lines for name, lines in sizes.items() if lines > LARGEST_FILE} == {}
+
+
+def test_nothing_is_left_for_later() -> None:
+    marks = re.compile(r"\b(TODO|FIXME|XXX)\b")
+    assert [named(path) for path in MODULES if marks.search(text_of(path))] == []
+
+
+def test_every_command_is_documented() -> None:
+    headings = heading_texts(ROOT / "docs" / "commands.md")
+    missing = [name for name in commands_and_subcommands() if not any(line.startswith(f"`bowerbird {name}") for line in headings)]
+    assert not missing, f"docs/commands.md needs a heading `bowerbird …` for {missing}"
+
+
+def test_every_setting_is_documented() -> None:
+    page = text_of(ROOT / "docs" / "commands.md")
+    source = text_of(PACKAGE / "settings.py")
+    names = {"BOWERBIRD_" + name for name in re.findall(r'_variable\(env, "([A-Z_]+)"\)', source)}
+    names |= {f"BOWERBIRD_{name}_FOLDER" for name in re.findall(r'_folder\(env, "([A-Z]+)"', source)}
+    assert len(names) > 5
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+def test_every_built_in_flow_is_documented() -> None:
+    flows = sorted(path.stem for path in (PACKAGE / "flows").glob("*.toml"))
+    headings = heading_texts(ROOT / "docs" / "flows.md")
+    assert flows
+    assert [flow for flow in flows if not any(f"`{flow}`" in line for line in headings)] == []
+
+
+def test_the_import_rule_sees_neighbours_higher_rows_and_strangers() -> None:
+    source = "if TYPE_CHECKING:\n    from bowerbird.store.reader import Reader\nfrom bowerbird import app"
+    assert forbidden("crawl", parts_imported(source)) == {"store", "app"}
+    assert forbidden("crawl", parts_imported("import bowerbird.stranger")) == {"stranger"}
+    assert forbidden("crawl", parts_imported("from ..limits import vault", "bowerbird.crawl")) == {"limits"}
+    assert forbidden("crawl", parts_imported("from bowerbird.crawl.flow import Flow\nfrom bowerbird.ports import Clock")) == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time",
+        "from time import monotonic",
+        "datetime.now(UTC)",
+        "datetime.datetime.utcnow()",
+        "asyncio.sleep(1)",
+        "loop.time()",
+    ],
+)
+def test_the_clock_rule_sees(source: str) -> None:
+    assert calls_of_time(source)
+
+
+@pytest.mark.parametrize(
+    "source", ["asyncio.sleep(0)", "clock.now()", "clock.sleep_until(when)", "from bowerbird.providers import times"]
+)
+def test_the_clock_rule_lets_pass(source: str) -> None:
+    assert calls_of_time(source) == []
