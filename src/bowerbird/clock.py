@@ -8,21 +8,9 @@ import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-T = TypeVar("T")
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def to_micros(when: datetime) -> int:
-    """Whole microseconds since the epoch, exactly: the form times have in the database."""
-    return (when - EPOCH) // _MICROSECOND
-
-
-def from_micros(micros: int) -> datetime:
-    return EPOCH + timedelta(microseconds=micros)
+from bowerbird.model import EPOCH, from_micros, to_micros
 
 
 def _steady_seconds() -> float:
@@ -32,7 +20,29 @@ def _steady_seconds() -> float:
     return time.monotonic()
 
 
-class RealClock:
+class _Waiting:
+    """Waiting that works in both kinds of loop, since each loop keeps its own time."""
+
+    def now(self) -> datetime:
+        raise NotImplementedError
+
+    async def sleep_until(self, when: datetime) -> None:
+        await asyncio.sleep(self._delay(when))
+
+    async def wait(self, event: asyncio.Event, until: datetime) -> None:
+        try:
+            async with asyncio.timeout(self._delay(until)):
+                await event.wait()
+        except TimeoutError:
+            return
+
+    def _delay(self, until: datetime) -> float:
+        # Half a microsecond more: datetime rounds to whole ones and must not land just before the deadline.
+        left = (until - self.now()).total_seconds()
+        return left + 5e-7 if left > 0 else 0.0
+
+
+class RealClock(_Waiting):
     """Wall time that never jumps: anchored to the system clock once, then carried by the steady one."""
 
     def __init__(self) -> None:
@@ -43,18 +53,10 @@ class RealClock:
         return self._anchor + timedelta(seconds=_steady_seconds() - self._steady)
 
     def drift(self) -> timedelta:
-        """How far the system clock has been moved since the anchor; large means somebody set it."""
         return datetime.now(UTC) - self.now()
-
-    def re_anchor(self) -> None:
-        self._anchor = datetime.now(UTC)
-        self._steady = _steady_seconds()
 
     def stopwatch(self) -> float:
         return time.perf_counter()
-
-    async def sleep_until(self, when: datetime) -> None:
-        await asyncio.sleep(max(0.0, (when - self.now()).total_seconds()))
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -91,7 +93,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self.jumping.elapsed
 
 
-class VirtualClock:
+class VirtualClock(_Waiting):
     """Time of a `VirtualLoop`, counted from a chosen start."""
 
     def __init__(self, loop: VirtualLoop, start: datetime) -> None:
@@ -101,12 +103,11 @@ class VirtualClock:
     def now(self) -> datetime:
         return self._start + timedelta(seconds=self._loop.time())
 
+    def drift(self) -> timedelta:
+        return timedelta(0)
+
     def stopwatch(self) -> float:
         return time.perf_counter()
-
-    async def sleep_until(self, when: datetime) -> None:
-        # Aim half a microsecond past: datetime rounds to whole ones and must not land just before the deadline.
-        await asyncio.sleep(max(0.0, (when - self.now()).total_seconds() + 5e-7) if when > self.now() else 0.0)
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -126,3 +127,6 @@ def run_virtual(main: Any, *, start: datetime = VIRTUAL_START) -> Any:
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         coroutine: Coroutine[Any, Any, Any] = main(VirtualClock(loop, start))
         return runner.run(coroutine)
+
+
+__all__ = ["EPOCH", "VIRTUAL_START", "RealClock", "VirtualClock", "VirtualLoop", "from_micros", "run_virtual", "to_micros"]

@@ -1,16 +1,18 @@
 """Every seam of bowerbird on one page: who asks what of whom.
 
 One call passes them in this order (docs/architecture.md numbers the steps):
-`Ledgers` say when, the `Ranker` says who, the `Frontier` leases, the `Provider` builds the request, the `Transport` carries it, the
-`Provider` reads the answer, the `Store` saves the page, the `Seeder` names new targets, and one `Transaction` settles it all.
+`Ledgers` say when, the `Ranker` says who, the `Frontier` leases, the `Provider` builds the request, the `Transport`
+carries it, the `Provider` reads the answer, the `Store` saves the page, the `Seeder` names new targets, and one
+`Transaction` settles it all.
 """
 
 from __future__ import annotations
 
+from asyncio import Event
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from datetime import datetime
-from typing import Any, Protocol
+from datetime import datetime, timedelta
+from typing import Any, Protocol, runtime_checkable
 
 from bowerbird.model import (
     Answer,
@@ -30,6 +32,7 @@ from bowerbird.model import (
     Settled,
     Standing,
     Task,
+    Turn,
     Visit,
 )
 
@@ -45,7 +48,15 @@ class Clock(Protocol):
         """Seconds of real time since an arbitrary point, for measuring our own work."""
         ...
 
+    def drift(self) -> timedelta:
+        """How far the system's clock has been set away from this one, which never jumps."""
+        ...
+
     async def sleep_until(self, when: datetime) -> None: ...
+
+    async def wait(self, event: Event, until: datetime) -> None:
+        """Returns when the event is set or the time has come, whichever is first."""
+        ...
 
     def outside(self) -> AbstractContextManager[None]:
         """Marks work that takes real time (a database server): virtual time stands still meanwhile."""
@@ -117,6 +128,25 @@ class Provider(Protocol):
         ...
 
 
+@runtime_checkable
+class LoginProvider(Provider, Protocol):
+    """A provider whose credentials are exchanged for a session that runs out."""
+
+    def needs_login(self, secret: Secret) -> bool:
+        """Whether this secret is of the kind that must log in (an app password, as against a plain token)."""
+        ...
+
+    def has_session(self, secret: Secret) -> bool: ...
+
+    def login(self, secret: Secret) -> Request: ...
+
+    def refresh(self, secret: Secret) -> Request: ...
+
+    def session(self, secret: Secret, answer: Answer) -> Secret | None:
+        """The secret with the session that the answer opens; None when it opens none."""
+        ...
+
+
 class Transport(Protocol):
     """Carries one request to one service and brings back whatever comes, bounded in size and time."""
 
@@ -132,11 +162,17 @@ class Vault(Protocol):
 
     def secret(self, name: str) -> Secret: ...
 
+    def keep(self, secret: Secret) -> None:
+        """Replaces the secret of a known credential, for instance by one that carries a session."""
+        ...
+
 
 class Ranker(Protocol):
     """Decides who is next. Pure: values in, values out."""
 
     name: str
+    remembers: bool
+    """Whether `added` wants to see the task a target has already; others are spared the look-up."""
 
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
         """Where a target starts, or where a known one goes when an edge wakes it."""
@@ -170,7 +206,7 @@ class Frontier(Protocol):
         """The tasks that exist already, for rankers that remember."""
         ...
 
-    async def lease(self, tx: Transaction, lane: int, draws: Sequence[Draw], now: datetime) -> Sequence[Task]: ...
+    async def lease(self, tx: Transaction, turn: Turn, draws: Sequence[Draw], now: datetime) -> Sequence[Task]: ...
 
     async def settle(self, tx: Transaction, settled: Sequence[Settled], now: datetime) -> frozenset[int]:
         """Ends leases; raises `Fenced` unless every task still carries the token it was leased with."""
@@ -186,6 +222,22 @@ class Frontier(Protocol):
 
     async def next_due(self, tx: Transaction, lanes: Sequence[int]) -> datetime | None:
         """When the next sleeping or leased task of these lanes comes due."""
+        ...
+
+    async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:
+        """Makes ready again what was given up in these lanes: a new start is a new chance."""
+        ...
+
+    async def recover(self, tx: Transaction, dead: Sequence[int], now: datetime) -> int:
+        """Makes ready what dead workers held; says how many tasks that were."""
+        ...
+
+    async def release(self, tx: Transaction, now: datetime) -> None:
+        """Gives back everything held in memory: the last act of an orderly stop."""
+        ...
+
+    def forget(self) -> None:
+        """Undoes in memory what the lease did whose transaction failed; what was held before it is still held."""
         ...
 
 
@@ -210,6 +262,14 @@ class Ledgers(Protocol):
         self, tx: Transaction, charges: Sequence[Charge], outcome: Outcome, reading: Reading | None, answer: Answer, results: int
     ) -> None:
         """Books an answered or lost call and learns from what the server said."""
+        ...
+
+    async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
+        """Books a call whose worker died with it: it counts as spent."""
+        ...
+
+    def forget(self) -> None:
+        """Drops the cached accounts after a transaction failed; they are loaded anew."""
         ...
 
 

@@ -11,6 +11,8 @@ create table crawls (
     reason text,
     calls bigint not null default 0,
     items bigint not null default 0,
+    users bigint not null default 0,  -- new ones this crawl brought
+    posts bigint not null default 0,
     created_at bigint not null,
     updated_at bigint not null
 );
@@ -55,6 +57,7 @@ create table tasks (
     lane bigint not null,
     target text not null,
     ready smallint not null,
+    paged smallint not null default 0, -- its next request carries a position; some services limit those apart
     priority {real} not null,
     due bigint,
     token bigint,
@@ -66,6 +69,7 @@ create table tasks (
     head text,
     depth bigint not null default 0,
     attempts bigint not null default 0,
+    pages bigint not null default 0,  -- calls of the listing under way
     visits bigint not null default 0,
     added_at bigint not null,
     added_by bigint,
@@ -74,8 +78,10 @@ create table tasks (
     memory {blob}
 );
 create unique index tasks_target on tasks (lane, target);
-create index tasks_ready on tasks (lane, priority desc, due, task) where ready = 1;
+create index tasks_ready on tasks (lane, paged, priority desc, due, task) where ready = 1;
 create index tasks_due on tasks (due) where ready = 0 and due is not null;
+create index tasks_held on tasks (worker) where worker is not null;
+create index tasks_failed on tasks (lane) where state = 'failed';
 
 -- The query log. A call is written before it is made (flying) and ends settled or lost.
 create table calls (
@@ -157,11 +163,13 @@ create table users (
     followers bigint,
     following bigint,
     posts bigint,
+    checked_posts bigint,             -- `posts` as of the last look-up of the profile itself: who has news is told from it
     newest_post_at bigint,
     is_protected smallint,
     is_bot smallint,
     is_verified smallint,
     opts_out smallint,
+    labels text,
     found_at bigint not null,         -- first heard of, perhaps only by id
     found_by bigint,
     seen_at bigint,                   -- profile last seen
@@ -195,12 +203,15 @@ create table posts (
     network text not null,
     author bigint not null,           -- user_no
     kind text not null,
-    created_at bigint,
+    created_at bigint,                -- as the author's software claims
+    listed_at bigint,                 -- when the service took it in
+    is_time_doubtful smallint,        -- the claim cannot be true
     text text,
     language text,
     reply_to text,
     repost_of text,
     quote_of text,
+    root text,                        -- the post that opened the conversation
     replies bigint,
     reposts bigint,
     likes bigint,
@@ -209,6 +220,7 @@ create table posts (
     source text,
     warning text,
     is_sensitive smallint,
+    labels text,
     links text,
     place text,
     found_at bigint not null,
@@ -220,6 +232,8 @@ create table posts (
     raw_dictionary bigint
 );
 create index posts_author on posts (author, created_at);
+create index posts_repost on posts (repost_of) where repost_of is not null;
+create index posts_quote on posts (quote_of) where quote_of is not null;
 
 create table post_keys (
     service bigint not null,
@@ -242,22 +256,50 @@ create table post_tags (
     post_no bigint not null,
     primary key (tag, post_no)
 );
+create index post_tags_post on post_tags (post_no);
 
 create table post_mentions (
     post_no bigint not null,
     user_no bigint not null,
     primary key (post_no, user_no)
 );
+create index post_mentions_user on post_mentions (user_no);
 
 create table media (
     media_no {serial},
-    id text not null unique,
+    id text not null,                 -- the same picture may stand in many posts
     post_no bigint not null,
+    place bigint not null,            -- first, second … in the post; one picture may stand there twice
     kind text not null,
     url text not null,
     description text
 );
-create index media_post on media (post_no);
+create unique index media_post on media (post_no, place);
+
+-- Tags that users gave themselves (Weibo); `gone_at`: a later look did not show it any more.
+create table user_tags (
+    user_no bigint not null,
+    tag text not null,
+    name text not null,
+    weight bigint,
+    found_at bigint not null,
+    found_by bigint not null,
+    seen_at bigint not null,
+    gone_at bigint,
+    primary key (user_no, tag)
+);
+
+-- What a service said was popular, each time it was asked.
+create table trends (
+    service bigint not null,
+    place text not null,
+    at bigint not null,
+    rank bigint not null,
+    word text not null,
+    volume bigint,
+    call bigint not null,
+    primary key (service, place, at, rank)
+);
 
 -- One edge. `seen_out` and `seen_in` are the last sweeps of the two listings that can show it.
 create table relations (

@@ -1,0 +1,223 @@
+"""One SQLite file: WAL, one writer, readers beside it.
+
+Statements run on the event loop's own thread: a settle takes well under a millisecond, a hop to another thread costs as
+much, and virtual time stays deterministic. What may take long, another process holding the write lock, is waited for
+without blocking the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3 as standard
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bowerbird.db.migrate import migrate
+from bowerbird.errors import Busy, DiskFull, StoreError
+from bowerbird.ports import Clock, Row, Transaction
+
+SAFE_VERSION = (3, 51, 3)
+"""Earlier ones can corrupt a WAL when it is reset while another connection reads (fixed upstream in 3.51.3)."""
+
+_PATIENCE = timedelta(seconds=30)
+_FIRST_WAIT = timedelta(milliseconds=5)
+_LONGEST_WAIT = timedelta(milliseconds=250)
+
+
+def sqlite_module() -> Any:
+    """The standard library's SQLite where it is safe, otherwise the one that pysqlite3 carries."""
+    if standard.sqlite_version_info >= SAFE_VERSION:
+        return standard
+    try:
+        import pysqlite3
+    except ImportError:
+        return standard
+    return pysqlite3
+
+
+class SqliteTransaction:
+    """Statements on one connection, between its begin and its commit."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def execute(self, sql: str, *values: Any) -> int:
+        return int(self._connection.execute(sql, values).rowcount)
+
+    async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, rows)
+
+    async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
+        rows: Sequence[Row] = self._connection.execute(sql, values).fetchall()
+        return rows
+
+    async def fetch_one(self, sql: str, *values: Any) -> Row | None:
+        # fetchall, not fetchone: a statement with RETURNING must run to its end or it keeps the transaction open.
+        rows: list[Row] = self._connection.execute(sql, values).fetchall()
+        return rows[0] if rows else None
+
+
+class SqliteDatabase:
+    """The default database: one file (or memory) that one process writes and any may read."""
+
+    dialect = "sqlite"
+
+    def __init__(self, where: str, clock: Clock, module: Any) -> None:
+        self._where = where
+        self._clock = clock
+        self._module = module
+        self._writer = self._connect()
+        self._reader: Any = None
+        self._lock = asyncio.Lock()
+        self._ended: list[asyncio.Future[None]] = []
+        self._is_closed = False
+
+    @classmethod
+    def open(cls, where: str, clock: Clock) -> SqliteDatabase:
+        module = sqlite_module()
+        if where != ":memory:":
+            _check_place(Path(where), module)
+        try:
+            return cls(where, clock, module)
+        except module.Error as error:
+            raise StoreError(
+                f"cannot open the database {where}: {error}. Check the path, its permissions and the disk."
+            ) from error
+
+    def _connect(self) -> Any:
+        # Patient while it opens: another process may be turning the same new file into a WAL database.
+        connection = self._module.connect(self._where, isolation_level=None, timeout=5, cached_statements=512)
+        connection.row_factory = self._module.Row
+        for pragma in ("synchronous = full", "cache_size = -65536", "temp_store = memory", "foreign_keys = off"):
+            connection.execute(f"pragma {pragma}")
+        if self._where != ":memory:":
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma wal_autocheckpoint = 4000")
+        connection.execute("pragma busy_timeout = 0")
+        return connection
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Transactions that end within one turn of the loop share a commit; each returns only when it is durable."""
+        async with self._lock:
+            is_joining: bool = self._writer.in_transaction
+            if is_joining:
+                self._writer.execute("savepoint mine")
+            else:
+                await self._begin(self._writer, "begin immediate")
+            try:
+                yield SqliteTransaction(self._writer)
+                if is_joining:
+                    self._writer.execute("release mine")
+            except BaseException as error:
+                self._undo(error, is_joining)
+                raise self._translated(error) from error
+            finally:
+                asyncio.get_running_loop().call_soon(self._commit)
+            durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._ended.append(durable)
+        await durable
+
+    def _undo(self, error: BaseException, is_joining: bool) -> None:
+        if is_joining and self._writer.in_transaction:
+            self._writer.execute("rollback to mine")
+            self._writer.execute("release mine")
+        else:
+            # Where others had joined, SQLite itself gave up the whole transaction, and they must know.
+            self._roll_back(self._writer)
+            self._tell(self._translated(error))
+
+    def _commit(self) -> None:
+        # Whoever is in the middle of a transaction comes here again at its end.
+        if self._lock.locked() or self._is_closed or not self._writer.in_transaction:
+            return
+        try:
+            self._writer.execute("commit")
+        except self._module.Error as error:
+            self._roll_back(self._writer)
+            self._tell(self._translated(error))
+        else:
+            self._tell(None)
+
+    def _tell(self, error: BaseException | None) -> None:
+        """Lets go all who wait for the commit that just ended, well or not."""
+        ended, self._ended = self._ended, []
+        for durable in (each for each in ended if not each.done()):
+            if error is None:
+                durable.set_result(None)
+            else:
+                durable.set_exception(error)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Transaction]:
+        if self._where == ":memory:":
+            async with self.transaction() as tx:
+                yield tx
+            return
+        if self._reader is None:
+            self._reader = self._connect()
+            # Only the writer checkpoints (see SAFE_VERSION).
+            self._reader.execute("pragma wal_autocheckpoint = 0")
+            self._reader.execute("pragma query_only = on")
+            # Reports and exports may sort millions of rows: on disk, so that memory stays bounded.
+            self._reader.execute("pragma temp_store = file")
+        yield SqliteTransaction(self._reader)
+
+    async def _begin(self, connection: Any, statement: str) -> None:
+        wait = _FIRST_WAIT
+        give_up = self._clock.now() + _PATIENCE
+        while True:
+            try:
+                connection.execute(statement)
+                return
+            except self._module.OperationalError as error:
+                translated = self._translated(error)
+                if not isinstance(translated, Busy) or self._clock.now() >= give_up:
+                    raise translated from error
+            await self._clock.sleep_until(self._clock.now() + wait)
+            wait = min(wait * 2, _LONGEST_WAIT)
+
+    def _roll_back(self, connection: Any) -> None:
+        if connection.in_transaction:
+            connection.execute("rollback")
+
+    def _translated(self, error: BaseException) -> BaseException:
+        words = str(error) if isinstance(error, self._module.OperationalError) else ""
+        if "locked" in words or "busy" in words:
+            return Busy(f"the database {self._where} is locked by another process")
+        if "full" in words or "disk I/O" in words or "readonly" in words or "unable to open" in words:
+            return DiskFull(f"the database {self._where} cannot be written: {words}. Free some space or check permissions.")
+        return error
+
+    def any(self, kind: str) -> str:
+        return "in (select value from json_each(?))"
+
+    def members(self, values: Sequence[Any]) -> Any:
+        return msgspec.json.encode(values).decode()
+
+    async def migrate(self) -> None:
+        async with self.transaction() as tx:
+            await migrate(tx, self.dialect, self._clock.now())
+
+    async def close(self) -> None:
+        self._commit()
+        self._is_closed = True
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+
+
+def _check_place(path: Path, module: Any) -> None:
+    if module.sqlite_version_info < SAFE_VERSION:
+        wanted = ".".join(map(str, SAFE_VERSION))
+        raise StoreError(
+            f"SQLite {module.sqlite_version} can corrupt a database that is read while it is written; bowerbird needs {wanted} "
+            "or newer. Install it with: pip install pysqlite3"
+        )
+    if not path.parent.is_dir():
+        raise StoreError(f"the folder {path.parent} for the database {path.name} does not exist: create it first")

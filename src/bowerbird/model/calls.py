@@ -1,0 +1,98 @@
+"""One call from question to settled page."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.model.limits import Limit
+from bowerbird.model.tasks import Progress, Task
+
+
+class Ask(Struct, frozen=True, gc=False):
+    """A question to one service, before it is a request: facet, targets and where to go on."""
+
+    facet: str
+    targets: tuple[str, ...]
+    progress: Progress = Progress()
+    hints: dict[str, str] = {}
+    """Options the crawl file sets for the facet, such as a smaller page size."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    path: str
+    method: str = "GET"
+    query: tuple[tuple[str, str], ...] = ()
+    headers: dict[str, str] = {}
+    body: bytes = b""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What came back, as it came; `status` 0 means nothing did and `failure` says why."""
+
+    status: int
+    headers: dict[str, str] = {}
+    """Lower-case names."""
+    body: bytes = b""
+    sent_at: datetime
+    received_at: datetime
+    failure: str = ""
+
+
+class Service(Struct, frozen=True, kw_only=True):
+    """One reachable instance of a network."""
+
+    name: str
+    provider: str
+    base: str
+    """Scheme, host and port, without a trailing slash."""
+
+
+class Charge(Struct, frozen=True, gc=False):
+    """What one call takes from one bucket."""
+
+    bucket: str
+    amount: int
+    limit: Limit
+    finished_before: int = 0
+    """How many calls the bucket had finished when this one was leased: bounds what its headers can know."""
+
+
+class Lease(Struct, frozen=True, kw_only=True):
+    """The right to make one call until a time."""
+
+    call: int
+    service: str
+    ask: Ask
+    tasks: tuple[Task, ...]
+    credential: str | None
+    charges: tuple[Charge, ...]
+    leased_at: datetime
+    expires_at: datetime
+    rank_time: timedelta = timedelta(0)
+
+
+class SavedUser(Struct, frozen=True, gc=False):
+    id: str
+    key: str
+    is_new: bool
+    is_changed: bool
+    posts_before: int | None
+    posts_now: int | None
+
+
+class SavedPost(Struct, frozen=True, gc=False):
+    id: str
+    key: str
+    author: str
+    is_new: bool
+
+
+class Saved(Struct, frozen=True, kw_only=True):
+    """What a page changed in the store: the seeder's and the rankers' input."""
+
+    users: tuple[SavedUser, ...] = ()
+    posts: tuple[SavedPost, ...] = ()
+    relations_new: int = 0
+    relations_removed: int = 0

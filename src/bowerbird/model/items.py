@@ -1,0 +1,162 @@
+"""What a page carries: users, posts, relations, and what could not be had."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.model.words import Outcome, PostKind, RelationKind, Subject
+
+
+class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    id: str
+    key: str
+    handle: str | None = None
+    name: str | None = None
+    description: str | None = None
+    location: str | None = None
+    url: str | None = None
+    language: str | None = None
+    avatar: str | None = None
+    created_at: datetime | None = None
+    followers: int | None = None
+    following: int | None = None
+    posts: int | None = None
+    newest_post_at: datetime | None = None
+    """Time or date of the newest post, where the profile says it."""
+    is_protected: bool | None = None
+    is_bot: bool | None = None
+    is_verified: bool | None = None
+    opts_out: bool | None = None
+    """The author asked not to be collected or indexed (`noindex`, `#nobot`, `indexable: false` …)."""
+    labels: tuple[str, ...] = ()
+    """What moderation or the author says about the account (`!no-unauthenticated`, `bot` …)."""
+    raw: bytes = b""
+
+
+class Media(Struct, frozen=True, gc=False, kw_only=True):
+    id: str
+    kind: str
+    url: str
+    description: str | None = None
+
+
+class Place(Struct, frozen=True, gc=False, kw_only=True):
+    name: str | None = None
+    country: str | None = None
+    longitude: float | None = None
+    latitude: float | None = None
+
+
+class Post(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    id: str
+    key: str
+    author: str
+    """Global id of the author; the author's own row comes in the same page where the service sends it."""
+    kind: PostKind = PostKind.POST
+    created_at: datetime | None = None
+    """The network's own time of writing, as the author's software claims it."""
+    listed_at: datetime | None = None
+    """When the service itself took the post in, where it says so or the id tells."""
+    is_time_doubtful: bool = False
+    """`created_at` cannot be true: before the network existed, or after the service had the post."""
+    text: str | None = None
+    language: str | None = None
+    reply_to: str | None = None
+    """Global ids of the posts this one answers, passes on or quotes."""
+    repost_of: str | None = None
+    quote_of: str | None = None
+    root: str | None = None
+    """Global id of the post that opened the conversation."""
+    replies: int | None = None
+    reposts: int | None = None
+    likes: int | None = None
+    edited_at: datetime | None = None
+    url: str | None = None
+    source: str | None = None
+    warning: str | None = None
+    is_sensitive: bool | None = None
+    labels: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
+    """Keys of the mentioned users, as the service names them."""
+    links: tuple[str, ...] = ()
+    media: tuple[Media, ...] = ()
+    place: Place | None = None
+    raw: bytes = b""
+
+
+class Relation(Struct, frozen=True, gc=False):
+    """`source` follows (or belongs to) `target`; both are keys of the service that was asked."""
+
+    kind: RelationKind
+    source: str
+    target: str
+
+
+class UserTag(Struct, frozen=True, gc=False):
+    """A tag that a user gave himself (Weibo); `user` is the service's key."""
+
+    user: str
+    tag: str
+    name: str
+    weight: int | None = None
+
+
+class Trend(Struct, frozen=True, gc=False):
+    """A word the service says is popular now; rank 1 is the first."""
+
+    word: str
+    rank: int
+    place: str = ""
+    volume: int | None = None
+
+
+class Gone(Struct, frozen=True, gc=False):
+    """A target the service says is not to be had, with the reason."""
+
+    subject: Subject
+    key: str
+    reason: Outcome
+
+
+class Broken(Struct, frozen=True, gc=False):
+    """One item that could not be mapped; it goes to quarantine alone and the page goes on."""
+
+    subject: Subject
+    raw: bytes
+    why: str
+
+
+class Reading(Struct, frozen=True, gc=False):
+    """What the server said about one of its limits, in the server's own time."""
+
+    limit: int | None
+    remaining: int | None
+    reset_at: datetime | None
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """One answer, understood."""
+
+    outcome: Outcome = Outcome.OK
+    users: tuple[User, ...] = ()
+    posts: tuple[Post, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    user_tags: tuple[UserTag, ...] = ()
+    trends: tuple[Trend, ...] = ()
+    gone: tuple[Gone, ...] = ()
+    broken: tuple[Broken, ...] = ()
+    results: int = 0
+    """How many items the service listed, mapped or not."""
+    cursor: str | None = None
+    """How to ask for the next page of the same task; None when the list has ended."""
+    is_whole: bool = True
+    """False when the listing was broken off: what it did not show may exist all the same."""
+    head: str | None = None
+    """Key of the newest item listed: the next incremental visit starts above it."""
+    reading: Reading | None = None
+    retry_after: timedelta | None = None
+    detail: str = ""
+    """The service's own words, shortened, when the outcome is not ok."""

@@ -1,0 +1,75 @@
+"""Facets with their limits, and what opens a bucket."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from bowerbird.model.words import Side, Subject
+
+
+class WindowKind(StrEnum):
+    ALIGNED = "aligned"
+    """The window ends at the next multiple of its length since the epoch."""
+    FIRST_CALL = "first_call"
+    """The window starts with the first call after the previous one ended."""
+    MONTH = "month"
+    """The calendar month, UTC."""
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    """One server-side limit as the provider publishes it; `bucket` is a template filled per credential."""
+
+    bucket: str
+    """Template over `{service}`, `{credential}`, `{account}`, `{app}`, `{facet}`."""
+    allowance: int
+    window: timedelta
+    kind: WindowKind = WindowKind.ALIGNED
+    per_call: int = 1
+    per_result: int = 0
+    """One call costs `per_call + per_result * results`; the most it may cost is charged, the rest refunded."""
+    only_paged: bool = False
+    """Counts only requests that carry a position (`max_id`, `since_id`, `min_id`, `page`)."""
+
+
+class Facet(Struct, frozen=True, kw_only=True):
+    """One kind of question and its limits; the table of these is the provider's contract."""
+
+    name: str
+    subject: Subject
+    yields: frozenset[str]
+    """Which of `users`, `posts`, `relations` its pages carry."""
+    objects_per_call: int = 1
+    results_per_call: int = 1
+    total_results: int | None = None
+    side: Side | None = None
+    is_lookup: bool = False
+    """Asks for the profiles of its targets themselves; on other pages profiles only come along."""
+    is_incremental: bool = False
+    """A revisit can ask only for what is newer than `Progress.newest`."""
+    limits: tuple[Limit, ...] = ()
+
+
+class Credential(Struct, frozen=True, kw_only=True):
+    """What opens a bucket, by name; the secret itself stays in the vault."""
+
+    name: str
+    provider: str
+    kind: str = "user"
+    """`user` or `app`: many services keep separate limits for the two."""
+    account: str = ""
+    app: str = ""
+
+
+class Secret(Struct, frozen=True, kw_only=True):
+    """The confidential part of a credential; it never prints itself."""
+
+    name: str
+    values: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Secret({self.name!r}, …)"
+
+    __str__ = __repr__

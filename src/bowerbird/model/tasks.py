@@ -1,0 +1,111 @@
+"""The frontier's nouns: tasks, how they arrive, what a visit learned, where they go."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from bowerbird.model.words import Outcome
+
+
+class Progress(Struct, frozen=True, gc=False):
+    """How far a task has come: where the next page starts, and which newest item is known."""
+
+    cursor: str | None = None
+    newest: str | None = None
+    """Everything up to this key has been listed."""
+    head: str | None = None
+    """Newest key of the listing under way; becomes `newest` when it ends."""
+
+
+class Task(Struct, frozen=True, gc=False, kw_only=True):
+    """Facet + target + progress: one row of the frontier, as leased."""
+
+    task: int
+    lane: int
+    target: str
+    token: int
+    progress: Progress = Progress()
+    priority: float = 0.0
+    depth: int = 0
+    attempts: int = 0
+    pages: int = 0
+    """Calls already made for the listing under way."""
+    visits: int = 0
+    added_at: datetime | None = None
+    visited_at: datetime | None = None
+    memory: bytes | None = None
+    """What the lane's ranker learned about this target, in the ranker's own encoding."""
+
+
+class Arrival(Struct, frozen=True, gc=False, kw_only=True):
+    """A target that a seed or a page adds to a lane, or wakes there."""
+
+    lane: int
+    target: str
+    depth: int = 0
+    wakes: bool = True
+    """Makes an already known, sleeping task ready again."""
+
+
+class Visit(Struct, frozen=True, kw_only=True):
+    """What one settled call learned about one task: all a ranker may judge by."""
+
+    task: Task
+    at: datetime
+    outcome: Outcome
+    is_finished: bool
+    """The listing ended with this call; otherwise its next page waits."""
+    results: int = 0
+    new: int = 0
+    """Items not stored before."""
+    post_times: tuple[datetime, ...] = ()
+    """When the new posts were written."""
+    posts_before: int | None = None
+    posts_now: int | None = None
+    """The profile's own post counter, before and after."""
+
+
+class Standing(Struct, frozen=True, gc=False):
+    """A ranker's word on one task: how urgent, and when it may be asked again."""
+
+    priority: float = 0.0
+    due: datetime | None = None
+    """None: sleeps until an edge of the flow wakes it."""
+    memory: bytes | None = None
+
+
+class Draw(Struct, frozen=True, gc=False):
+    """A part of the next choice: up to `count` ready tasks with `low <= priority < high`, in lane order."""
+
+    count: int
+    low: float = float("-inf")
+    high: float = float("inf")
+
+
+class Turn(NamedTuple):
+    """What the scheduler gives turns to: the tasks of a lane whose next request carries a position, or those whose does not.
+
+    Some services limit requests with a position apart, so the two halves of a lane may be asked at different times.
+    """
+
+    lane: int
+    is_paged: bool = False
+
+
+class Settled(Struct, frozen=True, gc=False, kw_only=True):
+    """The new state of one leased task."""
+
+    task: Task
+    progress: Progress
+    standing: Standing
+    attempts: int = 0
+    pages: int = 0
+    is_visit: bool = True
+    """A completed visit, as against a page in the middle or a failed try."""
+    is_paged: bool = False
+    """The next request of this task will carry a position."""
+    failure: str | None = None
+    """Set when the task is given up; it stays in the frontier as failed."""

@@ -1,0 +1,74 @@
+"""The closed lists: networks, outcomes, kinds."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Network(StrEnum):
+    BLUESKY = "bluesky"
+    MASTODON = "mastodon"
+    X = "x"
+    WEIBO = "weibo"
+
+
+class Outcome(StrEnum):
+    """How one call, or one target within a call, ended. Everything but `ok` is still an answer."""
+
+    OK = "ok"
+    RATE_LIMITED = "rate_limited"
+    SECOND_LIMIT = "second_limit"
+    QUOTA_EXHAUSTED = "quota_exhausted"
+    NOT_FOUND = "not_found"
+    SUSPENDED = "suspended"
+    DEACTIVATED = "deactivated"
+    PROTECTED = "protected"
+    BLOCKED = "blocked"
+    BAD_TOKEN = "bad_token"  # noqa: S105  the name of an outcome
+    FORBIDDEN_SCOPE = "forbidden_scope"
+    BAD_REQUEST = "bad_request"
+    OVERLOADED = "overloaded"
+    UNREADABLE = "unreadable"
+    UNANSWERED = "unanswered"
+
+    @property
+    def is_about_target(self) -> bool:
+        """The service told us something lasting about the subject: no retry will change it now."""
+        return self in _ABOUT_TARGET
+
+    @property
+    def is_passing(self) -> bool:
+        """A fault that time may heal: the task is tried again after a back-off."""
+        return self in _PASSING
+
+
+_ABOUT_TARGET = frozenset({Outcome.NOT_FOUND, Outcome.SUSPENDED, Outcome.DEACTIVATED, Outcome.PROTECTED, Outcome.BLOCKED})
+_PASSING = frozenset({Outcome.OVERLOADED, Outcome.UNREADABLE, Outcome.UNANSWERED})
+
+
+class Subject(StrEnum):
+    """What the targets of a facet are."""
+
+    USER = "user"
+    POST = "post"
+    WORD = "word"
+
+
+class PostKind(StrEnum):
+    POST = "post"
+    REPLY = "reply"
+    REPOST = "repost"
+    QUOTE = "quote"
+    COMMENT = "comment"
+
+
+class RelationKind(StrEnum):
+    FOLLOW = "follow"
+    MEMBER = "member"
+
+
+class Side(StrEnum):
+    """Which end of the relations a listing shows: `following` lists out-edges of the target, `followers` in-edges."""
+
+    FOLLOWING = "following"
+    FOLLOWERS = "followers"

@@ -1,0 +1,117 @@
+"""Transactions and migrations on both databases."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database, sqlite
+from bowerbird.db.migrate import scripts, statements
+from bowerbird.errors import Busy, DiskFull, StoreError
+from bowerbird.ports import Database
+
+
+async def test_a_transaction_that_fails_leaves_nothing_behind(database: Database) -> None:
+    async def fail() -> None:
+        async with database.transaction() as tx:
+            await tx.execute("insert into sequences (name, value) values ('x', 1)")
+            raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError, match="on purpose"):
+        await fail()
+    async with database.reading() as tx:
+        assert await tx.fetch_one("select value from sequences where name = 'x'") is None
+
+
+async def test_migrating_twice_changes_nothing(database: Database) -> None:
+    await database.migrate()
+    async with database.reading() as tx:
+        rows = await tx.fetch("select version from migrations")
+    assert [row["version"] for row in rows] == [number for number, _, _ in scripts()]
+
+
+async def test_a_database_of_a_newer_bowerbird_is_refused_with_advice(database: Database) -> None:
+    async with database.transaction() as tx:
+        await tx.execute("insert into migrations (version, name, applied_at) values (9999, 'future', 0)")
+    with pytest.raises(StoreError, match="upgrade"):
+        await database.migrate()
+
+
+async def test_a_list_parameter_finds_each_member(database: Database) -> None:
+    async with database.transaction() as tx:
+        await tx.execute_many("insert into sequences (name, value) values (?, ?)", [("a", 1), ("b", 2), ("c", 3)])
+        rows = await tx.fetch(f"select value from sequences where name {database.any('text')}", database.members(["a", "c"]))
+        more = await tx.fetch(f"select name from sequences where value {database.any('bigint')}", database.members([2]))
+    assert sorted(row["value"] for row in rows) == [1, 3]
+    assert [row["name"] for row in more] == ["b"]
+
+
+async def test_execute_says_how_many_rows_it_touched(database: Database) -> None:
+    async with database.transaction() as tx:
+        assert await tx.execute("update sequences set value = 5 where name = ?", "token") == 1
+        assert await tx.execute("update sequences set value = 5 where name = ?", "nobody") == 0
+
+
+def test_both_databases_get_every_statement_of_every_migration() -> None:
+    for _, _, script in scripts():
+        assert len(statements(script, "sqlite")) == len(statements(script, "postgresql"))
+        for dialect in ("sqlite", "postgresql"):
+            assert all("{" not in statement for statement in statements(script, dialect))
+
+
+async def test_a_missing_folder_is_named(tmp_path: object) -> None:
+    with pytest.raises(StoreError, match="does not exist"):
+        await open_database(f"{tmp_path}/nowhere/crawl.db", RealClock())
+
+
+async def test_a_file_that_is_no_database_is_named(tmp_path: object) -> None:
+    path = f"{tmp_path}/crawl.db"
+    with open(path, "w", encoding="utf-8") as file:  # noqa: ASYNC230, PTH123
+        file.write("these are notes, not a database\n" * 200)
+    with pytest.raises(StoreError, match=r"crawl\.db"):
+        await open_database(path, RealClock())
+
+
+async def test_an_unreachable_server_is_named_without_its_password() -> None:
+    with pytest.raises(StoreError, match="PostgreSQL") as caught:
+        await open_database("postgresql://me:secret-word@127.0.0.1:1/none", RealClock())
+    assert "secret-word" not in str(caught.value)
+
+
+async def test_a_full_disk_is_told_apart_and_nothing_is_half_written(tmp_path: object) -> None:
+    database = await open_database(f"{tmp_path}/crawl.db", RealClock())
+    await database.migrate()
+    async with database.reading() as tx:
+        (pages,) = await tx.fetch("pragma page_count")
+    # SQLite's own page limit fails exactly as a full disk does.
+    database._writer.execute(f"pragma max_page_count = {pages[0] + 2}")  # type: ignore[attr-defined]
+
+    async def fill() -> None:
+        async with database.transaction() as tx:
+            await tx.execute_many("insert into sequences (name, value) values (?, 0)", [("x" * 900 + str(n),) for n in range(50)])
+
+    with pytest.raises(DiskFull, match="Free some space"):
+        await fill()
+    async with database.transaction() as tx:
+        assert len(await tx.fetch("select name from sequences")) == 1
+    await database.close()
+
+
+async def test_a_locked_file_is_waited_for_and_then_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = await open_database(f"{tmp_path}/crawl.db", RealClock())
+    await first.migrate()
+    second = await open_database(f"{tmp_path}/crawl.db", RealClock())
+    monkeypatch.setattr(sqlite, "_PATIENCE", timedelta(milliseconds=50))
+
+    async def write() -> None:
+        async with second.transaction():
+            pass
+
+    async with first.transaction():
+        with pytest.raises(Busy, match="locked by another process"):
+            await write()
+    await write()
+    await first.close()
+    await second.close()

@@ -1,0 +1,78 @@
+"""Virtual time jumps, real time does not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bowerbird.clock import VIRTUAL_START, RealClock, VirtualClock, from_micros, run_virtual, to_micros
+
+
+def test_a_month_of_waiting_takes_no_time() -> None:
+    async def main(clock: VirtualClock) -> timedelta:
+        await clock.sleep_until(clock.now() + timedelta(days=30))
+        return clock.now() - VIRTUAL_START
+
+    watch = time.perf_counter()
+    assert timedelta(days=30) <= run_virtual(main) < timedelta(days=30, milliseconds=1)
+    assert time.perf_counter() - watch < 5
+
+
+def test_waiters_wake_in_the_order_of_their_deadlines() -> None:
+    async def main(clock: VirtualClock) -> list[int]:
+        woken: list[int] = []
+
+        async def wait(minutes: int) -> None:
+            await clock.sleep_until(VIRTUAL_START + timedelta(minutes=minutes))
+            woken.append(minutes)
+
+        await asyncio.gather(*(wait(minutes) for minutes in (30, 10, 20)))
+        return woken
+
+    assert run_virtual(main) == [10, 20, 30]
+
+
+def test_waiting_for_an_event_ends_with_the_event_or_the_time() -> None:
+    async def main(clock: VirtualClock) -> tuple[timedelta, timedelta]:
+        event = asyncio.Event()
+        await clock.wait(event, clock.now() + timedelta(hours=1))
+        first = clock.now() - VIRTUAL_START
+        event.set()
+        await clock.wait(event, clock.now() + timedelta(hours=1))
+        return first, clock.now() - VIRTUAL_START
+
+    first, second = run_virtual(main)
+    assert first == second
+    assert first >= timedelta(hours=1)
+
+
+def test_virtual_time_stands_still_while_something_outside_works() -> None:
+    async def main(clock: VirtualClock) -> timedelta:
+        async def outside() -> timedelta:
+            with clock.outside():
+                await asyncio.get_running_loop().run_in_executor(None, time.sleep, 0.05)
+                return clock.now() - VIRTUAL_START
+
+        sleeper = asyncio.create_task(clock.sleep_until(clock.now() + timedelta(days=1)))
+        passed = await outside()
+        await sleeper
+        return passed
+
+    assert run_virtual(main) < timedelta(seconds=1)
+
+
+@given(st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2100, 1, 1)))  # noqa: DTZ001  zoned below
+def test_times_go_through_the_database_unchanged(when: datetime) -> None:
+    zoned = when.replace(tzinfo=UTC)
+    assert from_micros(to_micros(zoned)) == zoned
+
+
+def test_the_real_clock_is_near_the_system_clock_and_never_goes_back() -> None:
+    clock = RealClock()
+    times = [clock.now() for _ in range(1000)]
+    assert times == sorted(times)
+    assert abs(clock.drift()) < timedelta(seconds=1)
