@@ -1,0 +1,94 @@
+"""The SQL of the frontier, one text for both databases.
+
+Lease eligibility: ready, or due (its sleep is over, or the lease of a dead worker ran out). The partial indexes `tasks_ready` and
+`tasks_due` carry exactly these two questions; a test explains both statements and fails when an index is no longer used.
+"""
+
+_COLUMNS = "task, lane, target, priority, cursor, newest, head, depth, attempts, pages, visits, added_at, visited_at, memory"
+_ORDER = "order by priority desc, due, task limit ?"
+
+
+def choose(dialect: str, *, banded: bool) -> str:
+    """The next ready tasks of one half of a lane, in lane order; on PostgreSQL those another worker is claiming are skipped."""
+    band = " and priority >= ? and priority < ?" if banded else ""
+    skip = " for update skip locked" if dialect == "postgresql" else ""
+    return f"select {_COLUMNS} from tasks where lane = ? and paged = ? and ready = 1{band} {_ORDER}{skip}"
+
+
+CLAIM = """
+update tasks set ready = 0, due = ?, token = ?, worker = ?, state = 'leased', woken = 0 where task = ?
+"""
+
+NEXT_TOKEN = "update sequences set value = value + 1 where name = 'token' returning value"  # noqa: S105  a fencing token, no secret
+
+INSERT = """
+insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (lane, target) do nothing
+"""
+
+# A leased task is only marked: its settle sees the mark and makes it ready again.
+WAKE = """
+insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (lane, target) do update set
+    ready = case when tasks.token is null then excluded.ready else 0 end,
+    due = case when tasks.token is null then excluded.due else tasks.due end,
+    priority = case when tasks.token is null then excluded.priority else tasks.priority end,
+    state = case when tasks.token is null then excluded.state else tasks.state end,
+    memory = coalesce(excluded.memory, tasks.memory),
+    woken = case when tasks.token is null then 0 else 1 end
+where tasks.ready = 0
+"""
+
+
+def held(any_of: str, dialect: str) -> str:
+    """Token and wake mark of leased tasks, locked until the settle ends."""
+    lock = " for update" if dialect == "postgresql" else ""
+    return f"select task, token, woken from tasks where task {any_of}{lock}"
+
+
+SETTLE = """
+update tasks set ready = ?, due = ?, priority = ?, state = ?, paged = ?, token = null, worker = null, woken = 0,
+    cursor = ?, newest = ?, head = ?, attempts = ?, pages = ?, visits = visits + ?, visited_at = coalesce(?, visited_at),
+    failure = ?, memory = ?
+where task = ?
+"""
+
+GIVE_BACK = """
+update tasks set ready = ?, due = ?, state = ?, token = null, worker = null where task = ? and token = ?
+"""
+
+
+def sweep(dialect: str) -> str:
+    skip = " for update skip locked" if dialect == "postgresql" else ""
+    return f"""
+update tasks set ready = 1, state = 'waiting', token = null, worker = null, woken = 0
+where task in (select task from tasks where ready = 0 and due is not null and due <= ? order by due limit ?{skip})
+returning lane
+"""
+
+
+def next_due(any_of: str) -> str:
+    """The first due time of some lanes: other crawls in the same store have tasks of their own."""
+    return f"select due from tasks where ready = 0 and due is not null and lane {any_of} order by due limit 1"
+
+
+def recover(any_of: str) -> str:
+    """Frees what dead workers held; `tasks_held` finds it among any number of tasks."""
+    return f"""
+update tasks set ready = 1, due = ?, state = 'waiting', token = null, worker = null, woken = 0
+where worker is not null and worker {any_of}
+returning lane
+"""
+
+
+def revive(any_of: str) -> str:
+    """Gives targets that were given up another chance."""
+    return f"""
+update tasks set ready = 1, due = ?, state = 'waiting', attempts = 0, failure = null where state = 'failed' and lane {any_of}
+"""
+
+
+def known(any_of: str) -> str:
+    return f"select {_COLUMNS} from tasks where lane = ? and target {any_of}"

@@ -1,0 +1,193 @@
+"""The frontier as a relation: add, lease, settle, give back, sweep."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from bowerbird.clock import from_micros, to_micros
+from bowerbird.errors import Fenced
+from bowerbird.frontier import statements as sql
+from bowerbird.frontier.held import Held
+from bowerbird.model import Arrival, Draw, Progress, Settled, Standing, Task, Turn
+from bowerbird.ports import Database, Row, Transaction
+
+SWEEP_SIZE = 1000
+
+
+class TaskFrontier:
+    """Implements `ports.Frontier` for one worker on either database."""
+
+    def __init__(self, database: Database, worker: int, *, lease: timedelta, call: timedelta) -> None:
+        """`lease`: how long tasks stay ours; `call`: what must be left of it to start a call."""
+        self._database = database
+        self._worker = worker
+        self._lease = lease
+        self._call = call
+        self._held = Held()
+        self._leasing: Transaction | None = None
+        """The last transaction that leased."""
+        self._choose = sql.choose(database.dialect, banded=False)
+        self._choose_band = sql.choose(database.dialect, banded=True)
+        self._find_held = sql.held(database.any("bigint"), database.dialect)
+        self._sweep = sql.sweep(database.dialect)
+
+    # -- adding --------------------------------------------------------------------------------------------------
+
+    async def add(
+        self, tx: Transaction, arrivals: Sequence[tuple[Arrival, Standing]], call: int | None, now: datetime
+    ) -> frozenset[int]:
+        if not arrivals:
+            return frozenset()
+        added_at = to_micros(now)
+        rows: dict[bool, list[tuple[object, ...]]] = {True: [], False: []}
+        for arrival, standing in arrivals:
+            ready, due, state = _place(standing.due, now)
+            rows[arrival.wakes].append(
+                (
+                    arrival.lane,
+                    arrival.target,
+                    ready,
+                    standing.priority,
+                    due,
+                    state,
+                    arrival.depth,
+                    added_at,
+                    call,
+                    standing.memory,
+                )
+            )
+        for wakes, statement in ((False, sql.INSERT), (True, sql.WAKE)):
+            if rows[wakes]:
+                await tx.execute_many(statement, rows[wakes])
+        return frozenset(arrival.lane for arrival, standing in arrivals if standing.due is not None)
+
+    async def known(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Mapping[tuple[int, str], Task]:
+        targets: dict[int, list[str]] = defaultdict(list)
+        for arrival in arrivals:
+            targets[arrival.lane].append(arrival.target)
+        statement = sql.known(self._database.any("text"))
+        tasks = [
+            _task(row, 0)
+            for lane, names in targets.items()
+            for row in await tx.fetch(statement, lane, self._database.members(names))
+        ]
+        return {(task.lane, task.target): task for task in tasks}
+
+    # -- leasing -------------------------------------------------------------------------------------------------
+
+    async def lease(self, tx: Transaction, turn: Turn, draws: Sequence[Draw], now: datetime) -> Sequence[Task]:
+        tasks: list[Task] = []
+        if tx is not self._leasing:
+            self._held.begin()
+            self._leasing = tx
+        for draw in draws:
+            tasks += await self._draw(tx, turn, draw, now)
+        return tasks
+
+    async def _draw(self, tx: Transaction, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
+        tasks = self._held.take(turn, draw, now)
+        missing = Draw(draw.count - len(tasks), draw.low, draw.high)
+        if missing.count <= 0:
+            return tasks
+        claimed = await self._claim(tx, turn, missing, now)
+        self._held.keep(turn, draw, claimed[missing.count :], now + self._lease - self._call)
+        return tasks + claimed[: missing.count]
+
+    async def _claim(self, tx: Transaction, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
+        size = self._held.claim_size(turn, draw, now)
+        turn_values = (turn.lane, int(turn.is_paged))
+        if draw.low == float("-inf") and draw.high == float("inf"):
+            rows = await tx.fetch(self._choose, *turn_values, size)
+        else:
+            rows = await tx.fetch(self._choose_band, *turn_values, draw.low, draw.high, size)
+        if not rows:
+            return []
+        token: int = (await tx.fetch(sql.NEXT_TOKEN))[0]["value"]
+        expiry = to_micros(now + self._lease)
+        await tx.execute_many(sql.CLAIM, [(expiry, token, self._worker, row["task"]) for row in rows])
+        return [_task(row, token) for row in rows]
+
+    # -- ending leases -------------------------------------------------------------------------------------------
+
+    async def settle(self, tx: Transaction, settled: Sequence[Settled], now: datetime) -> frozenset[int]:
+        ids = [item.task.task for item in settled]
+        rows = await tx.fetch(self._find_held, self._database.members(ids))
+        held = {row["task"]: (row["token"], row["woken"]) for row in rows}
+        for item in settled:
+            if held.get(item.task.task, (None, 0))[0] != item.task.token:
+                raise Fenced(f"the lease of task {item.task.task} ({item.task.target}) is no longer ours; its answer is dropped")
+        changes = [_settled_row(item, is_woken=bool(held[item.task.task][1]), now=now) for item in settled]
+        await tx.execute_many(sql.SETTLE, changes)
+        return frozenset(item.task.lane for item, change in zip(settled, changes, strict=True) if change[0])
+
+    async def give_back(self, tx: Transaction, tasks: Sequence[Task], due: datetime) -> None:
+        await tx.execute_many(sql.GIVE_BACK, [(0, to_micros(due), "asleep", task.task, task.token) for task in tasks])
+
+    async def release(self, tx: Transaction, now: datetime) -> None:
+        """Gives back everything held in memory, ready at once: the last act of an orderly stop."""
+        await tx.execute_many(
+            sql.GIVE_BACK, [(1, to_micros(now), "waiting", task.task, task.token) for task in self._held.empty()]
+        )
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    async def sweep(self, tx: Transaction, now: datetime) -> frozenset[int]:
+        rows = await tx.fetch(self._sweep, to_micros(now), SWEEP_SIZE)
+        return frozenset(row["lane"] for row in rows)
+
+    async def next_due(self, tx: Transaction, lanes: Sequence[int]) -> datetime | None:
+        row = await tx.fetch_one(sql.next_due(self._database.any("bigint")), self._database.members(lanes))
+        return None if row is None else from_micros(row["due"])
+
+    async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:
+        return await tx.execute(sql.revive(self._database.any("bigint")), to_micros(now), self._database.members(lanes))
+
+    async def recover(self, tx: Transaction, dead: Sequence[int], now: datetime) -> int:
+        """Makes ready what dead workers held; says how many tasks that were."""
+        statement = sql.recover(self._database.any("bigint"))
+        return len(await tx.fetch(statement, to_micros(now), self._database.members(list(dead))))
+
+    def forget(self) -> None:
+        """Takes back what the lease did whose transaction failed; without that, tasks held before would wait for their expiry."""
+        self._held.undo()
+
+
+def _place(due: datetime | None, now: datetime) -> tuple[int, int | None, str]:
+    if due is None:
+        return 0, None, "asleep"
+    return (1, to_micros(due), "waiting") if due <= now else (0, to_micros(due), "asleep")
+
+
+def _settled_row(item: Settled, *, is_woken: bool, now: datetime) -> tuple[object, ...]:
+    ready, due, state = _place(item.standing.due, now)
+    if item.failure is not None:
+        ready, due, state = 0, None, "failed"
+    elif is_woken and not ready:
+        ready, due, state = 1, to_micros(now), "waiting"
+    progress = item.progress
+    visited_at = to_micros(now) if item.is_visit else None
+    return (
+        *(ready, due, item.standing.priority, state, int(item.is_paged), progress.cursor, progress.newest, progress.head),
+        *(item.attempts, item.pages, int(item.is_visit), visited_at, item.failure, item.standing.memory, item.task.task),
+    )
+
+
+def _task(row: Row, token: int) -> Task:
+    visited = row["visited_at"]
+    return Task(
+        task=row["task"],
+        lane=row["lane"],
+        target=row["target"],
+        token=token,
+        progress=Progress(row["cursor"], row["newest"], row["head"]),
+        priority=row["priority"],
+        depth=row["depth"],
+        attempts=row["attempts"],
+        pages=row["pages"],
+        visits=row["visits"],
+        added_at=from_micros(row["added_at"]),
+        visited_at=None if visited is None else from_micros(visited),
+        memory=row["memory"],
+    )

@@ -1,0 +1,218 @@
+"""The frontier's promises on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bowerbird.errors import Fenced
+from bowerbird.frontier import TaskFrontier, statements
+from bowerbird.model import Arrival, Draw, Progress, Settled, Standing, Task, Turn
+from bowerbird.ports import Database
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LEASE = timedelta(minutes=2)
+LANE = 7
+FRESH = Progress()
+
+
+def frontier_of(database: Database, worker: int = 1) -> TaskFrontier:
+    return TaskFrontier(database, worker, lease=LEASE, call=timedelta(seconds=45))
+
+
+async def add(database: Database, *targets: str, priority: float = 0.0, due: datetime | None = NOW, wakes: bool = False) -> None:
+    arrivals = [(Arrival(lane=LANE, target=target, wakes=wakes), Standing(priority, due)) for target in targets]
+    async with database.transaction() as tx:
+        await frontier_of(database).add(tx, arrivals, None, NOW)
+
+
+async def lease(frontier: TaskFrontier, database: Database, count: int = 1, now: datetime = NOW) -> Sequence[Task]:
+    async with database.transaction() as tx:
+        await frontier.sweep(tx, now)
+        return await frontier.lease(tx, Turn(LANE), [Draw(count)], now)
+
+
+async def settle(
+    frontier: TaskFrontier,
+    database: Database,
+    task: Task,
+    due: datetime | None,
+    progress: Progress = FRESH,
+    now: datetime = NOW,
+) -> None:
+    async with database.transaction() as tx:
+        await frontier.settle(tx, [Settled(task=task, progress=progress, standing=Standing(task.priority, due))], now)
+
+
+def names(tasks: Sequence[Task]) -> list[str]:
+    return [task.target for task in tasks]
+
+
+async def test_tasks_are_leased_by_priority_then_by_due_time(database: Database) -> None:
+    await add(database, "late", due=NOW)
+    await add(database, "early", due=NOW - timedelta(hours=1))
+    await add(database, "urgent", priority=9.0)
+    assert names(await lease(frontier_of(database), database, 3)) == ["urgent", "early", "late"]
+
+
+async def test_a_leased_task_is_not_leased_again_until_its_lease_runs_out(database: Database) -> None:
+    await add(database, "a")
+    assert names(await lease(frontier_of(database), database)) == ["a"]
+    other = frontier_of(database, worker=2)
+    assert not await lease(other, database, now=NOW + LEASE - timedelta(seconds=1))
+    assert names(await lease(other, database, now=NOW + LEASE)) == ["a"]
+
+
+async def test_a_worker_that_wakes_up_late_is_refused(database: Database) -> None:
+    await add(database, "a")
+    sleeper = frontier_of(database)
+    (task,) = await lease(sleeper, database)
+    other = frontier_of(database, worker=2)
+    (again,) = await lease(other, database, now=NOW + LEASE)
+    with pytest.raises(Fenced):
+        await settle(sleeper, database, task, None)
+    await settle(other, database, again, None)
+
+
+async def test_a_lease_settles_only_once(database: Database) -> None:
+    await add(database, "a")
+    frontier = frontier_of(database)
+    (task,) = await lease(frontier, database)
+    await settle(frontier, database, task, NOW)
+    with pytest.raises(Fenced):
+        await settle(frontier, database, task, NOW)
+
+
+async def test_progress_survives_between_the_leases_of_a_long_list(database: Database) -> None:
+    await add(database, "a")
+    frontier = frontier_of(database)
+    (task,) = await lease(frontier, database)
+    await settle(frontier, database, task, NOW, Progress("page 2", None, "99"))
+    (again,) = await lease(frontier_of(database), database)
+    assert again.progress == Progress("page 2", None, "99")
+
+
+async def test_a_visited_task_goes_to_the_end_of_a_circular_queue(database: Database) -> None:
+    await add(database, "a", "b", "c")
+    frontier = frontier_of(database)
+    seen = []
+    for step in range(1, 8):
+        now = NOW + timedelta(seconds=step)
+        (task,) = await lease(frontier, database, now=now)
+        seen.append(task.target)
+        await settle(frontier, database, task, now, now=now)
+    assert seen == ["a", "b", "c", "a", "b", "c", "a"]
+
+
+async def test_a_sleeping_task_comes_back_when_it_is_due(database: Database) -> None:
+    await add(database, "a")
+    frontier = frontier_of(database)
+    (task,) = await lease(frontier, database)
+    await settle(frontier, database, task, NOW + timedelta(hours=1))
+    assert not await lease(frontier, database, now=NOW + timedelta(minutes=59))
+    (again,) = await lease(frontier, database, now=NOW + timedelta(hours=1))
+    assert (again.visits, again.visited_at) == (1, NOW)
+
+
+async def test_a_known_target_is_not_added_twice_and_sleeps_on_unless_woken(database: Database) -> None:
+    await add(database, "a")
+    frontier = frontier_of(database)
+    (task,) = await lease(frontier, database)
+    await settle(frontier, database, task, None)
+    await add(database, "a")
+    assert not await lease(frontier, database)
+    await add(database, "a", wakes=True)
+    assert names(await lease(frontier, database)) == ["a"]
+
+
+async def test_a_wake_during_the_lease_is_not_lost(database: Database) -> None:
+    await add(database, "a")
+    frontier = frontier_of(database)
+    (task,) = await lease(frontier, database)
+    await add(database, "a", wakes=True)
+    await settle(frontier, database, task, None)
+    assert names(await lease(frontier, database)) == ["a"]
+
+
+async def test_a_task_given_back_is_ready_at_its_time(database: Database) -> None:
+    await add(database, "a")
+    frontier = frontier_of(database)
+    tasks = await lease(frontier, database)
+    async with database.transaction() as tx:
+        await frontier.give_back(tx, tasks, NOW + timedelta(minutes=1))
+    assert not await lease(frontier, database)
+    assert names(await lease(frontier, database, now=NOW + timedelta(minutes=1))) == ["a"]
+
+
+async def test_a_dead_workers_tasks_are_ready_at_once_after_recovery(database: Database) -> None:
+    await add(database, "a", "b")
+    await lease(frontier_of(database, worker=3), database, 2)
+    fresh = frontier_of(database, worker=4)
+    async with database.transaction() as tx:
+        assert await fresh.recover(tx, [3], NOW) == 2
+    assert names(await lease(fresh, database, 2)) == ["a", "b"]
+
+
+async def test_quick_calls_are_served_from_memory_and_an_orderly_stop_gives_the_rest_back(database: Database) -> None:
+    await add(database, *(f"t{n:03}" for n in range(100)))
+    frontier = frontier_of(database)
+    taken = [name for _ in range(10) for name in names(await lease(frontier, database))]
+    assert taken == [f"t{n:03}" for n in range(10)]
+    async with database.transaction() as tx:
+        held = await tx.fetch_one("select count(*) as held from tasks where state = 'leased'")
+        await frontier.release(tx, NOW)
+        left = await tx.fetch_one("select count(*) as held from tasks where state = 'leased'")
+    assert held is not None
+    assert left is not None
+    assert held["held"] > 10
+    assert left["held"] == 10
+
+
+async def test_bands_of_priority_are_drawn_apart(database: Database) -> None:
+    await add(database, "high", priority=90.0)
+    await add(database, "middle", priority=50.0)
+    await add(database, "low", priority=5.0)
+    async with database.transaction() as tx:
+        drawn = await frontier_of(database).lease(tx, Turn(LANE), [Draw(5, 1, 21), Draw(5, 81, 101)], NOW)
+    assert names(drawn) == ["low", "high"]
+
+
+async def test_what_a_ranker_remembers_comes_back_with_the_task(database: Database) -> None:
+    async with database.transaction() as tx:
+        frontier = frontier_of(database)
+        await frontier.add(tx, [(Arrival(lane=LANE, target="a"), Standing(1.0, NOW, b"\x00rates"))], None, NOW)
+        known = await frontier.known(tx, [Arrival(lane=LANE, target="a"), Arrival(lane=LANE, target="b")])
+    assert {key: task.memory for key, task in known.items()} == {(LANE, "a"): b"\x00rates"}
+
+
+async def test_the_lease_and_the_sweep_use_their_indexes(database: Database) -> None:
+    """Fails when the choice of the next task would read the whole frontier."""
+    await _fill(database, 5000)
+    lease_plan = await _plan(database, statements.choose(database.dialect, banded=False), LANE, 0, 10)
+    band_plan = await _plan(database, statements.choose(database.dialect, banded=True), LANE, 0, 1.0, 2.0, 10)
+    sweep_plan = await _plan(database, statements.sweep(database.dialect), 0, 10)
+    assert "tasks_ready" in lease_plan
+    assert "tasks_ready" in band_plan
+    assert "tasks_due" in sweep_plan
+    for plan in (lease_plan, band_plan):
+        assert "TEMP B-TREE" not in plan
+        assert "Sort" not in plan
+
+
+async def _fill(database: Database, count: int) -> None:
+    arrivals = [
+        (Arrival(lane=LANE, target=str(n), wakes=False), Standing(n % 17, NOW + timedelta(days=n % 2, seconds=n)))
+        for n in range(count)
+    ]
+    async with database.transaction() as tx:
+        await frontier_of(database).add(tx, arrivals, None, NOW + timedelta(hours=12))
+        await tx.execute("analyze tasks")
+
+
+async def _plan(database: Database, statement: str, *values: object) -> str:
+    explain = "explain query plan" if database.dialect == "sqlite" else "explain"
+    async with database.transaction() as tx:
+        rows = await tx.fetch(f"{explain} {statement}", *values)
+    return "\n".join(str(tuple(row.values()) if hasattr(row, "values") else tuple(row)) for row in rows)

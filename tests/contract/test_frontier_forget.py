@@ -1,0 +1,45 @@
+"""A lease whose transaction fails: what was held before does not wait for its expiry, and nothing is leased twice."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bowerbird.errors import Busy
+from bowerbird.frontier import TaskFrontier
+from bowerbird.model import Arrival, Draw, Standing, Turn
+from bowerbird.ports import Database
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LANE = 7
+TARGETS = [f"t{n:02d}" for n in range(40)]
+
+
+async def lease(frontier: TaskFrontier, database: Database, times: int = 1, *, fails: bool = False) -> list[str]:
+    """So many leases of one task each in one transaction, which may fail at its end."""
+    targets: list[str] = []
+    try:
+        async with database.transaction() as tx:
+            for _ in range(times):
+                targets += [task.target for task in await frontier.lease(tx, Turn(LANE), [Draw(1)], NOW)]
+            if fails:
+                raise Busy("somebody else took the calls that were left")
+    except Busy:
+        frontier.forget()
+        return []
+    return targets
+
+
+@pytest.mark.parametrize("before", range(6))
+@pytest.mark.parametrize("times", [1, 3, 9])
+async def test_after_a_failed_lease_every_task_is_leased_once_and_in_order(database: Database, before: int, times: int) -> None:
+    frontier = TaskFrontier(database, 1, lease=timedelta(minutes=3), call=timedelta(seconds=90))
+    async with database.transaction() as tx:
+        await frontier.add(tx, [(Arrival(lane=LANE, target=each), Standing(0.0, NOW)) for each in TARGETS], None, NOW)
+    # Leases that follow each other closely claim ever larger blocks, which are held in memory.
+    leased = [each for _ in range(before) for each in await lease(frontier, database)]
+    assert await lease(frontier, database, times, fails=True) == []
+    while more := await lease(frontier, database, 2):
+        leased += more
+    assert leased == TARGETS
