@@ -1,0 +1,40 @@
+"""From a facet's limits to the charges of one call with one credential."""
+
+from __future__ import annotations
+
+from bowerbird.errors import FlowError, UserError
+from bowerbird.model import Charge, Credential, Facet, Limit
+
+ANONYMOUS = "anonymous"
+
+
+def fill(facet: Facet, service: str, credential: Credential | None) -> tuple[Charge, ...]:
+    """What a call of this facet takes from each bucket at most; calls without a credential share the bucket `anonymous`."""
+    names = _names(facet, service, credential)
+    return tuple(Charge(_bucket(limit, names), _most(facet, limit), limit) for limit in facet.limits)
+
+
+def _names(facet: Facet, service: str, credential: Credential | None) -> dict[str, str]:
+    name = credential.name if credential else ANONYMOUS
+    account = credential.account if credential else ""
+    app = credential.app if credential else ""
+    # A credential that does not say whose it is counts as an account and an app of its own.
+    return {"service": service, "credential": name, "account": account or name, "app": app or name, "facet": facet.name}
+
+
+def _bucket(limit: Limit, names: dict[str, str]) -> str:
+    try:
+        return limit.bucket.format_map(names)
+    except (KeyError, ValueError, IndexError) as error:
+        allowed = ", ".join(f"{{{name}}}" for name in names)
+        raise FlowError(f"the limit's bucket {limit.bucket!r} uses an unknown name ({error}): allowed are {allowed}") from error
+
+
+def _most(facet: Facet, limit: Limit) -> int:
+    most = limit.per_call + limit.per_result * facet.results_per_call
+    if most > limit.allowance:
+        raise UserError(
+            f"one call of {facet.name} may cost {most}, but {limit.bucket} allows only {limit.allowance} per window, so it could "
+            "never be made: ask for fewer results per call or raise the allowance"
+        )
+    return most

@@ -1,0 +1,120 @@
+"""Who learns what from an answer: which of a call's buckets its header describes, and which one bears a failure. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from bowerbird.clock import EPOCH
+from bowerbird.limits.ledger import LedgerState
+from bowerbird.limits.server_clock import parse_date
+from bowerbird.limits.settling import Heard, Trouble
+from bowerbird.model import Answer, Charge, Outcome, Reading, WindowKind
+
+_LONGEST_RETRY_AFTER = timedelta(days=1)
+_NEAR = timedelta(seconds=2)
+_REFUSALS = frozenset({Outcome.RATE_LIMITED, Outcome.SECOND_LIMIT, Outcome.QUOTA_EXHAUSTED})
+
+
+def hear(
+    states: Sequence[LedgerState],
+    charges: Sequence[Charge],
+    outcome: Outcome,
+    reading: Reading | None,
+    answer: Answer,
+    results: int,
+) -> list[Heard]:
+    """What the end of one call tells each of its buckets, in the order given."""
+    if not charges:
+        return []
+    described = describes(states, reading, answer.received_at) if reading is not None else None
+    bearer = _bearer(states, outcome, described)
+    trouble = _trouble(outcome, reading, states[bearer])
+    date = parse_date(answer.headers.get("date", "")) if answer.headers else None
+    is_answered = answer.status != 0
+    return [
+        Heard(
+            sent_at=answer.sent_at,
+            received_at=answer.received_at,
+            cost=_cost(charge, results) if is_answered else charge.amount,
+            is_answered=is_answered,
+            is_good=not outcome.is_passing and (outcome not in _REFUSALS or n != bearer),
+            is_refusal=answer.status == 429 and n == bearer,
+            reading=reading if n == described else None,
+            trouble=trouble if n == bearer else Trouble.NONE,
+            retry_after=_retry_after(answer),
+            date=date,
+        )
+        for n, charge in enumerate(charges)
+    ]
+
+
+def _cost(charge: Charge, results: int) -> int:
+    return min(charge.amount, charge.limit.per_call + charge.limit.per_result * results)
+
+
+def _trouble(outcome: Outcome, reading: Reading | None, bearer: LedgerState) -> Trouble:
+    if outcome is Outcome.QUOTA_EXHAUSTED and bearer.kind is WindowKind.MONTH:
+        return Trouble.EXHAUSTED
+    if outcome is Outcome.RATE_LIMITED and reading is not None and reading.remaining == 0 and reading.reset_at is not None:
+        return Trouble.EXHAUSTED
+    return Trouble.BACK_OFF if outcome in _REFUSALS or outcome.is_passing else Trouble.NONE
+
+
+def _bearer(states: Sequence[LedgerState], outcome: Outcome, described: int | None) -> int:
+    """The one bucket that waits after a failure, never the others.
+
+    Faults of the service go to the first bucket, which by convention is the facet's own. A 429 goes to the bucket it
+    describes; one with calls remaining (X: one search per second, not in the headers) to the shortest window that the
+    header does not describe.
+    """
+    order = range(len(states))
+    if outcome is Outcome.SECOND_LIMIT:
+        others = [n for n in order if n != described] or list(order)
+        return min(others, key=lambda n: states[n].window)
+    if outcome is Outcome.QUOTA_EXHAUSTED:
+        return max(order, key=lambda n: states[n].window)
+    if outcome is Outcome.RATE_LIMITED:
+        return described if described is not None else min(order, key=lambda n: states[n].available)
+    return 0
+
+
+def describes(states: Sequence[LedgerState], reading: Reading, received_at: datetime) -> int:
+    """Which bucket the header is about: services with several limits tell only the tightest.
+
+    By limit and reset; if several fit, the one our own count says is tightest; if the limit is nobody's, it is a new
+    number for the tightest of those whose window fits the reset.
+    """
+    order = [n for n in range(len(states)) if states[n].kind is not WindowKind.MONTH] or list(range(len(states)))
+    if len(order) == 1:
+        return order[0]
+    fitting = [n for n in order if _fits(states[n], reading.reset_at, received_at)]
+    named = [n for n in order if states[n].allowance == reading.limit]
+    candidates = [n for n in fitting if n in named] or named or fitting or order
+    return min(candidates, key=lambda n: states[n].available)
+
+
+def _fits(state: LedgerState, reset_at: datetime | None, received_at: datetime) -> bool:
+    if reset_at is None:
+        return True
+    if state.reset_at is not None and not state.is_probing and abs(reset_at - state.reset_at) <= _NEAR:
+        return True
+    if reset_at > received_at + state.clock.high + state.window + _NEAR:
+        return False
+    if state.kind is WindowKind.ALIGNED:
+        beyond = (reset_at - EPOCH) % state.window
+        return beyond <= _NEAR or state.window - beyond <= _NEAR
+    return state.is_probing or state.reset_at is None
+
+
+def _retry_after(answer: Answer) -> timedelta | None:
+    """The wait the server asks for, in seconds or as a date, at most a day."""
+    text = answer.headers.get("retry-after", "").strip() if answer.headers else ""
+    if not text:
+        return None
+    if text.isascii() and text.isdigit():
+        return min(timedelta(seconds=int(text[:9])), _LONGEST_RETRY_AFTER)
+    until, date = parse_date(text), parse_date(answer.headers.get("date", ""))
+    if until is None:
+        return None
+    return min(max(until - (date or answer.received_at), timedelta(0)), _LONGEST_RETRY_AFTER)

@@ -1,0 +1,120 @@
+"""Every account in the database, with a copy in memory that answers `when` without asking it.
+
+The copy is ahead of the database only inside the caller's transaction. If that fails the caller says `forget`, and every
+account is read again before it is next changed; until then the copy still answers `when`, and `charge` checks its word.
+Several processes may share the buckets: each change names the version it replaces, so a stale copy is noticed, read again,
+and the change decided anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+
+from msgspec import structs
+
+from bowerbird.errors import Busy
+from bowerbird.limits import ledger, rows, settling
+from bowerbird.limits.hearing import hear
+from bowerbird.limits.ledger import LedgerState
+from bowerbird.model import Answer, Charge, Outcome, Reading
+from bowerbird.ports import Transaction
+
+_MOST_TRIES = 50
+
+
+class BookedLedgers:
+    """Implements `ports.Ledgers` over the table `ledgers`; `pace` spreads the calls of a window over it."""
+
+    def __init__(self, *, pace: bool = True) -> None:
+        self._pace = pace
+        self._states: dict[str, LedgerState] = {}
+        self._stale: set[str] = set()
+
+    async def load(self, tx: Transaction, now: datetime) -> None:
+        self._states = {state.bucket: state for state in await rows.read_all(tx)}
+        self._stale.clear()
+
+    def states(self) -> Mapping[str, LedgerState]:
+        """The accounts as this process knows them, for those who show them."""
+        return self._states
+
+    def forget(self) -> None:
+        self._stale.update(self._states)
+
+    def when(self, charges: Sequence[Charge], now: datetime) -> datetime:
+        at = now
+        for charge in charges:
+            at = max(at, ledger.when(self._state(charge, now), charge.amount, now, pace=self._pace))
+        return at
+
+    def room(self, charges: Sequence[Charge], now: datetime) -> float:
+        return min((ledger.room(self._state(charge, now), now) for charge in charges), default=float("inf"))
+
+    async def charge(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> Sequence[Charge]:
+        """Raises `Busy` when another process has used up what seemed to be there."""
+        # Always in the same order, so that two processes never wait for each other's rows.
+        taken = {charge.bucket: await self._charge_one(tx, charge, now) for charge in sorted(charges, key=_bucket)}
+        return [taken[charge.bucket] for charge in charges]
+
+    async def _charge_one(self, tx: Transaction, charge: Charge, now: datetime) -> Charge:
+        def take(state: LedgerState) -> LedgerState:
+            if ledger.when(state, charge.amount, now, pace=self._pace) > now:
+                raise Busy(f"the calls left in {charge.bucket} were taken by another worker; choose again")
+            return ledger.charged(state, charge.amount, now)
+
+        state = await self._change(tx, charge, now, take)
+        return structs.replace(charge, finished_before=state.finished)
+
+    async def settle(
+        self, tx: Transaction, charges: Sequence[Charge], outcome: Outcome, reading: Reading | None, answer: Answer, results: int
+    ) -> None:
+        now = answer.received_at
+        states = [self._state(charge, now) for charge in charges]
+        heard = hear(states, charges, outcome, reading, answer, results)
+        for charge, word in sorted(zip(charges, heard, strict=True), key=lambda pair: pair[0].bucket):
+            await self._change(tx, charge, now, partial(settling.settled, charge=charge, heard=word))
+
+    async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
+        for charge in sorted(charges, key=_bucket):
+            await self._change(tx, charge, now, partial(settling.lost, charge=charge, now=now))
+
+    async def _change(
+        self, tx: Transaction, charge: Charge, now: datetime, change: Callable[[LedgerState], LedgerState]
+    ) -> LedgerState:
+        """Replaces one account by its next version, whatever others do to it meanwhile."""
+        for _ in range(_MOST_TRIES):
+            old = await self._fresh(tx, charge, now)
+            new = change(_current(old, charge, now))
+            if await rows.replace(tx, old, new):
+                self._states[charge.bucket] = new
+                return new
+            self._stale.add(charge.bucket)
+        raise Busy(f"the account of {charge.bucket} changes faster than it can be written; try again")
+
+    async def _fresh(self, tx: Transaction, charge: Charge, now: datetime) -> LedgerState:
+        bucket = charge.bucket
+        if bucket in self._states and bucket not in self._stale:
+            return self._states[bucket]
+        state = await rows.read(tx, bucket)
+        while state is None:
+            await rows.add(tx, ledger.opened(bucket, charge.limit, now))
+            state = await rows.read(tx, bucket)
+        self._states[bucket] = state
+        self._stale.discard(bucket)
+        return state
+
+    def _state(self, charge: Charge, now: datetime) -> LedgerState:
+        known = self._states.get(charge.bucket)
+        return ledger.opened(charge.bucket, charge.limit, now) if known is None else _current(known, charge, now)
+
+
+def _current(state: LedgerState, charge: Charge, now: datetime) -> LedgerState:
+    limit = charge.limit
+    is_same = state.window == limit.window and state.kind is limit.kind
+    return state if is_same else ledger.reopened(state, limit, now)
+
+
+def _bucket(charge: Charge) -> str:
+    return charge.bucket

@@ -1,0 +1,147 @@
+"""What every implementation of `ports.Ledgers` promises, on every database."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bowerbird.errors import Busy
+from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.model import Answer, Charge, Limit, Outcome, Reading, WindowKind
+from bowerbird.ports import Database
+
+NOW = datetime(2026, 1, 5, 12, 1, tzinfo=UTC)
+RESET = datetime(2026, 1, 5, 12, 15, tzinfo=UTC)
+QUARTER = timedelta(minutes=15)
+HEADERS = {"date": "Mon, 05 Jan 2026 12:01:00 GMT"}
+
+
+def charge(bucket: str = "token", allowance: int = 5) -> Charge:
+    return Charge(bucket, 1, Limit(bucket=bucket, allowance=allowance, window=QUARTER))
+
+
+async def spend(database: Database, ledgers: BookedLedgers, *charges: Charge, now: datetime = NOW) -> list[Charge]:
+    async with database.transaction() as tx:
+        return list(await ledgers.charge(tx, charges, now))
+
+
+async def settle(
+    database: Database, ledgers: BookedLedgers, charges: list[Charge], remaining: int | None, outcome: Outcome = Outcome.OK
+) -> None:
+    answer = Answer(status=200, headers=HEADERS, sent_at=NOW, received_at=NOW)
+    reading = None if remaining is None else Reading(charges[0].limit.allowance, remaining, RESET)
+    async with database.transaction() as tx:
+        await ledgers.settle(tx, charges, outcome, reading, answer, 1)
+
+
+async def reloaded(database: Database) -> BookedLedgers:
+    """The ledgers of another process, or of this one after a restart."""
+    ledgers = BookedLedgers(pace=False)
+    async with database.transaction() as tx:
+        await ledgers.load(tx, NOW)
+    return ledgers
+
+
+async def test_everything_known_of_a_bucket_survives_a_restart(database: Database) -> None:
+    ledgers = await reloaded(database)
+    await settle(database, ledgers, await spend(database, ledgers, charge()), 3)
+    await spend(database, ledgers, charge())
+    again = await reloaded(database)
+    assert again.states() == ledgers.states()
+    assert again.states()["token"].offset is not None
+
+
+async def test_a_call_is_in_the_database_before_it_is_made(database: Database) -> None:
+    ledgers = await reloaded(database)
+    await spend(database, ledgers, charge())
+    assert (await reloaded(database)).states()["token"].in_flight == 1
+
+
+async def test_a_call_that_died_with_its_worker_counts_as_spent(database: Database) -> None:
+    charges = await spend(database, await reloaded(database), charge())
+    ledgers = await reloaded(database)
+    async with database.transaction() as tx:
+        await ledgers.lost(tx, charges, NOW)
+    state = (await reloaded(database)).states()["token"]
+    assert (state.remaining, state.in_flight) == (4, 0)
+
+
+async def test_a_call_waits_for_the_latest_of_its_buckets(database: Database) -> None:
+    ledgers = await reloaded(database)
+    narrow, wide = charge("narrow", 1), charge("wide", 100)
+    await settle(database, ledgers, await spend(database, ledgers, narrow, wide), None)
+    assert ledgers.when([wide], NOW) == NOW
+    assert ledgers.when([wide, narrow], NOW) == ledgers.when([narrow], NOW) > RESET
+    assert ledgers.room([wide, narrow], NOW) == 0 < ledgers.room([wide], NOW)
+
+
+async def test_a_call_without_limits_may_always_be_made(database: Database) -> None:
+    ledgers = await reloaded(database)
+    assert ledgers.when([], NOW) == NOW
+    assert await spend(database, ledgers) == []
+
+
+async def test_two_processes_never_take_the_same_call(database: Database) -> None:
+    one, two = await reloaded(database), await reloaded(database)
+    await settle(database, one, await spend(database, one, charge()), 1)
+    two = await reloaded(database)
+    await spend(database, one, charge())
+    assert two.when([charge()], NOW) == NOW
+    with pytest.raises(Busy, match="taken by another worker"):
+        await spend(database, two, charge())
+    assert two.when([charge()], NOW) > NOW
+
+
+async def test_a_process_with_old_knowledge_settles_all_the_same(database: Database) -> None:
+    one = await reloaded(database)
+    await settle(database, one, await spend(database, one, charge()), 4)
+    two = await reloaded(database)
+    mine, yours = await spend(database, one, charge()), await spend(database, two, charge())
+    await settle(database, one, mine, 3)
+    await settle(database, two, yours, 2)
+    state = (await reloaded(database)).states()["token"]
+    assert (state.remaining, state.in_flight, state.spent) == (2, 0, 3)
+
+
+async def test_a_transaction_that_failed_leaves_no_trace_after_forgetting(database: Database) -> None:
+    ledgers = await reloaded(database)
+    await settle(database, ledgers, await spend(database, ledgers, charge()), 4)
+    with pytest.raises(ZeroDivisionError):
+        await _fail_after_charging(database, ledgers)
+    ledgers.forget()
+    await spend(database, ledgers, charge())
+    assert ledgers.states()["token"].in_flight == 1
+    assert (await reloaded(database)).states() == ledgers.states()
+
+
+async def _fail_after_charging(database: Database, ledgers: BookedLedgers) -> None:
+    async with database.transaction() as tx:
+        await ledgers.charge(tx, [charge()], NOW)
+        raise ZeroDivisionError
+
+
+async def test_a_forgotten_bucket_is_not_taken_for_a_full_one(database: Database) -> None:
+    ledgers = await reloaded(database)
+    await settle(database, ledgers, await spend(database, ledgers, charge()), 0)
+    ledgers.forget()
+    assert ledgers.when([charge()], NOW) > NOW
+    with pytest.raises(Busy):
+        await spend(database, ledgers, charge())
+
+
+async def test_a_published_window_that_changed_is_taken_over(database: Database) -> None:
+    ledgers = await reloaded(database)
+    await settle(database, ledgers, await spend(database, ledgers, charge()), 2)
+    hourly = Limit(bucket="token", allowance=60, window=timedelta(hours=1), kind=WindowKind.FIRST_CALL)
+    await spend(database, ledgers, Charge("token", 1, hourly))
+    state = (await reloaded(database)).states()["token"]
+    assert (state.allowance, state.window, state.kind) == (60, timedelta(hours=1), WindowKind.FIRST_CALL)
+
+
+async def test_a_bad_answer_backs_off_the_first_bucket_only(database: Database) -> None:
+    ledgers = await reloaded(database)
+    both = [charge("own"), charge("shared")]
+    for name in both:
+        await settle(database, ledgers, await spend(database, ledgers, name), None)
+    await settle(database, ledgers, await spend(database, ledgers, *both), None, Outcome.OVERLOADED)
+    assert ledgers.when([both[0]], NOW) == NOW + timedelta(seconds=1)
+    assert ledgers.when([both[1]], NOW) == NOW
