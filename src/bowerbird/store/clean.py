@@ -1,0 +1,209 @@
+"""Makes items fit for both databases: mends texts and numbers, and sets aside what cannot be mended. Pure.
+
+PostgreSQL refuses NUL characters and index entries over 2,704 bytes, neither database takes lone surrogates or integers of
+more than 64 bits. Nearly every page is fine, so a page is checked as a whole first and item by item only when that fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from bowerbird.model import Broken, Gone, Page, Post, Relation, Subject, User
+
+LONGEST_ID = 600
+"""Characters; at four bytes each still an index entry that PostgreSQL takes."""
+LONGEST_TEXT = 200_000
+_BIGGEST = 2**63 - 1
+
+Item = TypeVar("Item", User, Post)
+
+_USER_TEXTS = ("handle", "name", "description", "location", "url", "language", "avatar")
+_POST_TEXTS = ("text", "language", "reply_to", "repost_of", "quote_of", "root", "url", "source", "warning")
+_REFERENCES = frozenset({"reply_to", "repost_of", "quote_of", "root"})
+
+
+class _UnfitError(Exception):
+    """The item has no usable identity."""
+
+
+def clean_page(page: Page) -> Page:
+    """The same page with nothing in it that a database refuses; what was set aside is among the broken."""
+    users, bad_users = _clean(page.users, _users_fit, _mended_user, Subject.USER)
+    posts, bad_posts = _clean(page.posts, _posts_fit, _mended_post, Subject.POST)
+    if users is page.users and posts is page.posts and _keys_fit(page.relations, page.gone) and _words_fit(page):
+        return page
+    return msgspec.structs.replace(
+        page,
+        users=users,
+        posts=posts,
+        relations=tuple(r for r in page.relations if _is_key(r.source) and _is_key(r.target)),
+        gone=tuple(g for g in page.gone if _is_key(g.key)),
+        user_tags=tuple(t for t in page.user_tags if _is_key(t.user) and _is_key(t.tag) and _is_plain((t.name,))),
+        trends=tuple(t for t in page.trends if _is_key(t.word) and _is_plain((t.place,))),
+        broken=page.broken + tuple(bad_users) + tuple(bad_posts),
+    )
+
+
+def clean_text(text: str, longest: int = LONGEST_TEXT) -> str:
+    """The text without NUL, with `?` for lone surrogates, cut to a bound."""
+    return text[:longest].replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _clean(
+    items: tuple[Item, ...], fit: Callable[[tuple[Item, ...]], bool], mended: Callable[[Item], Item], subject: Subject
+) -> tuple[tuple[Item, ...], list[Broken]]:
+    if fit(items):
+        return items, []
+    good, bad = [], []
+    for item in items:
+        try:
+            good.append(mended(item))
+        except (_UnfitError, TypeError, ValueError, OverflowError) as error:
+            bad.append(Broken(subject=subject, raw=item.raw, why=f"cannot be stored: {error}"))
+    return tuple(good), bad
+
+
+def _is_plain(texts: Iterable[str | None]) -> bool:
+    joined = "".join(filter(None, texts))
+    if "\0" in joined:
+        return False
+    try:
+        return joined.isascii() or bool(joined.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _numbers_fit(numbers: Iterable[int | None]) -> bool:
+    # Zero is harmless, so `filter` may drop it along with None.
+    known = list(filter(None, numbers))
+    return not known or (max(known) <= _BIGGEST and min(known) >= -_BIGGEST)
+
+
+def _is_zoned(when: datetime | None) -> bool:
+    return when is None or when.tzinfo is not None
+
+
+def _users_fit(users: tuple[User, ...]) -> bool:
+    try:
+        return (
+            all(_is_short(u.id, u.key, u.handle) and len(u.description or "") <= LONGEST_TEXT for u in users)
+            and all(_is_zoned(u.created_at) and _is_zoned(u.newest_post_at) for u in users)
+            and all(_is_plain(u.labels) for u in users if u.labels)
+            and _numbers_fit(n for u in users for n in (u.followers, u.following, u.posts))
+            and _is_plain(
+                text
+                for u in users
+                for text in (u.id, u.key, u.handle, u.name, u.description, u.location, u.url, u.language, u.avatar)
+            )
+        )
+    except TypeError:
+        return False
+
+
+def _posts_fit(posts: tuple[Post, ...]) -> bool:
+    try:
+        return (
+            all(_is_short(p.id, p.key, p.author) and len(p.text or "") <= LONGEST_TEXT for p in posts)
+            and all(len(reference) <= LONGEST_ID for p in posts if (reference := p.repost_of or p.quote_of or p.reply_to))
+            and all(_is_zoned(p.created_at) and _is_zoned(p.edited_at) and _is_zoned(p.listed_at) for p in posts)
+            and _numbers_fit(n for p in posts for n in (p.replies, p.reposts, p.likes))
+            and _is_plain(
+                text
+                for p in posts
+                for text in (
+                    p.id, p.key, p.author, p.text, p.language, p.reply_to, p.repost_of, p.quote_of, p.root, p.url, p.source,
+                    p.warning,
+                )
+            )
+            and all(_parts_fit(p) for p in posts if p.tags or p.mentions or p.media or p.place or p.links or p.labels)
+        )  # fmt: skip
+    except TypeError:
+        return False
+
+
+def _is_short(first: str, second: str, third: str | None) -> bool:
+    return 0 < len(first) <= LONGEST_ID and 0 < len(second) <= LONGEST_ID and (third is None or len(third) <= LONGEST_ID)
+
+
+def _parts_fit(post: Post) -> bool:
+    texts = [*post.tags, *post.mentions, *(m.id for m in post.media)]
+    others = [*post.links, *post.labels, *(text for m in post.media for text in (m.url, m.description, m.kind))]
+    place = (post.place.name, post.place.country) if post.place else ()
+    return all(0 < len(text) <= LONGEST_ID for text in texts) and _is_plain((*texts, *others, *place))
+
+
+def _is_key(key: str) -> bool:
+    return 0 < len(key) <= LONGEST_ID and _is_plain((key,))
+
+
+def _keys_fit(relations: Sequence[Relation], gone: Sequence[Gone]) -> bool:
+    keys = [key for r in relations for key in (r.source, r.target)] + [g.key for g in gone]
+    return all(0 < len(key) <= LONGEST_ID for key in keys) and _is_plain(keys)
+
+
+def _words_fit(page: Page) -> bool:
+    keys = [key for tag in page.user_tags for key in (tag.user, tag.tag)] + [trend.word for trend in page.trends]
+    return all(0 < len(key) <= LONGEST_ID for key in keys) and _is_plain(
+        (*keys, *(tag.name for tag in page.user_tags), *(trend.place for trend in page.trends))
+    )
+
+
+def _identity(*names: str) -> None:
+    for name in names:
+        if not _is_key(name):
+            raise _UnfitError(f"the id {clean_text(name, 60)!r} is empty, too long or not valid text")
+
+
+def _mended_fields(item: Item, texts: Sequence[str], numbers: Sequence[str], times: Sequence[str]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name in texts:
+        if (value := getattr(item, name)) is not None:
+            fields[name] = _mended_text(name, value)
+    fields |= {name: _mended_number(getattr(item, name)) for name in numbers}
+    if not all(_is_zoned(getattr(item, name)) for name in times):
+        raise _UnfitError("a time has no zone")
+    return fields
+
+
+def _mended_text(name: str, value: str) -> str | None:
+    if name in _REFERENCES:
+        return value if _is_key(value) else None
+    return clean_text(value, LONGEST_ID if name == "handle" else LONGEST_TEXT)
+
+
+def _mended_number(number: int | None) -> int | None:
+    return number if number is not None and abs(number) <= _BIGGEST else None
+
+
+def _mended_user(user: User) -> User:
+    _identity(user.id, user.key)
+    fields = _mended_fields(user, _USER_TEXTS, ("followers", "following", "posts"), ("created_at", "newest_post_at"))
+    labels = tuple(clean_text(label, LONGEST_ID) for label in user.labels)
+    return msgspec.structs.replace(user, labels=labels, **fields)
+
+
+def _mended_post(post: Post) -> Post:
+    _identity(post.id, post.key, post.author)
+    fields = _mended_fields(post, _POST_TEXTS, ("replies", "reposts", "likes"), ("created_at", "edited_at", "listed_at"))
+    place = post.place
+    if place is not None:
+        names = {name: clean_text(text, 1_000) for name in ("name", "country") if (text := getattr(place, name)) is not None}
+        place = msgspec.structs.replace(place, **names)
+    media = (
+        msgspec.structs.replace(m, url=clean_text(m.url), kind=clean_text(m.kind), description=clean_text(m.description or ""))
+        for m in post.media
+        if _is_key(m.id)
+    )
+    return msgspec.structs.replace(
+        post,
+        **fields,
+        place=place,
+        media=tuple(media),
+        links=tuple(clean_text(link) for link in post.links),
+        tags=tuple(tag for tag in post.tags if _is_key(tag)),
+        mentions=tuple(key for key in post.mentions if _is_key(key)),
+    )

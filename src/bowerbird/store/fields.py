@@ -1,0 +1,103 @@
+"""Which columns an item fills, and what changed between two sightings. Pure.
+
+`None` means that the service did not say: it never overwrites what is known. An emptied field comes as an empty text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from bowerbird.clock import to_micros
+from bowerbird.model import Network, Post, PostKind, User
+from bowerbird.store.names import is_provisional
+
+Values = tuple[Any, ...]
+
+USER_FIELDS = (
+    "handle", "name", "description", "location", "url", "language", "avatar", "created_at",
+    "followers", "following", "posts", "newest_post_at", "is_protected", "is_bot", "is_verified", "labels", "opts_out",
+)  # fmt: skip
+POST_FIELDS = (
+    "kind", "created_at", "text", "language", "reply_to", "repost_of", "quote_of", "replies", "reposts", "likes",
+    "edited_at", "url", "source", "warning", "is_sensitive", "links", "place", "listed_at", "is_time_doubtful", "root", "labels",
+)  # fmt: skip
+USER_COUNTERS = frozenset({"followers", "following", "posts", "newest_post_at"})
+POST_COUNTERS = frozenset({"replies", "reposts", "likes"})
+
+POSTS_COUNTER = USER_FIELDS.index("posts")
+OPTS_OUT = USER_FIELDS.index("opts_out")
+REFERENCES = frozenset({"kind", "reply_to", "repost_of", "quote_of"})
+"""What a post refers to never changes: it only becomes known."""
+_KIND_AT = POST_FIELDS.index("kind")
+_REFERENCES_AT = tuple(POST_FIELDS.index(name) for name in ("reply_to", "repost_of", "quote_of"))
+_POST_KEEPS = frozenset({"kind", "created_at", "listed_at"})
+
+_BIT = {None: None, False: 0, True: 1}
+_KIND = {kind: kind.value for kind in PostKind}
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def user_values(user: User) -> Values:
+    """The columns `USER_FIELDS` of one profile."""
+    u = user
+    return (
+        u.handle, u.name, u.description, u.location, u.url, u.language, u.avatar,
+        None if u.created_at is None else to_micros(u.created_at),
+        u.followers, u.following, u.posts,
+        None if u.newest_post_at is None else to_micros(u.newest_post_at),
+        _BIT[u.is_protected], _BIT[u.is_bot], _BIT[u.is_verified], _list(u.labels), _BIT[u.opts_out],
+    )  # fmt: skip
+
+
+def post_values(post: Post) -> Values:
+    """The columns `POST_FIELDS` of one post."""
+    p = post
+    return (
+        _KIND[p.kind], None if p.created_at is None else to_micros(p.created_at), p.text, p.language,
+        p.reply_to, p.repost_of, p.quote_of, p.replies, p.reposts, p.likes,
+        None if p.edited_at is None else to_micros(p.edited_at), p.url, p.source, p.warning, _BIT[p.is_sensitive],
+        _list(p.links), None if p.place is None else _encode(p.place).decode(),
+        None if p.listed_at is None else to_micros(p.listed_at), 1 if p.is_time_doubtful else None, p.root, _list(p.labels),
+    )  # fmt: skip
+
+
+def _list(values: tuple[str, ...]) -> str | None:
+    return _encode(values).decode() if values else None
+
+
+def bare_user() -> Values:
+    """All that is kept of a profile whose owner opted out."""
+    return (None,) * OPTS_OUT + (1,)
+
+
+def bare_post(values: Values) -> Values:
+    """All that is kept of a post without its content."""
+    return tuple(value if field in _POST_KEEPS else None for field, value in zip(POST_FIELDS, values, strict=True))
+
+
+def merged(old: Values, new: Values) -> Values:
+    return tuple(was if now is None else now for was, now in zip(old, new, strict=True))
+
+
+def merged_post(old: Values, new: Values) -> Values:
+    """Two sightings of one post. What it refers to stays: embedded in another, a post is shown without what it quotes itself."""
+    together = list(merged(old, new))
+    for at in _REFERENCES_AT:
+        if old[at] is not None and not is_provisional(Network.MASTODON, old[at]):
+            together[at] = old[at]
+    if new[_KIND_AT] == PostKind.POST and any(together[at] is not None for at in _REFERENCES_AT):
+        together[_KIND_AT] = old[_KIND_AT]
+    return tuple(together)
+
+
+def changed_fields(fields: Sequence[str], old: Values, new: Values) -> list[str]:
+    return [field for field, was, now in zip(fields, old, new, strict=True) if was != now]
+
+
+def history_texts(fields: Sequence[str], changed: Sequence[str], old: Values, new: Values) -> tuple[str, str]:
+    """The changed fields before and after, as JSON."""
+    before, after = dict(zip(fields, old, strict=True)), dict(zip(fields, new, strict=True))
+    return _encode({name: before[name] for name in changed}).decode(), _encode({name: after[name] for name in changed}).decode()

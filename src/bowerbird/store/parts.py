@@ -1,0 +1,46 @@
+"""What hangs on a post: its keys on each service, tags, mentions and media."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bowerbird.model import Post, PostKind
+from bowerbird.ports import Database
+from bowerbird.store.names import has_local_keys
+from bowerbird.store.people import People
+from bowerbird.store.sighting import Sighting
+
+_KEY = "insert into post_keys (service, key, post_no) values (?, ?, ?) on conflict (service, key) do nothing"
+_TAG = "insert into post_tags (tag, post_no) values (?, ?) on conflict (tag, post_no) do nothing"
+_MENTION = "insert into post_mentions (post_no, user_no) values (?, ?) on conflict (post_no, user_no) do nothing"
+_MEDIA = """
+insert into media (id, post_no, place, kind, url, description) values (?, ?, ?, ?, ?, ?) on conflict (post_no, place) do nothing
+"""
+
+
+class PartStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        tables = ("post_tags", "post_mentions", "media")
+        self.clear = tuple(f"delete from {table} where post_no {database.any('bigint')}" for table in tables)
+
+
+async def save_parts(
+    s: Sighting, sql: PartStatements, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: People
+) -> None:
+    """Writes the keys of all posts of the page, and the parts of those that are new or rewritten."""
+    if has_local_keys(s.network):
+        await s.execute_many(_KEY, [(s.service, post.key, numbers[post.id]) for post in posts if post.id in numbers])
+    # A repost has no parts of its own: those it shows belong to the post it passes on.
+    bearing = [(numbers[p.id], p) for p in whole if p.kind is not PostKind.REPOST or p.repost_of is None]
+    await s.execute_many(_TAG, sorted({(tag.casefold(), n) for n, p in bearing for tag in p.tags}))
+    await s.execute_many(_MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions}))
+    await s.execute_many(
+        _MEDIA, [(m.id, n, place, m.kind, m.url, m.description) for n, p in bearing for place, m in enumerate(p.media, 1)]
+    )
+
+
+async def clear_parts(s: Sighting, sql: PartStatements, posts: Sequence[int]) -> None:
+    for statement in sql.clear:
+        await s.execute_in(statement, posts)

@@ -1,0 +1,124 @@
+"""Numbers for everyone a page names: by global id, or by the key that one service uses.
+
+Whoever is unknown gets a row at once (a stub: id and when it was heard of); profiles are written into it later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct, field
+
+from bowerbird.model import User
+from bowerbird.ports import Database, Row
+from bowerbird.store.merge import merge_users, name_user
+from bowerbird.store.names import has_local_keys, id_for, is_provisional
+from bowerbird.store.sighting import Sighting, listed
+
+
+class People(Struct):
+    """Who is who on one page."""
+
+    ids: dict[str, int] = field(default_factory=dict)
+    keys: dict[str, int] = field(default_factory=dict)
+    new: set[int] = field(default_factory=set)
+    """Heard of for the first time on this page."""
+    opted_out: set[int] = field(default_factory=set)
+
+
+class PeopleStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        text = database.any("text")
+        self.by_id = f"select user_no, id, opts_out from users where id {text}"
+        self.by_key = (
+            "select k.key, k.user_no, u.id, u.opts_out from user_keys k join users u on u.user_no = k.user_no "
+            f"where k.service = ? and k.key {text}"
+        )
+        # `where true`: without it SQLite takes `on conflict` for a join condition.
+        self.add = (
+            "insert into users (id, network, found_at, found_by) "
+            "select value, cast(? as text), cast(? as bigint), cast(? as bigint) "
+            f"from {listed(database, 'text')} where true on conflict (id) do nothing returning user_no, id"
+        )
+        self.set_key = (
+            "insert into user_keys (service, key, user_no) values (?, ?, ?) "
+            "on conflict (service, key) do update set user_no = excluded.user_no"
+        )
+
+
+async def number_people(
+    s: Sighting, sql: PeopleStatements, users: Sequence[User], authors: Iterable[str], keys: Iterable[str]
+) -> People:
+    """Finds or adds everybody: the users of the page, the authors (by id) and those named only by key."""
+    people = People()
+    if has_local_keys(s.network):
+        await _number_local(s, sql, people, users, authors, set(keys))
+        return people
+    ids_by_key = {key: id_for(s.network, s.service_name, key) for key in keys} | {user.key: user.id for user in users}
+    await _number_ids(s, sql, people, {*ids_by_key.values(), *(user.id for user in users), *authors})
+    people.keys = {key: people.ids[known] for key, known in ids_by_key.items()}
+    return people
+
+
+async def _number_ids(s: Sighting, sql: PeopleStatements, people: People, ids: set[str]) -> None:
+    _note(people, await s.fetch_in(sql.by_id, ids))
+    await _add(s, sql, people, ids - people.ids.keys())
+
+
+def _note(people: People, rows: Iterable[Row]) -> None:
+    for row in rows:
+        people.ids[row["id"]] = row["user_no"]
+        if row["opts_out"]:
+            people.opted_out.add(row["user_no"])
+
+
+async def _add(s: Sighting, sql: PeopleStatements, people: People, ids: set[str]) -> None:
+    if not ids:
+        return
+    # In one order everywhere: two transactions that add the same people then wait for each other instead of deadlocking.
+    members = s.database.members(sorted(ids))
+    for row in await s.tx.fetch(sql.add, s.network, s.at, s.call, members):
+        people.ids[row["id"]] = row["user_no"]
+        people.new.add(row["user_no"])
+    # What somebody else added in the meantime was not returned.
+    _note(people, await s.fetch_in(sql.by_id, ids - people.ids.keys()))
+
+
+async def _number_local(
+    s: Sighting, sql: PeopleStatements, people: People, users: Sequence[User], authors: Iterable[str], keys: set[str]
+) -> None:
+    named = {user.key: user.id for user in users}
+    rows = await s.fetch_in(sql.by_key, named.keys() | keys, s.service)
+    by_key = {row["key"]: row for row in rows}
+    await _settle_names(s, sql, people, named, by_key)
+    _note(people, (row for key, row in by_key.items() if key not in named))
+    unnamed = {key: id_for(s.network, s.service_name, key) for key in keys - named.keys() - by_key.keys()}
+    await _number_ids(s, sql, people, {*named.values(), *authors, *unnamed.values()} - people.ids.keys())
+    people.keys = {key: row["user_no"] for key, row in by_key.items()} | {
+        key: people.ids[known] for key, known in (named | unnamed).items()
+    }
+    changed = [key for key in named | unnamed if key not in by_key or by_key[key]["user_no"] != people.keys[key]]
+    await s.execute_many(sql.set_key, [(s.service, key, people.keys[key]) for key in sorted(changed)])
+
+
+async def _settle_names(
+    s: Sighting, sql: PeopleStatements, people: People, named: Mapping[str, str], by_key: Mapping[str, Row]
+) -> None:
+    """Gives the real id to those known only by key, and joins the two rows of one who was also known by id."""
+    guessed = {
+        key: row
+        for key, row in by_key.items()
+        if key in named and row["id"] != named[key] and is_provisional(s.network, row["id"])
+    }
+    if not guessed:
+        return
+    _note(people, await s.fetch_in(sql.by_id, {named[key] for key in guessed}))
+    for key, row in guessed.items():
+        known = people.ids.get(named[key])
+        if known is None:
+            await name_user(s, row["user_no"], named[key])
+            people.ids[named[key]] = row["user_no"]
+        elif known != row["user_no"]:
+            await merge_users(s, row["user_no"], known)

@@ -1,0 +1,67 @@
+"""Takes content out of the store for good: what remains of a post or a profile is that it was there, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from bowerbird.ports import Database
+from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
+from bowerbird.store.sighting import Sighting
+
+_POST_CONTENT = [name for name in POST_FIELDS if name not in ("kind", "created_at", "listed_at")]
+_USER_CONTENT = [name for name in USER_FIELDS[:OPTS_OUT] if name != "is_protected"]
+_BURY = """
+insert into deletions (subject, id, reason, at, call) values (?, ?, ?, ?, ?) on conflict (subject, id) do nothing
+"""
+
+
+def _emptied(names: Collection[str]) -> str:
+    return ", ".join(f"{name} = null" for name in (*names, "raw", "raw_dictionary"))
+
+
+class PurgeStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        bigint = database.any("bigint")
+        gone = f"(select id from posts where post_no {bigint})"
+        self.posts_of = f"select post_no from posts where deleted_at is null and author {bigint}"
+        self.users = (
+            f"update users set {_emptied(_USER_CONTENT)} where user_no {bigint}",
+            f"delete from user_history where user_no {bigint}",
+            f"delete from user_tags where user_no {bigint}",
+        )
+        self.post_rows = (
+            f"update posts set {_emptied(_POST_CONTENT)}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
+        )
+        # Reposts and quotes carry a copy of what they pass on. A statement of its own each: both may then use an index.
+        self.copies = (
+            f"update posts set text = null, links = null, raw = null, raw_dictionary = null where repost_of in {gone}",
+            f"update posts set raw = null, raw_dictionary = null where quote_of in {gone}",
+        )
+        tables = ("post_tags", "post_mentions", "media", "post_history")
+        self.post_parts = tuple(f"delete from {table} where post_no {bigint}" for table in tables)
+
+
+async def purge_users(s: Sighting, sql: PurgeStatements, users: Mapping[int, str], reason: str) -> None:
+    """Empties profiles (number to id), their history and everything they wrote."""
+    if not users:
+        return
+    for statement in sql.users:
+        await s.execute_in(statement, users)
+    await purge_posts(s, sql, [row["post_no"] for row in await s.fetch_in(sql.posts_of, users)])
+    await bury(s, "user", users.values(), reason)
+
+
+async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int]) -> None:
+    """Empties posts, what hangs on them, and the copies that reposts and quotes carry."""
+    for statement in sql.copies:
+        await s.execute_in(statement, posts)
+    await s.execute_in(sql.post_rows, posts, s.at)
+    for statement in sql.post_parts:
+        await s.execute_in(statement, posts)
+
+
+async def bury(s: Sighting, subject: str, ids: Collection[str], reason: str) -> None:
+    """Keeps the id with the time and the reason: the next export must leave it out as well."""
+    await s.execute_many(_BURY, [(subject, known, reason, s.at, s.call) for known in sorted(ids)])

@@ -1,0 +1,171 @@
+"""Relations and their listings: an edge is removed only when a whole sweep of a list that showed it before ends without it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bowerbird.model import Facet, Page, Relation, RelationKind, Side, Task
+from bowerbird.ports import Database, Row
+from bowerbird.store.people import People
+from bowerbird.store.sighting import Sighting, listed
+
+_LISTING = "select sweep, began_at, ended_at, before_began_at, listed from listings where user_no = ? and kind = ? and side = ?"
+_KEEP_LISTING = """
+insert into listings (user_no, kind, side, sweep, began_at, ended_at, before_began_at, listed) values (?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (user_no, kind, side) do update set sweep = excluded.sweep, began_at = excluded.began_at,
+    ended_at = excluded.ended_at, before_began_at = excluded.before_began_at, listed = excluded.listed
+"""
+_HISTORY = """
+insert into relation_history (kind, source, target, change, after_at, before_at, call) values (?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+class Listing(Struct, frozen=True, kw_only=True):
+    """One sweep over one list of one user's relations."""
+
+    user: int
+    kind: str
+    side: Side
+    sweep: int | None
+    """The call that began it; None when nobody saw its beginning, so that it can add but never remove."""
+    began_at: int
+    ended_at: int | None = None
+    before_began_at: int | None = None
+    listed: int = 0
+
+    def edge(self, other: int) -> tuple[int, int]:
+        return (self.user, other) if self.side is Side.FOLLOWING else (other, self.user)
+
+
+class _SideStatements:
+    """The statements for one end of the edges."""
+
+    def __init__(self, database: Database, side: Side) -> None:
+        fixed, other, seen = ("source", "target", "seen_out") if side is Side.FOLLOWING else ("target", "source", "seen_in")
+        self.known = (
+            f"select {other} as other, removed_at from relations where kind = ? and {fixed} = ? "
+            f"and {other} {database.any('bigint')}"
+        )
+        self.save = (
+            f"insert into relations (kind, {fixed}, found_at, found_by, seen_at, {seen}, {other}) "
+            "select cast(? as text), cast(? as bigint), cast(? as bigint), cast(? as bigint), cast(? as bigint), "
+            f"cast(? as bigint), value from {listed(database, 'bigint')} where true "
+            "on conflict (kind, source, target) do update set seen_at = excluded.seen_at, "
+            f"{seen} = coalesce(excluded.{seen}, relations.{seen}), removed_at = null"
+        )
+        # `seen_at`: the list of the other end may have shown the edge since this sweep passed its place.
+        self.remove = (
+            f"update relations set removed_at = ? where kind = ? and {fixed} = ? and removed_at is null and {seen} is not null "
+            f"and {seen} <> ? and seen_at <= ? returning {other} as other, seen_at"
+        )
+
+
+class RelationStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        self.sides = {side: _SideStatements(database, side) for side in Side}
+
+
+async def save_relations(
+    s: Sighting, sql: RelationStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: People
+) -> tuple[int, int]:
+    """Writes the edges of a page; answers how many are new or back, and how many are now known to be gone."""
+    if facet.side is None or len(tasks) != 1 or tasks[0].target not in people.keys:
+        return await _save_loose(s, sql, page.relations, people), 0
+    listing = await _listing(s, page, facet, tasks[0], people)
+    others = _others(listing.side, page.relations, people)
+    added = await _save_edges(s, sql.sides[listing.side], listing, others)
+    listing = replace(listing, listed=listing.listed + len(others))
+    if listing.sweep is None:
+        return added, 0
+    has_ended = page.cursor is None
+    is_whole = has_ended and page.is_whole and _is_whole(listing, facet)
+    is_telling = is_whole and (listing.listed > 0 or await _is_empty(s, listing))
+    removed = await _remove(s, sql.sides[listing.side], listing) if is_telling else 0
+    await _keep(s, replace(listing, ended_at=s.at) if has_ended else listing)
+    return added, removed
+
+
+async def _is_empty(s: Sighting, listing: Listing) -> bool:
+    """Whether an empty list is truly empty: a hidden one is empty too, but the profile counts what it hides."""
+    row = await s.tx.fetch_one(f"select {listing.side.value} as counted from users where user_no = ?", listing.user)
+    return row is not None and row["counted"] == 0
+
+
+async def _save_loose(s: Sighting, sql: RelationStatements, relations: Sequence[Relation], people: People) -> int:
+    """Edges that came outside a listing, one statement per source."""
+    by_source: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for relation in relations:
+        by_source[relation.kind.value, people.keys[relation.source]].add(people.keys[relation.target])
+    added = 0
+    for (kind, source), targets in sorted(by_source.items()):
+        loose = Listing(user=source, kind=kind, side=Side.FOLLOWING, sweep=None, began_at=s.at)
+        added += await _save_edges(s, sql.sides[Side.FOLLOWING], loose, targets)
+    return added
+
+
+def _others(side: Side, relations: Sequence[Relation], people: People) -> set[int]:
+    keys = people.keys
+    return {keys[r.target] for r in relations} if side is Side.FOLLOWING else {keys[r.source] for r in relations}
+
+
+async def _listing(s: Sighting, page: Page, facet: Facet, task: Task, people: People) -> Listing:
+    kind = page.relations[0].kind if page.relations else _usual_kind(facet)
+    side = facet.side or Side.FOLLOWING
+    user = people.keys[task.target]
+    row = await s.tx.fetch_one(_LISTING, user, kind.value, side.value)
+    fresh = Listing(user=user, kind=kind.value, side=side, sweep=s.call, began_at=s.at, before_began_at=_last_whole(row))
+    if task.progress.cursor is None and not (facet.is_incremental and task.progress.newest):
+        return fresh
+    if row is None or row["ended_at"] is not None:
+        return replace(fresh, sweep=None)
+    return replace(
+        fresh, sweep=row["sweep"], began_at=row["began_at"], before_began_at=row["before_began_at"], listed=row["listed"]
+    )
+
+
+def _usual_kind(facet: Facet) -> RelationKind:
+    return RelationKind.MEMBER if facet.name == "members" else RelationKind.FOLLOW
+
+
+def _last_whole(row: Row | None) -> int | None:
+    if row is None:
+        return None
+    began: int | None = row["before_began_at"] if row["ended_at"] is None else row["began_at"]
+    return began
+
+
+def _is_whole(listing: Listing, facet: Facet) -> bool:
+    # A list that the service cuts at its cap ends too, but what lies below the cap is unknown, not removed.
+    return facet.total_results is None or listing.listed < facet.total_results
+
+
+async def _save_edges(s: Sighting, sql: _SideStatements, listing: Listing, others: Collection[int]) -> int:
+    if not others:
+        return 0
+    known = {row["other"]: row["removed_at"] for row in await s.fetch_in(sql.known, others, listing.kind, listing.user)}
+    origin = (listing.kind, listing.user, s.at, s.call, s.at, listing.sweep)
+    await s.execute_in(sql.save, sorted(others), *origin)
+    back = {other: removed_at for other, removed_at in known.items() if removed_at is not None}
+    new = others - known.keys() if isinstance(others, set) else set(others) - known.keys()
+    since = back | (dict.fromkeys(new, listing.before_began_at) if listing.before_began_at is not None else {})
+    rows = [(listing.kind, *listing.edge(other), "added", since[other], s.at, s.call) for other in sorted(since)]
+    await s.execute_many(_HISTORY, rows)
+    return len(new) + len(back)
+
+
+async def _remove(s: Sighting, sql: _SideStatements, listing: Listing) -> int:
+    gone = await s.tx.fetch(sql.remove, s.at, listing.kind, listing.user, listing.sweep, listing.began_at)
+    rows = [(listing.kind, *listing.edge(row["other"]), "removed", row["seen_at"], s.at, s.call) for row in gone]
+    await s.execute_many(_HISTORY, rows)
+    return len(rows)
+
+
+async def _keep(s: Sighting, listing: Listing) -> None:
+    row = (listing.sweep, listing.began_at, listing.ended_at, listing.before_began_at, listing.listed)
+    await s.tx.execute(_KEEP_LISTING, listing.user, listing.kind, listing.side.value, *row)

@@ -1,0 +1,126 @@
+"""What `status` shows beside the summary: the pace of late, refused credentials, quarantine, how complete, how large."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.ports import Database, Transaction
+
+_RECENT_CALLS = 1_000
+_SAMPLE = 1_000
+_PACE = """
+select count(*) as calls, coalesce(sum(new_items), 0) as items, min(settled_at) as since, max(settled_at) as until
+from (select settled_at, new_items from calls where state = 'settled' order by call desc limit ?) as recent
+"""
+_REFUSED = "select credential, reason, since from credentials where state = 'refused' order by since desc"
+_QUARANTINE = """
+select facet, why, count(*) as items from (select facet, why from quarantine order by item desc limit ?) as recent
+group by facet, why order by items desc limit 5
+"""
+_COMPLETE = """
+select coalesce(sum(claimed), 0) as claimed, coalesce(sum(case when stored < claimed then stored else claimed end), 0) as stored,
+    count(*) as users
+from (
+    select u.posts as claimed, (select count(*) from posts p where p.author = u.user_no) as stored
+    from (
+        select coalesce(
+            (select k.user_no from user_keys k where k.service = l.service and k.key = t.target),
+            (select x.user_no from users x where x.id = s.network || ':' || t.target)
+        ) as user_no
+        from tasks t join lanes l on l.lane = t.lane join services s on s.service = l.service
+        where t.task {sampled} and t.visits > 0 and l.facet = 'timeline'
+    ) as visited join users u on u.user_no = visited.user_no
+    where u.posts > 0
+) as sample
+"""
+
+
+class Pace(Struct, frozen=True):
+    """The last so many settled calls: how many, what they brought, and in what time."""
+
+    calls: int
+    items: int
+    since: datetime | None
+    until: datetime | None
+
+    @property
+    def span(self) -> timedelta:
+        return self.until - self.since if self.since and self.until else timedelta(0)
+
+
+class Refusal(Struct, frozen=True):
+    """A credential that a service no longer accepts."""
+
+    credential: str
+    reason: str | None
+    since: datetime
+
+
+class Quarantined(Struct, frozen=True):
+    facet: str
+    why: str
+    items: int
+
+
+class Completeness(Struct, frozen=True):
+    """In a sample of accounts whose timeline was visited: how many posts their profiles claim, how many are stored."""
+
+    users: int
+    claimed: int
+    stored: int
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How a database stands, beyond counts."""
+
+    pace: Pace
+    refusals: tuple[Refusal, ...]
+    quarantine: tuple[Quarantined, ...]
+    completeness: Completeness
+    size: int
+    """Bytes on disk."""
+
+
+async def read_standing(database: Database) -> Standing:
+    """Everything at once; nothing here grows with the tables."""
+    async with database.reading() as tx:
+        return Standing(
+            pace=await _pace(tx),
+            refusals=tuple(
+                Refusal(row["credential"], row["reason"], from_micros(row["since"])) for row in await tx.fetch(_REFUSED)
+            ),
+            quarantine=tuple(
+                Quarantined(row["facet"], row["why"], row["items"]) for row in await tx.fetch(_QUARANTINE, _RECENT_CALLS)
+            ),
+            completeness=await _completeness(tx, database),
+            size=await _size(tx, database),
+        )
+
+
+async def _pace(tx: Transaction) -> Pace:
+    row = await tx.fetch_one(_PACE, _RECENT_CALLS)
+    if row is None or not row["calls"]:
+        return Pace(0, 0, None, None)
+    return Pace(int(row["calls"]), int(row["items"]), from_micros(row["since"]), from_micros(row["until"]))
+
+
+async def _completeness(tx: Transaction, database: Database) -> Completeness:
+    row = await tx.fetch_one("select max(task) as top from tasks")
+    top = int(row["top"] or 0) if row else 0
+    count = min(_SAMPLE, top)
+    # Evenly over the frontier: the first tasks of a crawl are its seeds and would not speak for the rest.
+    chosen = sorted({1 + number * top // count for number in range(count)})
+    sampled = _COMPLETE.format(sampled=database.any("bigint"))
+    row = await tx.fetch_one(sampled, database.members(chosen))
+    return Completeness(int(row["users"]), int(row["claimed"]), int(row["stored"])) if row else Completeness(0, 0, 0)
+
+
+async def _size(tx: Transaction, database: Database) -> int:
+    if database.dialect == "sqlite":
+        row = await tx.fetch_one("select page_count * page_size as size from pragma_page_count(), pragma_page_size()")
+    else:
+        row = await tx.fetch_one("select pg_database_size(current_database()) as size")
+    return int(row["size"]) if row else 0

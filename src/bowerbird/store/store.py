@@ -1,0 +1,149 @@
+"""Saves one page: everything it says, in the transaction it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from bowerbird.clock import to_micros
+from bowerbird.model import Facet, Gone, Outcome, Page, Saved, Service, Subject, Task
+from bowerbird.ports import Database, Transaction
+from bowerbird.store.clean import clean_page
+from bowerbird.store.gone import GoneStatements, readable_again, save_gone
+from bowerbird.store.names import id_for
+from bowerbird.store.people import People, PeopleStatements, number_people
+from bowerbird.store.posts import PostStatements, save_posts
+from bowerbird.store.quarantine import set_aside
+from bowerbird.store.raw import Packer
+from bowerbird.store.relations import RelationStatements, save_relations
+from bowerbird.store.services import registered_service
+from bowerbird.store.sighting import Sighting
+from bowerbird.store.users import UserStatements, note_checked, save_users
+from bowerbird.store.words import WordStatements, save_trends, save_user_tags
+
+
+class _Question(Struct, frozen=True):
+    """What was asked to get the page."""
+
+    facet: Facet
+    tasks: Sequence[Task]
+
+    @property
+    def is_lookup(self) -> bool:
+        """It asked for profiles themselves; elsewhere they come along."""
+        return self.facet.is_lookup
+
+    @property
+    def is_about_tags(self) -> bool:
+        return "user_tags" in self.facet.yields
+
+    @property
+    def users(self) -> list[str]:
+        """Keys of the users it was about; a handle is no key."""
+        is_about_users = self.facet.subject is Subject.USER
+        return [task.target for task in self.tasks if is_about_users and not task.target.startswith("@")]
+
+
+class Store:
+    """Users, posts and relations with their history, on either database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._packer = Packer()
+        self._services: dict[str, tuple[int, str]] = {}
+        self._people = PeopleStatements(database)
+        self._users = UserStatements(database)
+        self._posts = PostStatements(database)
+        self._relations = RelationStatements(database)
+        self._gone = GoneStatements(database)
+        self._words = WordStatements(database)
+
+    async def save(
+        self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
+    ) -> Saved:
+        """Writes what the page says and nothing else; the caller commits."""
+        await self._wait_for_turn(tx)
+        s = await self._sighting(tx, service, call, now)
+        await self._packer.prepare(tx)
+        question = _Question(facet, tasks)
+        page = clean_page(page)
+        saved = await self._save_items(s, page, question)
+        await set_aside(s, facet.name, page.broken)
+        await self._packer.learn(tx, s.at)
+        return saved
+
+    async def _wait_for_turn(self, tx: Transaction) -> None:
+        """One page at a time, as on SQLite: two that show the same strangers at once would each take them for new."""
+        if self._database.dialect == "postgresql":
+            await tx.execute("select pg_advisory_xact_lock(7254104)")
+
+    async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime) -> Sighting:
+        if service.name not in self._services:
+            self._services[service.name] = await registered_service(tx, service.name)
+        number, network = self._services[service.name]
+        return Sighting(
+            tx=tx,
+            database=self._database,
+            service=number,
+            service_name=service.name,
+            network=network,
+            call=call,
+            at=to_micros(now),
+        )
+
+    async def _save_items(self, s: Sighting, page: Page, question: _Question) -> Saved:
+        gone = _gone(page, question)
+        authors = {post.author for post in page.posts}
+        people = await number_people(s, self._people, page.users, authors, set(_named(page, gone, question)))
+        # A service may still send the empty shell of a suspended account: that is no profile.
+        missing = {g.key for g in gone if g.subject is Subject.USER}
+        users = await save_users(s, self._users, [u for u in page.users if u.key not in missing], people, self._packer)
+        if question.is_lookup:
+            await note_checked(s, self._users, users, people)
+        posts = await save_posts(s, self._posts, page.posts, people, self._packer) if page.posts else []
+        added, removed = await self._save_relations(s, page, question, people)
+        await self._save_absences(s, page, gone, question, people)
+        await self._save_words(s, page, question, people)
+        return Saved(users=tuple(users), posts=tuple(posts), relations_new=added, relations_removed=removed)
+
+    async def _save_relations(self, s: Sighting, page: Page, question: _Question, people: People) -> tuple[int, int]:
+        if page.outcome is not Outcome.OK or not (page.relations or question.facet.side):
+            return 0, 0
+        return await save_relations(s, self._relations, page, question.facet, question.tasks, people)
+
+    async def _save_words(self, s: Sighting, page: Page, question: _Question, people: People) -> None:
+        if question.is_about_tags and page.outcome is Outcome.OK:
+            await save_user_tags(s, self._words, page.user_tags, question.users, people)
+        if page.trends:
+            await save_trends(s, page.trends)
+
+    async def _save_absences(self, s: Sighting, page: Page, gone: Sequence[Gone], question: _Question, people: People) -> None:
+        if gone:
+            await save_gone(s, self._gone, gone, people)
+        asked = {people.keys.get(key) or people.ids.get(id_for(s.network, s.service_name, key)) for key in question.users}
+        await readable_again(s, self._gone, {people.ids[post.author] for post in page.posts} & asked)
+
+
+def _gone(page: Page, question: _Question) -> list[Gone]:
+    """Subjects that are not to be had; the outcome of a whole call speaks for its targets when the page does not."""
+    gone = [g for g in page.gone if not g.key.startswith("@")]
+    if page.gone or not page.outcome.is_about_target or question.facet.subject is Subject.WORD:
+        return gone
+    return [Gone(question.facet.subject, task.target, page.outcome) for task in question.tasks if not task.target.startswith("@")]
+
+
+def _named(page: Page, gone: Sequence[Gone], question: _Question) -> Iterator[str]:
+    """Keys of everybody the page names without a profile."""
+    for post in page.posts:
+        yield from post.mentions
+    yield from (tag.user for tag in page.user_tags)
+    if question.is_about_tags:
+        yield from question.users
+    for relation in page.relations:
+        yield relation.source
+        yield relation.target
+    yield from (g.key for g in gone if g.subject is Subject.USER)
+    if page.outcome is Outcome.OK and question.facet.side is not None:
+        yield from question.users

@@ -1,0 +1,151 @@
+"""Profiles: change-only updates with field-by-field history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from bowerbird.model import SavedUser, Subject, User
+from bowerbird.ports import Database, Row
+from bowerbird.store.fields import (
+    OPTS_OUT,
+    POSTS_COUNTER,
+    USER_COUNTERS,
+    USER_FIELDS,
+    Values,
+    bare_user,
+    changed_fields,
+    history_texts,
+    merged,
+    user_values,
+)
+from bowerbird.store.gone import GoneStatements, back_again
+from bowerbird.store.people import People
+from bowerbird.store.purge import purge_users
+from bowerbird.store.raw import Packer
+from bowerbird.store.sighting import Sighting
+
+COUNTERS_KEPT_EVERY = int(timedelta(days=1) / timedelta(microseconds=1))
+"""Counters move all the time: alone they make a new line of history at most once in this time."""
+
+_NOTHING: Values = (None,) * len(USER_FIELDS)
+_stored = itemgetter(*USER_FIELDS)
+_WRITE = (
+    f"update users set {', '.join(f'{name} = ?' for name in USER_FIELDS)}, seen_at = ?, seen_by = ?, changed_at = ?, "
+    "raw = coalesce(?, raw), raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where user_no = ?"
+)
+_REMEMBER = "insert into user_history (user_no, at, call, before, after) values (?, ?, ?, ?, ?)"
+
+
+class UserStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        bigint = database.any("bigint")
+        self.stored = (
+            f"select user_no, seen_at, changed_at, checked_posts, {', '.join(USER_FIELDS)} from users where user_no {bigint}"
+        )
+        self.seen = f"update users set seen_at = ?, seen_by = ? where user_no {bigint}"
+        self.checked = f"update users set checked_posts = posts where user_no {bigint} and checked_posts is distinct from posts"
+        self.gone = GoneStatements(database)
+
+
+class _Profiles(Struct):
+    """The profiles of one page on their way into the table, gathered so that each kind of write is one statement."""
+
+    s: Sighting
+    people: People
+    packer: Packer
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    history: list[tuple[Any, ...]] = field(default_factory=list)
+    unchanged: list[int] = field(default_factory=list)
+    opted_out: dict[int, str] = field(default_factory=dict)
+    opted_in: list[str] = field(default_factory=list)
+
+    def take(self, number: int, user: User, stored: Row | None) -> SavedUser:
+        """Decides what one profile changes."""
+        old = _NOTHING if stored is None else _stored(stored)
+        is_new = stored is None or stored["seen_at"] is None
+        checked = None if stored is None else stored["checked_posts"]
+        new = merged(old, user_values(user))
+        if new[OPTS_OUT]:
+            return self._take_opted_out(number, user, old, is_new)
+        if old[OPTS_OUT]:
+            self.people.opted_out.discard(number)
+            self.opted_in.append(user.id)
+        if is_new:
+            self._write(number, new, self.s.at, user.raw)
+        elif old == new:
+            self.unchanged.append(number)
+        else:
+            changed_at = self._note_change(number, old, new, None if stored is None else stored["changed_at"])
+            self._write(number, new, changed_at, user.raw)
+        return SavedUser(user.id, user.key, is_new, is_new or old != new, checked, new[POSTS_COUNTER])
+
+    def _take_opted_out(self, number: int, user: User, old: Values, is_new: bool) -> SavedUser:
+        self.people.opted_out.add(number)
+        bare = bare_user()
+        if old == bare:
+            self.unchanged.append(number)
+        else:
+            self._write(number, bare, self.s.at, b"")
+            self.opted_out[number] = user.id
+        return SavedUser(user.id, user.key, is_new, old != bare, None, None)
+
+    def _note_change(self, number: int, old: Values, new: Values, changed_at: int | None) -> int | None:
+        at = self.s.at
+        changed = changed_fields(USER_FIELDS, old, new)
+        is_due = changed_at is None or at - changed_at >= COUNTERS_KEPT_EVERY
+        if not is_due and USER_COUNTERS.issuperset(changed):
+            return changed_at
+        self.history.append((number, at, self.s.call, *history_texts(USER_FIELDS, changed, old, new)))
+        return at
+
+    def _write(self, number: int, values: Values, changed_at: int | None, raw: bytes) -> None:
+        body, dictionary = self.packer.pack((self.s.network, Subject.USER), raw)
+        self.rows.append((*values, self.s.at, self.s.call, changed_at, body, int(body is not None), dictionary, number))
+
+    async def flush(self, sql: UserStatements) -> None:
+        s = self.s
+        # In number order everywhere, so that two transactions never wait for each other in a circle.
+        await s.execute_many(_WRITE, sorted(self.rows, key=itemgetter(-1)))
+        await s.execute_many(_REMEMBER, self.history)
+        await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
+        await s.execute_in(sql.gone.dig_up, self.opted_in)
+        await purge_users(s, sql.gone.purge, self.opted_out, "opted_out")
+
+
+async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], people: People, packer: Packer) -> list[SavedUser]:
+    """Writes every profile of the page, each once."""
+    by_number = _once(users, people)
+    known = by_number.keys() - people.new
+    stored = {row["user_no"]: row for row in await s.fetch_in(sql.stored, known)}
+    stale = await back_again(s, sql.gone, {number: by_number[number] for number in known})
+    profiles = _Profiles(s, people, packer)
+    fresh = [(number, user) for number, user in by_number.items() if number not in stale]
+    saved = [profiles.take(number, user, stored.get(number)) for number, user in fresh]
+    await profiles.flush(sql)
+    return saved
+
+
+async def note_checked(s: Sighting, sql: UserStatements, saved: Sequence[SavedUser], people: People) -> None:
+    """Remembers the post counters of looked-up profiles apart: timelines carry counters too, of posts nobody has fetched yet."""
+    await s.execute_in(sql.checked, sorted(people.ids[user.id] for user in saved))
+
+
+def _once(users: Sequence[User], people: People) -> dict[int, User]:
+    """Users by number; of one listed twice the later sighting counts, and the earlier one where the later is silent."""
+    by_number = {people.ids[user.id]: user for user in users}
+    if len(by_number) == len(users):
+        return by_number
+    folded: dict[int, User] = {}
+    for user in users:
+        number = people.ids[user.id]
+        said = {name: value for name in (*USER_FIELDS, "raw") if (value := getattr(user, name)) not in (None, b"")}
+        folded[number] = msgspec.structs.replace(folded[number], **said) if number in folded else user
+    return folded
