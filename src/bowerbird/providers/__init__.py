@@ -1,0 +1,52 @@
+"""The networks bowerbird can ask, by name; each is a table of facets and pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from bowerbird.errors import UserError
+from bowerbird.providers.bluesky import Bluesky
+from bowerbird.providers.mastodon import Mastodon
+from bowerbird.providers.tables import Overrides, TabledProvider, with_limits
+from bowerbird.providers.twitter_v1 import TwitterV1
+from bowerbird.providers.weibo import Weibo
+from bowerbird.providers.x import XV2
+
+__all__ = [
+    "PROVIDERS",
+    "XV2",
+    "Bluesky",
+    "Mastodon",
+    "Overrides",
+    "TabledProvider",
+    "TwitterV1",
+    "Weibo",
+    "provider",
+    "with_limits",
+]
+
+Known = Bluesky | Mastodon | TwitterV1 | Weibo | XV2
+PROVIDERS: Mapping[str, type[Known]] = {
+    "bluesky": Bluesky,
+    "mastodon": Mastodon,
+    "twitter_v1": TwitterV1,
+    "weibo": Weibo,
+    "x": XV2,
+}
+
+
+def provider(name: str, *, now: Callable[[], datetime] | None = None, base: str | None = None) -> Known:
+    """The provider of that name; `now` and the service's `base` are what OAuth 1.0a signatures are made over."""
+    match name:
+        case "bluesky":
+            return Bluesky()
+        case "mastodon":
+            return Mastodon()
+        case "twitter_v1":
+            return TwitterV1(now=now, base=base) if base else TwitterV1(now=now)
+        case "weibo":
+            return Weibo()
+        case "x":
+            return XV2(now=now, base=base) if base else XV2(now=now)
+    raise UserError(f"there is no provider {name!r}; choose one of {', '.join(PROVIDERS)}")

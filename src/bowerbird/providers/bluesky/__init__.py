@@ -1,0 +1,59 @@
+"""Bluesky: the AppView, and the PDS behind it, as pure functions and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bowerbird.model import Answer, Ask, Facet, Network, Page, Request, Secret, Service
+from bowerbird.providers.bluesky import facets, parse, requests, sessions, targets
+from bowerbird.providers.tables import FacetTable, Tables, table_for
+
+
+class Bluesky:
+    """The AT Protocol's XRPC queries; ids and keys are DIDs and at-uris, handles are never ids."""
+
+    name = "bluesky"
+    network: str = Network.BLUESKY
+    hints: Mapping[str, frozenset[str]] = facets.HINTS
+    secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("identifier", "app_password")}
+    """What a secret usually holds, by kind of credential; an `access_jwt` alone will do until it expires."""
+
+    def __init__(self, tables: Tables = facets.TABLES) -> None:
+        self.tables = tables
+        self.facets = table_for(tables, "user")
+
+    def facets_for(self, kind: str) -> FacetTable:
+        return table_for(self.tables, kind)
+
+    def with_tables(self, tables: Tables) -> Bluesky:
+        return Bluesky(tables)
+
+    def request(self, ask: Ask) -> Request:
+        return requests.build(ask, self.facets[ask.facet])
+
+    def sign(self, request: Request, secret: Secret) -> Request:
+        return sessions.signed(request, secret)
+
+    def needs_login(self, secret: Secret) -> bool:
+        return sessions.needs_login(secret)
+
+    def has_session(self, secret: Secret) -> bool:
+        return sessions.has_session(secret)
+
+    def login(self, secret: Secret) -> Request:
+        return sessions.login(secret)
+
+    def refresh(self, secret: Secret) -> Request:
+        return sessions.refresh(secret)
+
+    def session(self, secret: Secret, answer: Answer) -> Secret | None:
+        return sessions.session(secret, answer)
+
+    def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        return parse.parse(ask, self.facets[ask.facet], answer)
+
+    def is_paged(self, ask: Ask) -> bool:
+        return any(name == "cursor" for name, _ in self.request(ask).query)
+
+    def target(self, text: str, facet: Facet) -> str:
+        return targets.target(text, facet)

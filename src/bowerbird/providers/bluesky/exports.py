@@ -1,0 +1,125 @@
+"""What a repository's own host lists: records one page at a time, or the whole repository at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from bowerbird.model import Page, Subject, User
+from bowerbird.providers.bluesky.gather import BlueskyGathering
+from bowerbird.providers.bluesky.pages import listing
+from bowerbird.providers.bluesky.records import follow_records, identity, profile_of
+from bowerbird.providers.bluesky.repo import as_json, opened
+from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, is_tid
+from bowerbird.providers.gathering import REPEATED
+from bowerbird.providers.items import UNREADABLE, Reader
+
+
+class _Record(Struct):
+    uri: str
+    value: Raw
+
+
+_records = Reader(_Record)
+
+
+def records(found: BlueskyGathering) -> Page:
+    """A raw timeline: posts or reposts as their author's host holds them, without anybody's counters."""
+    items = listing(found.answer.body, "records")
+    known = found.ask.progress.newest
+    keys: list[str] = []
+    for uri, raw in _own(found, items.items):
+        keys.append(uri.rkey)
+        if known is None or uri.rkey > known:
+            _record(found, uri, raw)
+    is_reached = known is not None and any(key <= known for key in keys)
+    cursor, detail = _next(found, items.cursor, len(items.items))
+    return found.page(results=len(items.items), cursor=None if is_reached else cursor, head=_head(found, keys), detail=detail)
+
+
+def follows(found: BlueskyGathering) -> Page:
+    """Whom an account follows, by its own records."""
+    items = listing(found.answer.body, "records")
+    keys = [key for _, raw in _own(found, items.items) for key in _followed(found, raw)]
+    cursor, detail = _next(found, items.cursor, len(items.items))
+    page = found.page(results=len(items.items), cursor=cursor, detail=detail)
+    return msgspec.structs.replace(page, relations=found.edges(dict.fromkeys(keys)))
+
+
+def repo(found: BlueskyGathering) -> Page:
+    """A whole repository: profile, posts, reposts and follows of one account."""
+    export = opened(found.answer.body)
+    if export.did != found.ask.targets[0]:
+        raise ValueError("the repository of another account")
+    followed: list[str] = []
+    results = 0
+    for path, record in sorted(export.records.items()):
+        collection, _, rkey = path.partition("/")
+        if collection in (POST, REPOST, FOLLOW, PROFILE):
+            results += 1
+            followed += _exported(found, AtUri(export.did, collection, rkey), record)
+    found.harvest.add_user(User(id=export.did, key=export.did))
+    head = export.rev if is_tid(export.rev) else None
+    return msgspec.structs.replace(found.page(results=results, head=head), relations=found.edges(dict.fromkeys(followed)))
+
+
+def _exported(found: BlueskyGathering, uri: AtUri, record: Any) -> list[str]:
+    """Maps one record of an export; answers whom it follows, if it is a follow."""
+    raw = b""
+    try:
+        raw = as_json(record)
+        identity(str(uri))
+        if uri.collection == FOLLOW:
+            return _followed(found, raw)
+        if uri.collection == PROFILE and uri.rkey == "self":
+            found.harvest.add_user(profile_of(uri.authority, raw))
+        else:
+            found.record(uri, raw)
+    except UNREADABLE as error:
+        found.lose(Subject.USER if uri.collection in (FOLLOW, PROFILE) else Subject.POST, raw, error)
+    return []
+
+
+def _own(found: BlueskyGathering, raws: list[bytes]) -> Iterator[tuple[AtUri, bytes]]:
+    """The listed records that belong to the repository asked about."""
+    for raw in raws:
+        try:
+            record = _records.read(raw)
+            uri = identity(record.uri)
+            if uri.authority != found.ask.targets[0]:
+                raise ValueError("a record of another repository")
+            yield uri, bytes(record.value)
+        except UNREADABLE as error:
+            found.lose(Subject.POST, raw, error)
+
+
+def _record(found: BlueskyGathering, uri: AtUri, raw: bytes) -> None:
+    try:
+        found.record(uri, raw)
+    except UNREADABLE as error:
+        found.lose(Subject.POST, raw, error)
+
+
+def _followed(found: BlueskyGathering, raw: bytes) -> list[str]:
+    try:
+        subject = follow_records.read(raw).subject
+        if not is_did(subject):
+            raise ValueError("a follow of nobody")
+    except UNREADABLE as error:
+        found.lose(Subject.USER, raw, error)
+        return []
+    return [subject]
+
+
+def _next(found: BlueskyGathering, cursor: str | None, results: int) -> tuple[str | None, str]:
+    """A host names a cursor even on the last page: only an empty page, or none, ends the list."""
+    if not results or cursor is None:
+        return None, ""
+    return (None, REPEATED) if cursor == found.ask.progress.cursor else (cursor, "")
+
+
+def _head(found: BlueskyGathering, keys: list[str]) -> str | None:
+    return max(keys, default=None) if found.ask.progress.cursor is None else None

@@ -1,0 +1,117 @@
+"""One Bluesky answer while it is being read: its profiles and posts, mapped one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from bowerbird.model import Post, Subject, User
+from bowerbird.providers.bluesky.records import identity, post_of, post_records, repost_of, repost_records
+from bowerbird.providers.bluesky.shapes import (
+    feed_items,
+    post_views,
+    profiles,
+    quoted_post,
+    quoted_views,
+    reposted,
+    user_of,
+    viewed_post,
+)
+from bowerbird.providers.bluesky.syntax import POST, REPOST, AtUri, at_uri, is_did
+from bowerbird.providers.gathering import Gathering
+from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.times import iso
+
+OVERLAP = timedelta(minutes=1)
+"""A revisit looks this much below the newest known item again: posts may be listed a little late and out of order."""
+
+
+class BlueskyGathering(Gathering):
+    """Profiles, posts and records, with what posts quote."""
+
+    id_names = ("did", "uri")
+
+    def lose(self, subject: Subject, raw: bytes, error: Exception) -> None:
+        super().lose(subject, raw, error)
+        unfit = {key for key in self.lost_keys if not is_did(key) and at_uri(key) is None}
+        if unfit:
+            # Something stands where the id should be: the item may be any of those asked about.
+            self.lost_keys -= unfit
+            self.is_sure = False
+
+    def user(self, raw: bytes) -> User:
+        known = self.harvest.authors.get(raw)
+        if known is None:
+            known = self.harvest.authors[raw] = self.harvest.add_user(user_of(profiles.read(raw), raw))
+        return known
+
+    def feed(self, raws: Iterable[bytes]) -> list[datetime]:
+        """Maps an author's feed; answers when each item was listed, pinned ones left out because they stand out of order."""
+        times: list[datetime] = []
+        for raw in raws:
+            part = raw
+            try:
+                item = feed_items.read(raw)
+                part = bytes(item.post)
+                view = post_views.read(part)
+                if item.reason is not None and not item.reason.is_repost:
+                    continue
+                when = item.reason.sort_time if item.reason is not None else view.sort_time
+                if when is not None:
+                    times.append(when)
+                if self.is_old(when):
+                    continue
+                original = self._post(viewed_post(view, part), bytes(view.author), view.quoted)
+                if item.reason is not None:
+                    by = self.user(bytes(item.reason.by))
+                    self.harvest.add_post(reposted(item.reason, by, original, raw))
+            except UNREADABLE as error:
+                self.lose(Subject.POST, part, error)
+        return times
+
+    def posts(self, raws: Iterable[bytes]) -> dict[str, datetime | None]:
+        """Maps post views; answers the at-uris listed, each with its time."""
+        listed: dict[str, datetime | None] = {}
+        for raw in raws:
+            try:
+                view = post_views.read(raw)
+                when = view.sort_time
+                if not self.is_old(when):
+                    self._post(viewed_post(view, raw), bytes(view.author), view.quoted)
+                listed[view.uri] = when
+            except UNREADABLE as error:
+                self.lose(Subject.POST, raw, error)
+        return listed
+
+    def is_old(self, when: datetime | None) -> bool:
+        """Whether an incremental listing has come down to what an earlier visit listed."""
+        newest = iso(self.ask.progress.newest) if self.facet.is_incremental else None
+        return newest is not None and when is not None and when < newest - OVERLAP
+
+    def record(self, uri: AtUri, raw: bytes) -> Post | None:
+        """A post or repost as a repository holds it."""
+        if uri.collection == POST:
+            return self.harvest.add_post(post_of(uri, post_records.read(raw), raw))
+        if uri.collection == REPOST:
+            record = repost_records.read(raw)
+            original = str(identity(record.subject.uri))
+            return self.harvest.add_post(repost_of(uri, original, iso(record.created_at), raw))
+        return None
+
+    def _post(self, post: Post, author: bytes, quoted: bytes) -> Post:
+        if self.user(author).id != post.author:
+            raise ValueError("a post under another author's name")
+        if quoted:
+            self._quoted(quoted)
+        return self.harvest.add_post(post)
+
+    def _quoted(self, raw: bytes, depth: int = 0) -> None:
+        """What a post quotes, as a post of its own where the service shows it whole."""
+        try:
+            view = quoted_views.read(raw)
+            if is_there(view.record) and not view.uri and depth == 0:
+                self._quoted(bytes(view.record), depth + 1)
+            elif view.uri and f"/{POST}/" in view.uri and is_there(view.author) and is_there(view.value):
+                self._post(quoted_post(view, raw), bytes(view.author), b"")
+        except UNREADABLE as error:
+            self.harvest.quarantine(Subject.POST, raw, error)

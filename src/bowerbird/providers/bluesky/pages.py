@@ -1,0 +1,71 @@
+"""XRPC's list answers: one named array of items, each with its own bytes, and an opaque cursor."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from bowerbird.providers.headers import LONGEST_CURSOR
+from bowerbird.providers.items import Reader
+
+
+class Listing(Struct, frozen=True):
+    items: list[bytes]
+    cursor: str | None = None
+    subject: bytes = b""
+    """The account or list that the answer says it is about."""
+
+
+class _Slow(Struct):
+    """What a page holds beside its items."""
+
+    cursor: str | int | None = None
+    subject: Raw = Raw(b"")
+
+
+_extras = Reader(_Slow)
+
+
+def listing(body: bytes, name: str) -> Listing:
+    """The items under a name; raises ValueError when the page as a whole cannot be used."""
+    try:
+        page = _shape(name).decode(body)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # One item with a lone surrogate makes the fast reader refuse the page; the slow one parts the items.
+        return _slowly(body, name)
+    return Listing([bytes(item) for item in page.items], _usable(page.cursor), bytes(page.subject))
+
+
+@cache
+def _shape(name: str) -> msgspec.json.Decoder[Any]:
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = [
+        ("items", list[Raw]),
+        ("cursor", str | int | None, None),
+        ("subject", Raw, Raw(b"")),
+    ]
+    return msgspec.json.Decoder(msgspec.defstruct("XrpcPage", fields, rename={"items": name}))
+
+
+def _slowly(body: bytes, name: str) -> Listing:
+    page = json.loads(body)
+    items = page.get(name) if isinstance(page, dict) else None
+    if not isinstance(items, list):
+        raise ValueError(f"no list of {name}")
+    extras = _extras.read(json.dumps({"cursor": page.get("cursor")}).encode())
+    return Listing([json.dumps(item).encode() for item in items], _usable(extras.cursor))
+
+
+def _usable(cursor: str | int | None) -> str | None:
+    """The cursor to go on with; one that cannot be sent back must not pass for the end of the list."""
+    if cursor is None or cursor == "":
+        return None
+    text = str(cursor)
+    if len(text) > LONGEST_CURSOR or not text.isprintable():
+        raise ValueError("a cursor that cannot be used")
+    return text

@@ -1,0 +1,109 @@
+"""One answer while it is being read: what every provider's reader shares."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import msgspec
+
+from bowerbird.model import Answer, Ask, Facet, Outcome, Page, Reading, Relation, RelationKind, Side, Subject, User
+from bowerbird.providers import headers
+from bowerbird.providers.items import UNREADABLE, Harvest, identified, shortened
+from bowerbird.providers.snowflakes import order
+
+G = TypeVar("G", bound="Gathering")
+
+REPEATED = "the server answered the same position again; the listing is taken as ended"
+EMPTY = "the server showed an empty page and yet a next one; the listing is taken as ended"
+BROKEN_OFF = (REPEATED, EMPTY)
+
+
+class Gathering(ABC):
+    """Maps items into a harvest one by one and remembers which listed items were lost on the way."""
+
+    id_names: tuple[str, ...] = ("id",)
+    """Where an item that could not be mapped may still name itself."""
+
+    def __init__(self, ask: Ask, facet: Facet, answer: Answer) -> None:
+        self.ask, self.facet, self.answer = ask, facet, answer
+        self.harvest = Harvest()
+        self.lost_keys: set[str] = set()
+        """Ids of items that were listed but not mapped: they exist, so they are neither gone nor unfollowed."""
+        self.is_sure = True
+        """False once an item could not even be identified."""
+
+    @abstractmethod
+    def user(self, raw: bytes) -> User:
+        """One account, mapped; raises one of `UNREADABLE` when it cannot be."""
+
+    def lose(self, subject: Subject, raw: bytes, error: Exception) -> None:
+        self.harvest.quarantine(subject, raw, error)
+        key = identified(raw, *self.id_names)
+        self.is_sure = self.is_sure and key is not None
+        if key is not None:
+            self.lost_keys.add(key)
+
+    def users(self, raws: Iterable[bytes]) -> list[User]:
+        mapped: list[User] = []
+        for raw in raws:
+            try:
+                mapped.append(self.user(raw))
+            except UNREADABLE as error:
+                self.lose(Subject.USER, raw, error)
+        return mapped
+
+    def is_known(self, key: str) -> bool:
+        """Whether an incremental listing has come down to what an earlier visit listed."""
+        known = self.ask.progress.newest
+        return self.facet.is_incremental and known is not None and order(key) <= order(known)
+
+    def lose_missing(self, keys: set[str]) -> None:
+        """Targets missing from a batch are gone, unless an item that could not be read may be one of them.
+
+        An empty answer to a whole batch is not believed: asked again in smaller groups, a single target will tell.
+        """
+        targets = self.ask.targets
+        if len(targets) > 1 and not keys and not self.lost_keys:
+            raise ValueError(f"none of {len(targets)} was listed")
+        has_lost_handles = bool(self.lost_keys) and any(key.startswith("@") for key in targets)
+        if not self.is_sure or has_lost_handles:
+            return
+        for key in targets:
+            if key not in keys and key.casefold() not in keys and key not in self.lost_keys:
+                self.harvest.lose(self.facet.subject, key, Outcome.NOT_FOUND)
+
+    def edges(self, keys: Iterable[str]) -> tuple[Relation, ...]:
+        """The relations between the account asked about and those listed, by the side of the facet."""
+        target = self.ask.targets[0]
+        if self.facet.side is Side.FOLLOWERS:
+            return tuple(Relation(RelationKind.FOLLOW, key, target) for key in keys)
+        return tuple(Relation(RelationKind.FOLLOW, target, key) for key in keys)
+
+    def page(self, *, results: int, cursor: str | None = None, head: str | None = None, detail: str = "") -> Page:
+        found = self.harvest
+        return Page(
+            users=tuple(found.users.values()),
+            posts=tuple(found.posts.values()),
+            gone=tuple(found.gone.values()),
+            broken=tuple(found.broken),
+            results=results,
+            cursor=cursor,
+            is_whole=detail not in BROKEN_OFF,
+            head=head,
+            detail=detail,
+        )
+
+
+def read_page(gathering: G, reader: Callable[[G], Page], said: Reading | None) -> Page:
+    """The page of a good answer, with what the server said of its limits; never raises."""
+    answer = gathering.answer
+    wait = headers.retry_after(answer)
+    try:
+        page = reader(gathering)
+    except UNREADABLE as error:
+        start = answer.body[:80].decode(errors="replace")
+        unread = shortened(f"cannot read {len(answer.body)} bytes ({error}): {start}")
+        return Page(outcome=Outcome.UNREADABLE, reading=said, retry_after=wait, detail=unread)
+    return msgspec.structs.replace(page, reading=said, retry_after=wait)

@@ -1,0 +1,119 @@
+"""The items of a page, each with its own bytes, so that one malformed item loses only itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from bowerbird.model import Broken, Gone, Outcome, Post, Subject, User
+
+T = TypeVar("T")
+
+UNREADABLE = (ValueError, RecursionError)
+"""What reading a hostile body can raise: msgspec's errors and bad Unicode are ValueErrors, deep nesting is a RecursionError."""
+
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+_LARGEST = 2**63 - 1
+_LONGEST_ID = 300
+_raw_list = msgspec.json.Decoder(list[Raw])
+_anything = msgspec.json.Decoder()
+_objects = msgspec.json.Decoder(dict[str, Raw])
+
+
+def listed(body: bytes) -> list[bytes]:
+    """The elements of a JSON array as they came."""
+    try:
+        return [bytes(item) for item in _raw_list.decode(body)]
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # One item with a lone surrogate makes the fast reader refuse the page; the slow one parts the items.
+        return _listed_slowly(body)
+
+
+def _listed_slowly(body: bytes) -> list[bytes]:
+    page = json.loads(body)
+    if not isinstance(page, list):
+        raise ValueError("not a list")
+    return [json.dumps(item).encode() for item in page]
+
+
+def an_object(body: bytes) -> bytes:
+    """A whole JSON object; anything else means that the page, not an item, is broken."""
+    _objects.decode(body)
+    return body
+
+
+class Reader(Generic[T]):
+    """Reads one item into a shape: strictly, and once more with numbers and strings taken for each other."""
+
+    def __init__(self, shape: type[T]) -> None:
+        self._strict = msgspec.json.Decoder(shape)
+        self._lenient = msgspec.json.Decoder(shape, strict=False)
+
+    def read(self, raw: bytes) -> T:
+        # PostgreSQL cannot keep U+0000 in text, and no network needs it.
+        source = _NUL.sub(rb"\1", raw) if b"\\u0000" in raw else raw
+        try:
+            return self._strict.decode(source)
+        except msgspec.ValidationError:
+            return self._lenient.decode(source)
+
+
+def identified(raw: bytes, *names: str) -> str | None:
+    """The id of an item that could not be mapped, if at least that can be read."""
+    try:
+        item = _anything.decode(raw)
+    except UNREADABLE:
+        return None
+    values = [item.get(name) for name in names] if isinstance(item, dict) else []
+    found = next((str(value) for value in values if value and isinstance(value, str | int)), "")
+    return found if found.isprintable() and 0 < len(found) <= _LONGEST_ID else None
+
+
+def count(number: int | None) -> int | None:
+    """A counter that fits the database; servers send -1 for hidden ones."""
+    return number if number is not None and 0 <= number <= _LARGEST else None
+
+
+def is_there(raw: Raw) -> bool:
+    """Whether an optional nested item was sent at all."""
+    return bytes(raw) not in (b"", b"null")
+
+
+class Harvest:
+    """What a page has yielded so far: every user and post once, and what could not be mapped."""
+
+    def __init__(self) -> None:
+        self.users: dict[str, User] = {}
+        self.posts: dict[str, Post] = {}
+        self.gone: dict[tuple[Subject, str], Gone] = {}
+        self.broken: list[Broken] = []
+        self.authors: dict[bytes, User] = {}
+        """Embedded users by their bytes: a timeline repeats the same one in every post."""
+
+    def add_user(self, user: User) -> User:
+        """The user as the page shows them: at first sight, unless a later one also tells their newest post."""
+        known = self.users.setdefault(user.id, user)
+        if known.newest_post_at is None and user.newest_post_at is not None:
+            known = self.users[user.id] = user
+        return known
+
+    def add_post(self, post: Post) -> Post:
+        return self.posts.setdefault(post.id, post)
+
+    def lose(self, subject: Subject, key: str, reason: Outcome) -> None:
+        self.gone.setdefault((subject, key), Gone(subject, key, reason))
+
+    def quarantine(self, subject: Subject, raw: bytes, error: Exception) -> None:
+        self.broken.append(Broken(subject, raw, f"{type(error).__name__}: {error}"[:200].encode(errors="replace").decode()))
+
+
+def shortened(text: str) -> str:
+    """The service's own words on one line, at most 200 characters, safe to store."""
+    words = " ".join(text[:1000].replace("\x00", " ").split())
+    return words[:200].encode(errors="replace").decode()

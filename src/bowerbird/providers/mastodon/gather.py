@@ -1,0 +1,86 @@
+"""One Mastodon answer while it is being read: its accounts and statuses, mapped one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bowerbird.model import Answer, Ask, Facet, Outcome, Post, Service, Subject, User
+from bowerbird.providers.gathering import Gathering
+from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.mastodon.shapes import Status, accounts, post_of, quotes, repost_of, statuses, user_of
+
+
+class MastodonGathering(Gathering):
+    """Accounts and statuses of one server, with what they pass on or quote."""
+
+    def __init__(self, ask: Ask, facet: Facet, answer: Answer, service: Service) -> None:
+        super().__init__(ask, facet, answer)
+        self.service = service
+
+    def user(self, raw: bytes) -> User:
+        known = self.harvest.authors.get(raw)
+        if known is not None:
+            return known
+        account = accounts.read(raw)
+        user = self.harvest.add_user(user_of(account, raw))
+        if account.suspended:
+            self.harvest.lose(Subject.USER, user.key, Outcome.SUSPENDED)
+        self.harvest.authors[raw] = user
+        return user
+
+    def posts(self, raws: Iterable[bytes]) -> list[Status]:
+        """Maps what is new to us and answers everything that was listed and could be read."""
+        read: list[tuple[Status, bytes]] = []
+        for raw in raws:
+            try:
+                read.append((statuses.read(raw), raw))
+            except UNREADABLE as error:
+                self.lose(Subject.POST, raw, error)
+        uris = {status.id: status.uri for status, _ in read if status.uri and status.is_open}
+        for status, raw in read:
+            if not self.is_known(status.id):
+                self._post(status, raw, uris)
+        return [status for status, _ in read]
+
+    def _post(self, status: Status, raw: bytes, uris: dict[str, str]) -> None:
+        try:
+            self.post(status, raw, uris)
+        except UNREADABLE as error:
+            self.lose(Subject.POST, raw, error)
+
+    def post(self, status: Status, raw: bytes, uris: dict[str, str], depth: int = 0) -> Post | None:
+        """The status and what it passes on or quotes; None for what is not public."""
+        if not status.is_open:
+            if status.id in self.ask.targets and self.facet.subject is Subject.POST:
+                self.harvest.lose(Subject.POST, status.id, Outcome.PROTECTED)
+            return None
+        author = self.user(bytes(status.account))
+        if is_there(status.reblog):
+            original = self._nested(bytes(status.reblog), uris, depth)
+            return self.harvest.add_post(repost_of(status, author, original, raw)) if original else None
+        reply_to = self._parent(status.in_reply_to_id, uris)
+        quote_of = self._quoted(status, uris, depth) if is_there(status.quote) else None
+        return self.harvest.add_post(post_of(status, author, raw, reply_to=reply_to, quote_of=quote_of))
+
+    def _nested(self, raw: bytes, uris: dict[str, str], depth: int) -> Post | None:
+        if depth > 2:
+            raise ValueError("statuses nested too deep")
+        return self.post(statuses.read(raw), raw, uris, depth + 1)
+
+    def _parent(self, key: str | None, uris: dict[str, str]) -> str | None:
+        """The global id of a post that the server names by its own id: a provisional one, unless this page tells the real one."""
+        return (uris.get(key) or f"mastodon:{self.service.name}/{key}") if key else None
+
+    def _quoted(self, status: Status, uris: dict[str, str], depth: int) -> str | None:
+        raw = bytes(status.quote)
+        quote = quotes.read(raw)
+        if is_there(quote.quoted_status):
+            raw = bytes(quote.quoted_status)
+        elif not is_there(quote.account):
+            return self._parent(quote.quoted_status_id, uris)
+        try:
+            quoted = self._nested(raw, uris, depth)
+        except UNREADABLE as error:
+            self.harvest.quarantine(Subject.POST, raw, error)
+            return None
+        return quoted.id if quoted else None

@@ -1,0 +1,95 @@
+"""An ask as a request to a Mastodon server."""
+
+from __future__ import annotations
+
+from bowerbird.model import Ask, Facet, Progress, Request
+from bowerbird.providers.mastodon.facets import HINTS
+from bowerbird.providers.paths import page_size, segment
+
+_PATHS = {
+    "profiles": "/api/v1/accounts",
+    "profile": "/api/v1/accounts/{}",
+    "followers": "/api/v1/accounts/{}/followers",
+    "following": "/api/v1/accounts/{}/following",
+    "timeline": "/api/v1/accounts/{}/statuses",
+    "posts": "/api/v1/statuses",
+    "post": "/api/v1/statuses/{}",
+    "thread": "/api/v1/statuses/{}/context",
+    "reposts": "/api/v1/statuses/{}/reblogged_by",
+    "likes": "/api/v1/statuses/{}/favourited_by",
+    "quotes": "/api/v1/statuses/{}/quotes",
+    "hashtag": "/api/v1/timelines/tag/{}",
+    "public": "/api/v1/timelines/public",
+    "search": "/api/v2/search",
+    "people": "/api/v2/search",
+    "directory": "/api/v1/directory",
+    "link": "/api/v1/timelines/link",
+    "trending": "/api/v1/trends/statuses",
+    "trends": "/api/v1/trends/{}",
+    "tags": "/api/v1/accounts/{}/featured_tags",
+}
+_SINGLE = frozenset({"profile", "post", "thread", "tags"})
+_BATCH = frozenset({"profiles", "posts"})
+_OFFSET = frozenset({"search", "people", "directory", "trending"})
+_INCREMENTAL = frozenset({"timeline", "hashtag", "public", "link"})
+_LISTS = frozenset({"any", "all", "none"})
+
+TRENDING = ("tags", "links")
+"""What trends besides posts."""
+
+POSITIONS = frozenset({"page", "min_id", "max_id", "since_id"})
+"""Parameters that make a request count against the paging throttle."""
+
+Query = tuple[tuple[str, str], ...]
+
+
+def build(ask: Ask, facet: Facet) -> Request:
+    """The request for one call; positions appear only where they are needed, because they cost the tighter throttle."""
+    target = ask.targets[0]
+    if facet.name == "profile" and target.startswith("@"):
+        return Request(path="/api/v1/accounts/lookup", query=(("acct", target[1:]),))
+    if facet.name == "trends" and target not in TRENDING:
+        target = TRENDING[0]
+    path = _PATHS[facet.name].format(segment(target))
+    if facet.name in _BATCH:
+        return Request(path=path, query=tuple(("id[]", each) for each in ask.targets))
+    if facet.name in _SINGLE:
+        return Request(path=path)
+    size = ("limit", str(page_size(ask, facet)))
+    return Request(path=path, query=(*_subject(facet.name, target), size, *_position(facet.name, ask.progress), *_hints(ask)))
+
+
+def _subject(facet: str, target: str) -> Query:
+    match facet:
+        case "search":
+            return ("q", target), ("type", "statuses")
+        case "people":
+            return ("q", target), ("type", "accounts")
+        case "link":
+            return (("url", target),)
+        case "public" | "directory" if target in ("local", "remote"):
+            return ((target, "true"),)
+    return ()
+
+
+def _position(facet: str, progress: Progress) -> Query:
+    if facet in _OFFSET:
+        since: Query = (("min_id", progress.newest),) if facet == "search" and progress.newest else ()
+        return (*since, ("offset", progress.cursor)) if progress.cursor else since
+    if progress.cursor is None:
+        # A revisit's first page goes unpositioned too: the newest page tells as much, at the price of no paging token.
+        return ()
+    if facet in _INCREMENTAL and progress.newest:
+        return ("max_id", progress.cursor), ("since_id", progress.newest)
+    return (("max_id", progress.cursor),)
+
+
+def _hints(ask: Ask) -> Query:
+    allowed = HINTS.get(ask.facet, frozenset()) - {"limit"}
+    query: list[tuple[str, str]] = []
+    for name, value in sorted(ask.hints.items()):
+        if name in allowed and name in _LISTS:
+            query += [(f"{name}[]", word.strip()) for word in value.split(",") if word.strip()]
+        elif name in allowed:
+            query.append((name, value))
+    return tuple(query)

@@ -1,0 +1,206 @@
+"""Accounts and statuses as Mastodon sends them, only the fields we map, and the mapping itself (pure)."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from msgspec import Raw, Struct
+
+from bowerbird.model import Media, Post, PostKind, User
+from bowerbird.providers.items import Reader, count
+from bowerbird.providers.markup import plain, text_and_links
+from bowerbird.providers.times import iso
+
+_OPT_OUT = re.compile(r"#(nobots?|noindex|noarchive|nosearch)\b", re.IGNORECASE)
+_OPEN = frozenset({"public", "unlisted", None})
+
+
+class _Field(Struct, gc=False):
+    name: str | None = None
+    value: str | None = None
+
+
+class Account(Struct):
+    id: str
+    acct: str
+    uri: str | None = None
+    url: str | None = None
+    display_name: str | None = None
+    note: str | None = None
+    avatar: str | None = None
+    created_at: str | None = None
+    last_status_at: str | None = None
+    followers_count: int | None = None
+    following_count: int | None = None
+    statuses_count: int | None = None
+    bot: bool | None = None
+    noindex: bool | None = None
+    indexable: bool | None = None
+    suspended: bool | None = None
+    fields: list[_Field] | None = None
+
+
+class _Application(Struct, gc=False):
+    name: str | None = None
+
+
+class _Attachment(Struct, gc=False):
+    id: str
+    type: str | None = None
+    url: str | None = None
+    remote_url: str | None = None
+    description: str | None = None
+
+
+class _Mention(Struct, gc=False):
+    id: str
+
+
+class _Tag(Struct, gc=False):
+    name: str
+
+
+class Quote(Struct):
+    """Either the envelope of current servers or, on others, the quoted status itself."""
+
+    state: str | None = None
+    quoted_status: Raw = Raw(b"")
+    quoted_status_id: str | None = None
+    account: Raw = Raw(b"")
+
+
+class Status(Struct):
+    id: str
+    account: Raw
+    uri: str | None = None
+    url: str | None = None
+    created_at: str | None = None
+    edited_at: str | None = None
+    in_reply_to_id: str | None = None
+    sensitive: bool | None = None
+    spoiler_text: str | None = None
+    visibility: str | None = None
+    language: str | None = None
+    replies_count: int | None = None
+    reblogs_count: int | None = None
+    favourites_count: int | None = None
+    content: str | None = None
+    reblog: Raw = Raw(b"")
+    quote: Raw = Raw(b"")
+    application: _Application | None = None
+    media_attachments: list[_Attachment] | None = None
+    mentions: list[_Mention] | None = None
+    tags: list[_Tag] | None = None
+
+    @property
+    def global_id(self) -> str:
+        return _required(self.uri or self.url, "status without uri")
+
+    @property
+    def is_open(self) -> bool:
+        """Public or unlisted; followers-only and direct posts are never kept, even if a token can see them."""
+        return self.visibility in _OPEN
+
+
+accounts = Reader(Account)
+statuses = Reader(Status)
+quotes = Reader(Quote)
+
+
+def _required(text: str | None, why: str) -> str:
+    if not text:
+        raise ValueError(why)
+    return text
+
+
+def user_of(account: Account, raw: bytes) -> User:
+    """The account as a user; of a suspended one only its names and numbers remain."""
+    identity = _required(account.uri or account.url, "account without uri")
+    name, handle = _required(account.id, "account without id"), _handle(account, identity)
+    if account.suspended:
+        return User(id=identity, key=name, handle=handle, raw=raw)
+    description = plain(account.note)
+    return User(
+        id=identity,
+        key=account.id,
+        handle=handle,
+        name=account.display_name,
+        description=description,
+        url=account.url,
+        avatar=account.avatar,
+        created_at=iso(account.created_at),
+        followers=count(account.followers_count),
+        following=count(account.following_count),
+        posts=count(account.statuses_count),
+        newest_post_at=iso(account.last_status_at),
+        is_bot=account.bot,
+        opts_out=_opts_out(account, description),
+        raw=raw,
+    )
+
+
+def _handle(account: Account, identity: str) -> str:
+    """`alice@server` also for the server's own accounts, so that handles of different servers can stand side by side."""
+    if "@" in account.acct:
+        return account.acct
+    try:
+        host = urlsplit(account.url or identity).netloc
+    except ValueError:
+        host = ""
+    return f"{account.acct}@{host}" if host else account.acct
+
+
+def _opts_out(account: Account, description: str) -> bool:
+    if account.noindex or account.indexable is False:
+        return True
+    fields = (f"{field.name} {plain(field.value)}" for field in account.fields or ())
+    return any(_OPT_OUT.search(text) for text in (description, *fields))
+
+
+def repost_of(status: Status, author: User, original: Post, raw: bytes) -> Post:
+    """A boost: it has no words of its own."""
+    return Post(
+        id=status.global_id,
+        key=_required(status.id, "status without id"),
+        author=author.id,
+        kind=PostKind.REPOST,
+        created_at=iso(status.created_at),
+        repost_of=original.id,
+        url=status.url,
+        raw=raw,
+    )
+
+
+def post_of(status: Status, author: User, raw: bytes, *, reply_to: str | None, quote_of: str | None) -> Post:
+    text, links = text_and_links(status.content)
+    return Post(
+        id=status.global_id,
+        key=_required(status.id, "status without id"),
+        author=author.id,
+        kind=PostKind.REPLY if reply_to else PostKind.QUOTE if quote_of else PostKind.POST,
+        created_at=iso(status.created_at),
+        text=text,
+        language=status.language,
+        reply_to=reply_to,
+        quote_of=quote_of,
+        replies=count(status.replies_count),
+        reposts=count(status.reblogs_count),
+        likes=count(status.favourites_count),
+        edited_at=iso(status.edited_at),
+        url=status.url,
+        source=status.application.name if status.application else None,
+        warning=status.spoiler_text or None,
+        is_sensitive=status.sensitive,
+        tags=tuple(dict.fromkeys(tag.name.casefold() for tag in status.tags or () if tag.name)),
+        mentions=tuple(dict.fromkeys(mention.id for mention in status.mentions or () if mention.id)),
+        links=links,
+        media=tuple(_media(status.media_attachments or ())),
+        raw=raw,
+    )
+
+
+def _media(attachments: list[_Attachment] | tuple[()]) -> list[Media]:
+    # A server's own media ids are not global and its copies move: the origin's address names the file everywhere.
+    found = [(item.remote_url or item.url, item) for item in attachments]
+    return [Media(id=url, kind=item.type or "unknown", url=url, description=item.description) for url, item in found if url]

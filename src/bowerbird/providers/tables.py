@@ -1,0 +1,126 @@
+"""Facet tables by kind of credential, and the overrides a crawl file may set because servers differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Protocol, Self, TypeVar
+
+import msgspec
+
+from bowerbird.errors import UserError
+from bowerbird.model import Facet, Limit
+from bowerbird.ports import Provider
+
+FacetTable = Mapping[str, Facet]
+Tables = Mapping[str, FacetTable]
+"""`user`, `app` and `none` (no credential) each have a table: services keep separate limits for them."""
+
+Numbers = Mapping[str, int | timedelta]
+FacetOverride = Mapping[str, int | timedelta | Numbers]
+Overrides = Mapping[str, FacetOverride]
+"""By facet (`*` is every facet): its own numbers, `allowance` and `window` of its first limit, or of a limit by name."""
+
+_FACET_NUMBERS = ("objects_per_call", "results_per_call", "total_results")
+_LIMIT_NUMBERS = ("allowance", "window")
+
+
+class TabledProvider(Provider, Protocol):
+    """A provider whose limits can be replaced."""
+
+    tables: Tables
+
+    def facets_for(self, kind: str) -> FacetTable:
+        """The table for credentials of this kind: `user`, `app`, or `none` where there is no credential."""
+        ...
+
+    def with_tables(self, tables: Tables) -> Self: ...
+
+
+P = TypeVar("P", bound=TabledProvider)
+
+
+def table_for(tables: Tables, kind: str) -> FacetTable:
+    return tables.get(kind or "none") or tables["user"]
+
+
+def tables_of(facets: tuple[Facet, ...], limits: Mapping[str, tuple[Limit, ...]]) -> Tables:
+    """The same facets for every kind, each with that kind's limits."""
+    return {kind: {facet.name: msgspec.structs.replace(facet, limits=each) for facet in facets} for kind, each in limits.items()}
+
+
+def limit_name(limit: Limit) -> str:
+    """What an override calls the limit: the last part of its bucket."""
+    return limit.bucket.rsplit("/", 1)[-1].strip("{}")
+
+
+def with_limits(provider: P, overrides: Overrides) -> P:
+    """The same provider with other numbers; a bucket that facets share changes for all of them."""
+    tables = {kind: dict(table) for kind, table in provider.tables.items()}
+    for name, numbers in overrides.items():
+        _check_facet(provider, name)
+        _check_numbers(provider, name, numbers)
+        for table in tables.values():
+            for each in list(table) if name == "*" else [name] if name in table else []:
+                _override(table, each, numbers)
+    return provider.with_tables(tables)
+
+
+def _check_facet(provider: Provider, name: str) -> None:
+    if name != "*" and name not in provider.facets:
+        raise UserError(f"limits of {provider.name}: there is no facet {name!r}; write * or one of {', '.join(provider.facets)}")
+
+
+def _check_numbers(provider: TabledProvider, name: str, numbers: FacetOverride) -> None:
+    facets = [facet for table in provider.tables.values() for facet in table.values() if name in ("*", facet.name)]
+    named = dict.fromkeys(limit_name(limit) for facet in facets for limit in facet.limits)
+    for key, value in numbers.items():
+        if isinstance(value, Mapping) and key not in named:
+            raise UserError(f"limits of {name}: there is no limit {key!r}; it has {', '.join(named)}")
+        if not isinstance(value, Mapping) and key not in _FACET_NUMBERS + _LIMIT_NUMBERS:
+            raise UserError(f"limits of {name}: {key!r} is not known; write {', '.join(_FACET_NUMBERS + _LIMIT_NUMBERS)}")
+
+
+def _override(table: dict[str, Facet], name: str, numbers: FacetOverride) -> None:
+    for key, value in numbers.items():
+        facet = table[name]
+        if isinstance(value, Mapping):
+            _set_limit(table, facet, key, value)
+        elif key in _FACET_NUMBERS:
+            table[name] = msgspec.structs.replace(facet, **{key: _positive(name, key, value)})
+        else:
+            _set_limit(table, facet, limit_name(facet.limits[0]), {key: value})
+
+
+def _set_limit(table: dict[str, Facet], facet: Facet, called: str, numbers: Numbers) -> None:
+    for limit in (limit for limit in facet.limits if limit_name(limit) == called):
+        changed = _changed(facet.name, limit, numbers)
+        sharing = [facet.name] if "{facet}" in limit.bucket else list(table)
+        for name in sharing:
+            limits = tuple(changed if each.bucket == limit.bucket else each for each in table[name].limits)
+            table[name] = msgspec.structs.replace(table[name], limits=limits)
+
+
+def _changed(facet: str, limit: Limit, numbers: Numbers) -> Limit:
+    unknown = set(numbers) - set(_LIMIT_NUMBERS)
+    if unknown:
+        raise UserError(f"limits of {facet}: {', '.join(sorted(unknown))} is not known; write allowance or window")
+    changed = limit
+    if "allowance" in numbers:
+        changed = msgspec.structs.replace(changed, allowance=_positive(facet, "allowance", numbers["allowance"]))
+    if "window" in numbers:
+        changed = msgspec.structs.replace(changed, window=_duration(facet, numbers["window"]))
+    return changed
+
+
+def _duration(facet: str, value: object) -> timedelta:
+    """A window; a bare number out of a TOML file counts seconds."""
+    if isinstance(value, timedelta) and value > timedelta(0):
+        return value
+    return timedelta(seconds=_positive(facet, "window", value))
+
+
+def _positive(facet: str, key: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise UserError(f"limits of {facet}: {key} is {value!r}; write a whole number above 0")

@@ -1,0 +1,83 @@
+"""One answer of the classic API while it is being read: its users and posts, mapped one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from bowerbird.model import Outcome, Post, Subject, User
+from bowerbird.providers.gathering import Gathering
+from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.twitter_v1.shapes import NETWORK_PREFIX, Tweet, accounts, post_of, repost_of, tweets, user_of
+
+
+class TwitterGathering(Gathering):
+    """Users and tweets, with what they pass on or quote."""
+
+    id_names = ("id_str", "id")
+
+    def user(self, raw: bytes) -> User:
+        known = self.harvest.authors.get(raw)
+        if known is not None:
+            return known
+        account = accounts.read(raw)
+        user = user_of(account, raw)
+        if is_there(account.status) and not user.is_protected:
+            user = self._with_newest(user, bytes(account.status))
+        self.harvest.authors[raw] = user = self.harvest.add_user(user)
+        return user
+
+    def _with_newest(self, user: User, raw: bytes) -> User:
+        """A profile carries its newest post, without the author: one look-up captures it."""
+        try:
+            newest = self.post(tweets.read(raw), raw, author=user.id)
+        except UNREADABLE as error:
+            self.harvest.quarantine(Subject.POST, raw, error)
+            return user
+        return msgspec.structs.replace(user, newest_post_at=newest.created_at)
+
+    def posts(self, raws: Iterable[bytes]) -> list[str]:
+        """Maps what is new to us and answers the ids of everything listed that has one."""
+        keys: list[str] = []
+        for raw in raws:
+            try:
+                tweet = tweets.read(raw)
+                if not self.is_known(tweet.key) and not self._is_hidden(tweet):
+                    self.post(tweet, raw)
+                keys.append(tweet.key)
+            except UNREADABLE as error:
+                self.lose(Subject.POST, raw, error)
+        return keys
+
+    def _is_hidden(self, tweet: Tweet) -> bool:
+        """Whether only our token may see the post: such posts are never kept."""
+        if not self.user(bytes(tweet.user)).is_protected:
+            return False
+        if self.facet.subject is Subject.POST and tweet.key in self.ask.targets:
+            self.harvest.lose(Subject.POST, tweet.key, Outcome.PROTECTED)
+        return True
+
+    def post(self, tweet: Tweet, raw: bytes, *, author: str | None = None, depth: int = 0) -> Post:
+        """The tweet, and what it passes on or quotes as posts of their own."""
+        author = author or self.user(bytes(tweet.user)).id
+        if is_there(tweet.retweeted_status):
+            return self.harvest.add_post(repost_of(tweet, author, self._nested(bytes(tweet.retweeted_status), depth), raw))
+        if is_there(tweet.quoted_status):
+            self._quoted(bytes(tweet.quoted_status), depth)
+        return self.harvest.add_post(post_of(tweet, author, raw))
+
+    def _quoted(self, raw: bytes, depth: int) -> None:
+        try:
+            self._nested(raw, depth)
+        except UNREADABLE as error:
+            self.harvest.quarantine(Subject.POST, raw, error)
+
+    def _nested(self, raw: bytes, depth: int) -> str:
+        """The id of a post within a post; within a profile's newest post it comes without an author, and is only named."""
+        if depth > 2:
+            raise ValueError("posts nested too deep")
+        tweet = tweets.read(raw)
+        if is_there(tweet.user):
+            self.post(tweet, raw, depth=depth + 1)
+        return NETWORK_PREFIX + tweet.key

@@ -1,0 +1,57 @@
+"""Sina Weibo's open API 2.0, as pure functions and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from bowerbird.errors import CredentialError, UserError
+from bowerbird.model import Answer, Ask, Facet, Network, Page, Request, Secret, Service
+from bowerbird.providers.tables import FacetTable, Tables, table_for
+from bowerbird.providers.weibo import facets, parse, requests, targets
+
+
+class Weibo:
+    """Weibo's REST API; ids are `weibo:` and the number, keys the number itself."""
+
+    name = "weibo"
+    network: str = Network.WEIBO
+    hints: Mapping[str, frozenset[str]] = facets.HINTS
+    secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("access_token",), "app": ("access_token",)}
+    """What a secret must hold, by kind of credential."""
+
+    def __init__(self, tables: Tables | None = None, *, era: str = facets.CLASSIC) -> None:
+        if era not in facets.ERAS:
+            raise UserError(f"weibo had no era {era!r}; choose one of {', '.join(facets.ERAS)}")
+        self.tables = facets.tables(era) if tables is None else tables
+        self.facets = table_for(self.tables, "user")
+
+    def facets_for(self, kind: str) -> FacetTable:
+        return table_for(self.tables, kind)
+
+    def with_tables(self, tables: Tables) -> Weibo:
+        return Weibo(tables)
+
+    def request(self, ask: Ask) -> Request:
+        return requests.build(ask, self._facet(ask))
+
+    def sign(self, request: Request, secret: Secret) -> Request:
+        """Carries the token as a header: as the documented query parameter it would stand in logs and error messages."""
+        token = secret.values.get("access_token")
+        if not token:
+            raise CredentialError(f"credential {secret.name} has no access_token: add it again with one")
+        return msgspec.structs.replace(request, headers={**request.headers, "authorization": f"OAuth2 {token}"})
+
+    def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        return parse.parse(ask, self._facet(ask), answer)
+
+    def is_paged(self, ask: Ask) -> bool:
+        return any(name in requests.POSITIONS for name, _ in self.request(ask).query)
+
+    def target(self, text: str, facet: Facet) -> str:
+        return targets.target(text, facet)
+
+    def _facet(self, ask: Ask) -> Facet:
+        """The facet as the crawl's era has it."""
+        return facets.in_era(self.facets[ask.facet], ask.hints.get("era", ""))

@@ -1,0 +1,127 @@
+"""An answer's parts, each item with its own bytes: what was asked for, what came along, what could not be had."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from bowerbird.providers.headers import LONGEST_CURSOR
+from bowerbird.providers.items import an_object, is_there
+
+
+class _Includes(Struct):
+    users: list[Raw] | None = None
+    tweets: list[Raw] | None = None
+    posts: list[Raw] | None = None
+    media: list[Raw] | None = None
+    places: list[Raw] | None = None
+
+
+class _Meta(Struct, gc=False):
+    next_token: str | None = None
+
+
+class _Body(Struct):
+    data: Raw = Raw(b"")
+    includes: _Includes | None = None
+    errors: list[Raw] | None = None
+    meta: _Meta | None = None
+
+
+class Envelope(Struct, frozen=True):
+    """`data` is a list of items for both forms; `is_list` tells them apart, and `has_data` an empty page from none."""
+
+    data: tuple[bytes, ...] = ()
+    is_list: bool = False
+    has_data: bool = False
+    has_meta: bool = False
+    users: tuple[bytes, ...] = ()
+    posts: tuple[bytes, ...] = ()
+    media: tuple[bytes, ...] = ()
+    places: tuple[bytes, ...] = ()
+    errors: tuple[bytes, ...] = ()
+    next_token: str | None = None
+
+
+_bodies = msgspec.json.Decoder(_Body)
+_raw_lists = msgspec.json.Decoder(list[Raw])
+
+
+def opened(body: bytes) -> Envelope:
+    """The parts of an answer; raises one of `UNREADABLE` when it is not of the expected form."""
+    try:
+        return _envelope(_bodies.decode(body))
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # One item with a lone surrogate makes the fast reader refuse the page; the slow one parts the items.
+        return _opened_slowly(body)
+
+
+def _envelope(body: _Body) -> Envelope:
+    data = bytes(body.data) if is_there(body.data) else b""
+    along = body.includes or _Includes()
+    meta = body.meta or _Meta()
+    return Envelope(
+        data=_items(data),
+        is_list=data.startswith(b"["),
+        has_data=bool(data),
+        has_meta=body.meta is not None,
+        users=_copied(along.users),
+        posts=_copied(along.tweets) + _copied(along.posts),
+        media=_copied(along.media),
+        places=_copied(along.places),
+        errors=_copied(body.errors),
+        next_token=_token(meta.next_token),
+    )
+
+
+def _items(data: bytes) -> tuple[bytes, ...]:
+    if not data:
+        return ()
+    return _copied(_raw_lists.decode(data)) if data.startswith(b"[") else (an_object(data),)
+
+
+def _copied(raws: list[Raw] | None) -> tuple[bytes, ...]:
+    return tuple(bytes(raw) for raw in raws or ())
+
+
+def _token(text: str | None) -> str | None:
+    return text if text and text.isprintable() and len(text) <= LONGEST_CURSOR else None
+
+
+def _opened_slowly(body: bytes) -> Envelope:
+    page = json.loads(body)
+    if not isinstance(page, dict):
+        raise ValueError("not an object")
+    data, along, meta = page.get("data"), _dict(page.get("includes")), _dict(page.get("meta"))
+    if data is not None and not isinstance(data, list | dict):
+        raise ValueError("data is neither a list nor an object")
+    token = meta.get("next_token")
+    return Envelope(
+        data=_written(data if isinstance(data, list) else [data] if data is not None else []),
+        is_list=isinstance(data, list),
+        has_data=data is not None,
+        has_meta="meta" in page,
+        users=_written(along.get("users")),
+        posts=_written(along.get("tweets")) + _written(along.get("posts")),
+        media=_written(along.get("media")),
+        places=_written(along.get("places")),
+        errors=_written(page.get("errors")),
+        next_token=_token(token) if isinstance(token, str) else None,
+    )
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    if value is not None and not isinstance(value, dict):
+        raise ValueError("not an object where one was promised")
+    return value or {}
+
+
+def _written(items: Any) -> tuple[bytes, ...]:
+    if items is not None and not isinstance(items, list):
+        raise ValueError("not a list where one was promised")
+    return tuple(json.dumps(item).encode() for item in items or ())
