@@ -1,0 +1,1 @@
+"""A synthetic microblog with ground truth that speaks the real dialects, limits and faults included."""

@@ -1,0 +1,128 @@
+"""Faults on demand: how often, or from when to when, the service misbehaves. The same seed misbehaves at the same requests."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.errors import UserError
+from bowerbird.simulated.wire import Reply, encode
+from bowerbird.simulated.world.hashing import mix, unit
+
+KINDS: dict[str, str] = {
+    "error_500": "500 with the dialect's error body; the call counts",
+    "bad_gateway": "502 with a proxy's HTML page; the call does not count",
+    "unavailable": "503 with the dialect's error body; the call does not count",
+    "slow": "a good answer after a long time",
+    "reset": "the connection is reset after the call was counted",
+    "lost_before": "no answer ever; the call was not counted",
+    "lost_after": "no answer ever; the call was counted",
+    "cut": "the connection ends in the middle of the body",
+    "truncated": "200 with half of the JSON",
+    "wrong_types": "200 with one item of another type than it should be",
+    "html_200": "200 with a page of HTML",
+    "limited": "429 with headers although there is allowance left; the call counts",
+    "limited_bare": "429 without any header; the call does not count",
+    "remaining_high": "the headers promise more calls than are left",
+    "remaining_low": "the headers show fewer calls than are left",
+    "no_headers": "the limit headers are missing",
+    "bad_token": "401 for a good token; the call does not count",
+}
+
+UNCOUNTED = frozenset({"bad_gateway", "unavailable", "lost_before", "limited_bare", "bad_token"})
+_PAGE = b"<!DOCTYPE html><html><head><title>%b</title></head><body><h1>%b</h1><hr>nginx</body></html>"
+
+
+class Outage(Struct, frozen=True):
+    """From `since` until `until`, in the service's own time, every request meets this fault."""
+
+    since: datetime
+    until: datetime
+    kind: str = "bad_gateway"
+
+
+class Faults(Struct, frozen=True, kw_only=True):
+    """What goes wrong; nothing by default."""
+
+    seed: int = 1
+    rates: dict[str, float] = {}
+    outages: tuple[Outage, ...] = ()
+    skew: timedelta = timedelta(0)
+    """How far the service's clock is ahead of true time."""
+    slowness: timedelta = timedelta(seconds=20)
+
+    def __post_init__(self) -> None:
+        unknown = (set(self.rates) | {outage.kind for outage in self.outages}) - set(KINDS)
+        if unknown:
+            raise UserError(f"There is no fault named {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}.")
+        if min(self.rates.values(), default=0) < 0 or sum(self.rates.values()) > 1:
+            raise UserError(f"The rates of all faults together must lie between 0 and 1; these are {self.rates}.")
+
+    def at(self, serial: int, now: datetime) -> str | None:
+        """Which fault the request with this number meets, if any."""
+        for outage in self.outages:
+            if outage.since <= now < outage.until:
+                return outage.kind
+        draw = unit(mix(serial, self.seed)) if self.rates else 1.0
+        for kind, rate in self.rates.items():
+            draw -= rate
+            if draw < 0:
+                return kind
+        return None
+
+
+NO_FAULTS = Faults()
+
+
+def spoil(reply: Reply, kind: str, serial: int) -> Reply:
+    """A good reply made bad in a way that still arrives as a whole."""
+    if kind == "truncated":
+        return Reply(reply.status, reply.body[: len(reply.body) // 2], reply.headers)
+    if kind == "wrong_types":
+        return Reply(reply.status, _wrong_types(reply.body, serial), reply.headers)
+    if kind == "html_200":
+        return Reply(200, page("Welcome"), {**reply.headers, "content-type": "text/html"})
+    if kind in ("remaining_high", "remaining_low", "no_headers"):
+        return Reply(reply.status, reply.body, _lie(reply.headers, kind))
+    return reply
+
+
+def page(title: str) -> bytes:
+    return _PAGE % (title.encode(), title.encode())
+
+
+def with_no_remainder(headers: dict[str, str]) -> dict[str, str]:
+    return {name: "0" if name.endswith("remaining") else text for name, text in headers.items()}
+
+
+def _lie(headers: dict[str, str], kind: str) -> dict[str, str]:
+    if kind == "no_headers":
+        return {name: text for name, text in headers.items() if "limit" not in name}
+    lied = dict(headers)
+    for name in headers:
+        if name.endswith("remaining"):
+            lied[name] = str(int(headers[name]) * 2 + 5 if kind == "remaining_high" else int(headers[name]) // 2)
+    return lied
+
+
+def _wrong_types(body: bytes, serial: int) -> bytes:
+    try:
+        value = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return body
+    if isinstance(value, list) and value:
+        place = mix(serial, 3) % len(value)
+        value[place] = _other(value[place], serial)
+        return encode(value)
+    return encode({name: _other(each, serial) for name, each in value.items()} if isinstance(value, dict) else value)
+
+
+def _other(value: Any, serial: int) -> Any:
+    """Something of another type."""
+    choice = mix(serial, 4) % 4
+    if isinstance(value, dict) and choice < 2:
+        return {**value, "id": {"not": "an id"}, "id_str": [], "created_at": 12}
+    return (None, "text", 42 if not isinstance(value, int) else "42", [[]])[choice]

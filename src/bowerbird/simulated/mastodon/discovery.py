@@ -1,0 +1,160 @@
+"""Everything around the content: search, directory, what the server says of itself, registration and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from bowerbird.simulated.mastodon.call import Call, refuse
+from bowerbird.simulated.mastodon.payloads import Payloads
+from bowerbird.simulated.tokens import TokenBook
+from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
+from bowerbird.simulated.world.content import visibility
+from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.rows import REPOST, Row
+from bowerbird.simulated.world.settings import DAY
+from bowerbird.simulated.world.tags import NO_TAG, tag_number
+
+VERSION = "4.8.0"
+_SEARCHED = 30 * DAY
+
+
+class Discovery:
+    """Handlers of search, directory, instance, apps and OAuth."""
+
+    def __init__(self, payloads: Payloads, crowd: Crowd, tokens: TokenBook, domain: str) -> None:
+        self._write = payloads
+        self._world = payloads.world
+        self._crowd = crowd
+        self._tokens = tokens
+        self._domain = domain
+
+    def search(self, call: Call) -> Reply:
+        params, kind = call.params, call.params.get("type")
+        if not call.is_user and params.has("offset"):
+            raise refuse(401, "Search queries pagination is not supported without authentication")
+        if not call.is_user and params.flag("resolve"):
+            raise refuse(401, "Search queries that resolve remote resources are not supported without authentication")
+        limit, offset, text = call.limit(20), params.integer("offset", 0), params.get("q").strip()
+        accounts = self._accounts(call, text, offset, limit) if kind in ("", "accounts") else []
+        found = self._statuses(call, text) if call.is_user and kind in ("", "statuses") and text else iter(())
+        statuses = self._write.statuses(list(islice(found, offset, offset + limit)), call.now)
+        body = b'{"accounts":[%b],"statuses":[%b],"hashtags":%b}'
+        tags = reply(_hashtags(call, text) if kind in ("", "hashtags") else []).body
+        return Reply(200, body % (b",".join(accounts), b",".join(statuses), tags), {"content-type": JSON})
+
+    def accounts(self, call: Call) -> Reply:
+        call.require_user()
+        limit = call.limit(40)
+        return raw_list(self._accounts(call, call.params.get("q").strip(), call.params.integer("offset", 0), limit))
+
+    def directory(self, call: Call) -> Reply:
+        limit, offset = call.limit(40), call.params.integer("offset", 0)
+        listed = self._crowd.directory(call.now, call.params.get("order") == "new")[offset : offset + limit]
+        return raw_list(self._write.account(int(account), call.now) for account in listed)
+
+    def instance(self, call: Call) -> Reply:
+        access = {"local": "public", "remote": "public"}
+        configuration = {
+            "urls": {"streaming": f"wss://{self._domain}"},
+            "timelines_access": dict.fromkeys(("live_feeds", "hashtag_feeds", "trending_link_feeds"), access),
+        }
+        return reply({**self._about(), "configuration": configuration, "api_versions": {"mastodon": 7}})
+
+    def instance_v1(self, call: Call) -> Reply:
+        stats = {"user_count": len(self._world), "domain_count": 1}
+        return reply({**self._about(), "uri": self._domain, "stats": stats, "urls": {"streaming_api": f"wss://{self._domain}"}})
+
+    def rules(self, call: Call) -> Reply:
+        return reply([{"id": "1", "text": "This server is simulated: nobody here is real.", "hint": ""}])
+
+    def peers(self, call: Call) -> Reply:
+        return reply([])
+
+    def nodeinfo(self, call: Call) -> Reply:
+        rel = "http://nodeinfo.diaspora.software/ns/schema/2.0"
+        return reply({"links": [{"rel": rel, "href": f"{call.base}/nodeinfo/2.0"}]})
+
+    def nodeinfo_two(self, call: Call) -> Reply:
+        usage = {"users": {"total": len(self._world)}}
+        return reply(
+            {"version": "2.0", "software": {"name": "mastodon", "version": VERSION}, "protocols": ["activitypub"], "usage": usage}
+        )
+
+    def robots(self, call: Call) -> Reply:
+        text = "User-agent: GPTBot\nDisallow: /\n\nUser-agent: *\nDisallow: /media_proxy/\nDisallow: /interact/\n"
+        return Reply(200, text.encode(), {"content-type": "text/plain"})
+
+    def register(self, call: Call) -> Reply:
+        name = call.params.get("client_name")
+        if not name or not call.params.get("redirect_uris"):
+            raise refuse(422, "Validation failed: Application name can't be blank, Redirect URI can't be blank")
+        return reply(
+            {"id": "1", "name": name, "client_id": f"sim-client-{name}", "client_secret": "sim-client-secret", "vapid_key": ""}
+        )
+
+    def token(self, call: Call) -> Reply:
+        """App tokens by `client_credentials`; user tokens are given out by the service's owner."""
+        client = call.params.get("client_id")
+        if not client.startswith("sim-client-") or call.params.get("client_secret") != "sim-client-secret":
+            return reply({"error": "invalid_client", "error_description": "Client authentication failed."}, 401)
+        if call.params.get("grant_type") != "client_credentials":
+            return reply(
+                {"error": "unsupported_grant_type", "error_description": "The authorization grant type is not supported."}, 400
+            )
+        token = self._tokens.issue("app", app=client)
+        return reply({"access_token": token.value, "token_type": "Bearer", "scope": "read", "created_at": call.now // 1000})
+
+    def verify(self, call: Call) -> Reply:
+        call.require_user()
+        name = call.token.account if call.token else ""
+        return reply({"id": "0", "username": name, "acct": name, "display_name": name, "source": {}})
+
+    def verify_app(self, call: Call) -> Reply:
+        if call.token is None:
+            raise refuse(401, "The access token is invalid")
+        return reply({"id": "1", "name": call.token.app, "scopes": list(call.token.scopes)})
+
+    def nothing(self, call: Call) -> Reply:
+        """Lists and favourites of one's own: a visitor's account here has none."""
+        call.require_user()
+        return reply([])
+
+    def _about(self) -> dict[str, Any]:
+        return {"domain": self._domain, "title": "Simulated", "version": VERSION, "description": "A synthetic microblog."}
+
+    def _accounts(self, call: Call, text: str, offset: int, limit: int) -> list[bytes]:
+        exact = self._world.profiles.account_of(text.lstrip("@").partition("@")[0], 0)
+        if exact is not None and self._world.exists(exact, call.now):
+            return [self._write.account(exact, call.now)] if not offset else []
+        matches = (account for account in range(len(self._world)) if self._matches(account, text.lower(), call.now))
+        return [self._write.account(account, call.now) for account in islice(matches, offset, offset + limit)] if text else []
+
+    def _matches(self, account: int, text: str, now: int) -> bool:
+        profile = self._world.profiles.at(account, now)
+        return text in f"{profile.first_handle} {profile.name.lower()}" and self._world.is_open(account, now)
+
+    def _statuses(self, call: Call, text: str) -> Iterator[Row]:
+        word = text.split()[0]
+        ids, seed = self._write.ids, self._world.settings.seed
+        tag = tag_number(word.lstrip("#")) if word.startswith("#") else NO_TAG
+        author = ids.account_number(call.params.get("account_id"))
+        contents = self._world.contents
+        mask = (
+            self._crowd.with_tag(tag) if tag != NO_TAG else lambda day: contents.saying(day.number, word) & (day.kind != REPOST)
+        )
+        below, above = ids.number(call.params.get("max_id")), ids.number(call.params.get("min_id")) or 0
+        found = self._crowd.posts(
+            call.now, mask, below=below if below is not None else 1 << 62, above=above, oldest=call.now - _SEARCHED
+        )
+        for row in found:
+            # Full-text search finds only those who let themselves be found.
+            is_ours = self._world.people.is_indexable[row.author] and visibility(row.number, seed) == "public"
+            if is_ours and (author is None or row.author == author):
+                yield row
+
+
+def _hashtags(call: Call, text: str) -> list[dict[str, Any]]:
+    name = text.lstrip("#").lower()
+    return [{"name": name, "url": f"{call.base}/tags/{name}", "history": []}] if name and tag_number(name) != NO_TAG else []

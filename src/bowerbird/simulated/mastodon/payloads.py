@@ -1,0 +1,250 @@
+"""Accounts and statuses as Mastodon's serialisers write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from msgspec import Struct
+
+from bowerbird.simulated.mastodon.ids import Ids
+from bowerbird.simulated.wire import encode
+from bowerbird.simulated.world import Availability, World
+from bowerbird.simulated.world.content import Content, visibility
+from bowerbird.simulated.world.reactions import Counters, Reactions
+from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.settings import DAY, from_ms
+from bowerbird.simulated.world.words import APPS
+
+_KEPT = 50_000
+_ROLES: tuple[str, ...] = ()
+
+
+class Account(Struct):
+    id: str
+    username: str
+    acct: str
+    display_name: str
+    locked: bool
+    bot: bool
+    discoverable: bool
+    indexable: bool
+    group: bool
+    created_at: str
+    note: str
+    url: str
+    uri: str
+    avatar: str
+    avatar_static: str
+    header: str
+    header_static: str
+    followers_count: int
+    following_count: int
+    statuses_count: int
+    last_status_at: str | None
+    hide_collections: bool
+    noindex: bool
+    fields: list[dict[str, Any]]
+    emojis: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+
+class StatusBody(Struct):
+    """The part of a status that never changes (an edit makes another one)."""
+
+    id: str
+    created_at: str
+    edited_at: str | None
+    sensitive: bool
+    spoiler_text: str
+    visibility: str
+    language: str | None
+    uri: str
+    url: str
+    content: str
+    application: dict[str, str | None] | None
+    media_attachments: list[dict[str, Any]]
+    mentions: list[dict[str, str]]
+    tags: list[dict[str, str]]
+    emojis: tuple[str, ...] = ()
+    card: None = None
+    poll: None = None
+
+
+def iso(ms: int) -> str:
+    return from_ms(ms).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+
+
+class Payloads:
+    """Writes accounts and statuses of one server as of a time."""
+
+    def __init__(self, world: World, ids: Ids, domain: str) -> None:
+        self.world = world
+        self.ids = ids
+        self.base = f"https://{domain}"
+        self.reactions = Reactions(world)
+        self._bodies: dict[tuple[int, bool], bytes] = {}
+
+    def account(self, account: int, now: int) -> bytes:
+        """The account's JSON; a suspended one shows nothing of itself."""
+        if self.world.availability(account, now) is Availability.SUSPENDED:
+            return encode({**_fields(self._account(account, now)), **_EMPTIED, "suspended": True})
+        return encode(self._account(account, now))
+
+    def statuses(self, rows: Sequence[Row], now: int) -> list[bytes]:
+        """The statuses' JSON, in the order given."""
+        inner = [row for row in (self._quoted(row, now) for row in rows) if row is not None]
+        counters = self.reactions.counters([row.number for row in (*rows, *inner)], now)
+        by_number = {row.number: count for row, count in zip((*rows, *inner), counters, strict=True)}
+        accounts: dict[int, bytes] = {}
+        embedded = {row.number: self._status(row, now, by_number[row.number], accounts, b"null") for row in inner}
+        return [self._status(row, now, by_number[row.number], accounts, embedded.get(row.target, b"null")) for row in rows]
+
+    def name(self, account: int) -> str:
+        return self.world.profiles.at(account, 0).first_handle
+
+    def content_html(self, row: Row, content: Content, is_edited: bool) -> str:
+        parts = [self._mention(account) for account in content.mentions]
+        parts.append(escape(content.words, quote=False) + (" (edited)" if is_edited else ""))
+        parts += [
+            f'<a href="{self.base}/tags/{tag}" class="mention hashtag" rel="tag">#<span>{tag}</span></a>' for tag in content.tags
+        ]
+        if content.link:
+            shown = content.link.removeprefix("https://")
+            parts.append(f'<a href="{content.link}" rel="nofollow noopener" target="_blank">{shown}</a>')
+        return f"<p>{' '.join(parts)}</p>" if row.kind != REPOST else ""
+
+    def _account(self, account: int, now: int) -> Account:
+        people, profile = self.world.people, self.world.profiles.at(account, now)
+        followers, following = self.world.graph.counts(account, now)
+        newest = self.world.newest(account, now)
+        name = profile.first_handle
+        picture = f"{self.base}/system/accounts/avatars/{account}/{profile.picture}.png"
+        header = f"{self.base}/headers/original/missing.png"
+        fields = (
+            [{"name": "Location", "value": escape(profile.location, quote=False), "verified_at": None}]
+            if profile.location
+            else []
+        )
+        if profile.link:
+            link = f'<a href="{profile.link}" rel="me">{profile.link}</a>'
+            fields.append({"name": "Homepage", "value": link, "verified_at": iso(int(people.created[account]) + DAY)})
+        return Account(
+            id=self.ids.account(account),
+            username=name,
+            acct=name,
+            display_name=profile.name,
+            locked=self.world.availability(account, now) is Availability.PROTECTED,
+            bot=bool(people.is_bot[account]),
+            discoverable=bool(people.is_discoverable[account]),
+            indexable=bool(people.is_indexable[account]),
+            group=False,
+            created_at=iso(int(people.created[account]) // DAY * DAY),
+            note=f"<p>{escape(profile.bio, quote=False)}</p>" if profile.bio else "",
+            url=f"{self.base}/@{name}",
+            uri=f"{self.base}/users/{name}",
+            avatar=picture,
+            avatar_static=picture,
+            header=header,
+            header_static=header,
+            followers_count=followers,
+            following_count=following,
+            statuses_count=self.world.post_count(account, now),
+            last_status_at=iso(newest.ms)[:10] if newest else None,
+            hide_collections=bool(people.hides_network[account]),
+            noindex=bool(people.is_noindex[account]),
+            fields=fields,
+        )
+
+    def _quoted(self, row: Row, now: int) -> Row | None:
+        if row.kind not in (REPOST, QUOTE):
+            return None
+        target = self.world.post(row.target, now)
+        return target if target is not None and self.is_passed_on(row, now) else None
+
+    def is_passed_on(self, row: Row, now: int) -> bool:
+        """Whether what a post passes on or quotes may be seen by everybody."""
+        is_private = visibility(row.target, self.world.settings.seed) == "private"
+        return not is_private and self.world.is_open(author_of(row.target), now)
+
+    def _status(self, row: Row, now: int, counters: Counters, accounts: dict[int, bytes], embedded: bytes) -> bytes:
+        account = accounts.get(row.author)
+        if account is None:
+            account = accounts[row.author] = self.account(row.author, now)
+        quote = b'{"state":"accepted","quoted_status":%b}' % embedded if row.kind == QUOTE and embedded != b"null" else b"null"
+        parent = self.world.post(row.target, now) if row.kind == REPLY else None
+        reply_to = self.ids.post(row.target).encode() if parent else b""
+        reply_to_account = self.ids.account(author_of(row.target)).encode() if parent else b""
+        return (
+            b'{"replies_count":%d,"reblogs_count":%d,"favourites_count":%d,"quotes_count":%d,"account":%b,"reblog":%b,"quote":%b,'
+            b'"in_reply_to_id":%b,"in_reply_to_account_id":%b,'
+            % (
+                counters.replies, counters.reposts, counters.likes, counters.quotes, account,
+                embedded if row.kind == REPOST else b"null", quote, _quoted(reply_to), _quoted(reply_to_account),
+            )
+        ) + self._body(row, now)[1:]  # fmt: skip
+
+    def _body(self, row: Row, now: int) -> bytes:
+        kept = self._bodies.get((row.number, False))
+        if kept is None:
+            content = self.world.contents.of(row)
+            is_edited = 0 < content.edited_ms <= now
+            # Only what can never change again may be kept.
+            kept = encode(self._write(row, content, is_edited))
+            if is_edited or not content.edited_ms:
+                if len(self._bodies) >= _KEPT:
+                    self._bodies.clear()
+                self._bodies[row.number, False] = kept
+        return kept
+
+    def _write(self, row: Row, content: Content, is_edited: bool) -> StatusBody:
+        key, name = self.ids.post(row.number), self.name(row.author)
+        return StatusBody(
+            id=key,
+            created_at=iso(row.ms),
+            edited_at=iso(content.edited_ms) if is_edited else None,
+            sensitive=content.is_sensitive,
+            spoiler_text="careful" if content.is_sensitive else "",
+            visibility=content.visibility,
+            language=content.language if row.kind != REPOST else None,
+            uri=f"{self.base}/users/{name}/statuses/{key}" + ("/activity" if row.kind == REPOST else ""),
+            url=f"{self.base}/@{name}/{key}" if row.kind != REPOST else f"{self.base}/users/{name}/statuses/{key}/activity",
+            content=self.content_html(row, content, is_edited),
+            application={"name": APPS[content.source % len(APPS)], "website": None} if content.source % 2 else None,
+            media_attachments=[self._picture(key, nth) for nth in range(content.pictures)],
+            mentions=[self._mentioned(account) for account in content.mentions],
+            tags=[{"name": tag, "url": f"{self.base}/tags/{tag}"} for tag in content.tags],
+        )
+
+    def _picture(self, key: str, nth: int) -> dict[str, Any]:
+        url = f"{self.base}/system/media_attachments/files/{key}/{nth}.png"
+        return {
+            "id": f"{key}{nth}",
+            "type": "image",
+            "url": url,
+            "preview_url": url,
+            "remote_url": None,
+            "description": "a picture",
+        }
+
+    def _mention(self, account: int) -> str:
+        name = self.name(account)
+        return f'<span class="h-card"><a href="{self.base}/@{name}" class="u-url mention">@<span>{name}</span></a></span>'
+
+    def _mentioned(self, account: int) -> dict[str, str]:
+        name = self.name(account)
+        return {"id": self.ids.account(account), "username": name, "url": f"{self.base}/@{name}", "acct": name}
+
+
+_EMPTIED: dict[str, Any] = {
+    "display_name": "", "note": "", "fields": [], "locked": False, "bot": False, "discoverable": False, "indexable": False,
+}  # fmt: skip
+
+
+def _fields(account: Account) -> dict[str, Any]:
+    return {name: getattr(account, name) for name in account.__struct_fields__}
+
+
+def _quoted(text: bytes) -> bytes:
+    return b'"%b"' % text if text else b"null"

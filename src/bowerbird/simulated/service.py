@@ -1,0 +1,206 @@
+"""One simulated service: world, dialect, limits, tokens and faults behind a single door, with a record of what came in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from email.utils import format_datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bowerbird.errors import UserError
+from bowerbird.model import Request, Service
+from bowerbird.simulated.bluesky import BlueskyDialect
+from bowerbird.simulated.faults import NO_FAULTS, UNCOUNTED, Faults, page, spoil, with_no_remainder
+from bowerbird.simulated.limiter import Limiter
+from bowerbird.simulated.mastodon import MastodonDialect
+from bowerbird.simulated.scale import Scale
+from bowerbird.simulated.tokens import TokenBook
+from bowerbird.simulated.twitter_v1 import TwitterV1Dialect
+from bowerbird.simulated.weibo import WeiboDialect
+from bowerbird.simulated.wire import Reply
+from bowerbird.simulated.world import Truth, World, WorldSettings
+from bowerbird.simulated.world.content import visibility
+from bowerbird.simulated.world.rows import REPOST, Row, author_of
+from bowerbird.simulated.world.settings import NEVER, from_ms, to_ms
+from bowerbird.simulated.x_v2 import XV2Dialect
+
+_KEPT_WINDOWS = 200_000
+
+
+class Manner(StrEnum):
+    """How an answer arrives."""
+
+    WHOLE = "whole"
+    CUT = "cut"
+    RESET = "reset"
+    LOST = "lost"
+
+
+class Delivery(Struct, frozen=True):
+    """What becomes of one request: the reply, how it arrives, and how long the service thinks about it."""
+
+    reply: Reply
+    manner: Manner = Manner.WHOLE
+    delay: timedelta = timedelta(0)
+
+
+class Dialect(Protocol):
+    """One API over a world."""
+
+    name: str
+    domain: str
+    world: World
+
+    def handle(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Reply: ...
+
+    def failure(self, status: int) -> Reply: ...
+
+    def is_shown(self, visibility: str) -> bool: ...
+
+    def account_key(self, account: int) -> str: ...
+
+    def post_key(self, number: int) -> str: ...
+
+    def account_number(self, key: str) -> int | None: ...
+
+    def handle_of(self, account: int, now: datetime) -> str: ...
+
+
+class SimulatedService:
+    """Receives requests at given times and answers as the real service would, faults included."""
+
+    def __init__(self, dialect: Dialect, limiter: Limiter, tokens: TokenBook, faults: Faults = NO_FAULTS) -> None:
+        self.dialect = dialect
+        self.world = dialect.world
+        self.truth = Truth(dialect.world)
+        self.limiter = limiter
+        self.tokens = tokens
+        self.faults = faults
+        self.calls = 0
+        self.statuses: Counter[int] = Counter()
+        self.met: Counter[str] = Counter()
+
+    def receive(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Delivery:
+        """Handles one request that arrives now, in true time; the service's own clock may be ahead."""
+        now = now + self.faults.skew
+        serial, self.calls = self.calls, self.calls + 1
+        kind = self.faults.at(serial, now)
+        if kind is not None:
+            self.met[kind] += 1
+        request = replace(request, headers={name.lower(): value for name, value in request.headers.items()})
+        reply = self.dialect.handle(request, now, address) if kind not in UNCOUNTED else Reply(0)
+        delivery = self._disturb(reply, kind, serial) if kind is not None else Delivery(reply)
+        reply = delivery.reply.adding({"date": format_datetime(now, usegmt=True)})
+        self.statuses[reply.status] += delivery.manner is Manner.WHOLE
+        return Delivery(reply, delivery.manner, delivery.delay)
+
+    def described(self, base: str, name: str = "simulated") -> Service:
+        """The service as a crawl names it."""
+        return Service(name=name, provider=self.dialect.name, base=base)
+
+    def audit(self) -> dict[str, Any]:
+        """What the service saw: calls, answers by status, and each throttle's windows added up."""
+        buckets: dict[str, dict[str, int]] = {}
+        for window in self.limiter.windows():
+            sums = buckets.setdefault(window.name, {"windows": 0, "allowed": 0, "used": 0, "refused": 0, "over_limit": 0})
+            sums["windows"] += 1
+            sums["allowed"] += window.allowance
+            sums["used"] += window.used
+            sums["refused"] += window.refused
+            sums["over_limit"] += max(0, window.used + window.refused - window.allowance)
+        return {
+            "calls": self.calls,
+            "refused": self.limiter.refused,
+            "over_limit": sum(sums["over_limit"] for sums in buckets.values()),
+            "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
+            "faults": dict(self.met),
+            "buckets": buckets,
+        }
+
+    def posts_to_find(self, key: str, since: datetime, until: datetime, at: datetime) -> Mapping[str, datetime | None]:
+        """By the service's own key all posts of an account from a stretch of time that a visitor may see, with their deletion.
+
+        Deleted posts are in it (they could be seen before); those only followers may read, and reposts of accounts that are not
+        open at the time given, are not.
+        """
+        rows = self.world.all_rows(self.account(key), to_ms(since), to_ms(until))
+        return {
+            self.dialect.post_key(row.number): None if row.gone_at == NEVER else from_ms(row.gone_at)
+            for row in rows
+            if row.gone_at > row.ms and self._is_shown(row, to_ms(at))
+        }
+
+    def _is_shown(self, row: Row, now: int) -> bool:
+        number = row.target if row.kind == REPOST else row.number
+        is_open = row.kind != REPOST or self.world.is_open(author_of(number), now)
+        return is_open and self.dialect.is_shown(visibility(number, self.world.settings.seed))
+
+    def account(self, key: str) -> int:
+        account = self.dialect.account_number(key)
+        if account is None:
+            raise UserError(f"The simulated service knows no account {key!r}: ask it for keys with /_simulated/accounts.")
+        return account
+
+    def _disturb(self, reply: Reply, kind: str, serial: int) -> Delivery:
+        answers = {
+            "error_500": lambda: self.dialect.failure(500).adding(_limits(reply)),
+            "bad_gateway": lambda: Reply(502, page("502 Bad Gateway"), {"content-type": "text/html"}),
+            "unavailable": lambda: self.dialect.failure(503),
+            "bad_token": lambda: self.dialect.failure(401),
+            "limited": lambda: self.dialect.failure(429).adding(with_no_remainder(_limits(reply))),
+            "limited_bare": lambda: self.dialect.failure(429),
+        }
+        manners = {"reset": Manner.RESET, "lost_before": Manner.LOST, "lost_after": Manner.LOST, "cut": Manner.CUT}
+        if kind in answers:
+            return Delivery(answers[kind]())
+        if kind in manners:
+            return Delivery(reply, manners[kind])
+        return Delivery(spoil(reply, kind, serial), delay=self.faults.slowness if kind == "slow" else timedelta(0))
+
+
+def _limits(reply: Reply) -> dict[str, str]:
+    return {name: text for name, text in reply.headers.items() if "limit" in name}
+
+
+class Setup(Struct, frozen=True, kw_only=True):
+    """Everything a simulated service is made from."""
+
+    dialect: str = "mastodon"
+    world: WorldSettings = WorldSettings()
+    scale: Scale = Scale()
+    faults: Faults = Faults()
+    tokens: int = 1
+    app_tokens: int = 0
+
+
+DIALECTS = ("mastodon", "twitter_v1", "bluesky", "x", "x_post", "weibo", "weibo_restricted", "weibo_minimal")
+
+
+def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
+    """A service ready to receive, over a world of its own or a given one."""
+    if setup.dialect not in DIALECTS:
+        raise UserError(f"There is no simulated dialect {setup.dialect!r}; there are {', '.join(DIALECTS)}.")
+    world = World(setup.world) if world is None else world
+    limiter, tokens = Limiter(keep=_KEPT_WINDOWS), TokenBook(world.settings.seed)
+    for _ in range(setup.tokens):
+        tokens.issue("user")
+    for _ in range(setup.app_tokens):
+        tokens.issue("app")
+    dialect: Dialect
+    if setup.dialect == "mastodon":
+        dialect = MastodonDialect(world, limiter, tokens, scale=setup.scale)
+    elif setup.dialect == "bluesky":
+        dialect = BlueskyDialect(world, limiter, tokens, scale=setup.scale)
+    elif setup.dialect.startswith("weibo"):
+        era = setup.dialect.partition("_")[2] or "classic"
+        dialect = WeiboDialect(world, limiter, tokens, scale=setup.scale, era=era)
+    elif setup.dialect in ("x", "x_post"):
+        dialect = XV2Dialect(world, limiter, tokens, scale=setup.scale, spelling=setup.dialect.partition("_")[2] or "tweet")
+    else:
+        dialect = TwitterV1Dialect(world, limiter, tokens, scale=setup.scale)
+    return SimulatedService(dialect, limiter, tokens, setup.faults)

@@ -1,0 +1,80 @@
+"""The pages under `/_simulated/`: the truth and the audit as JSON, for demos and evaluations on the same machine."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from bowerbird.errors import UserError
+from bowerbird.model import Request
+from bowerbird.simulated.service import SimulatedService
+from bowerbird.simulated.wire import Params, Reply, reply
+from bowerbird.simulated.world.hashing import generator
+
+PREFIX = "/_simulated/"
+LOOPBACK = frozenset({"127.0.0.1", "::1"})
+
+
+class TruthPages:
+    """Answers what no visitor may ask; only to callers on the same machine, and never counted against limits."""
+
+    def __init__(self, service: SimulatedService) -> None:
+        self._service = service
+
+    def handle(self, request: Request, now: datetime, address: str) -> Reply:
+        if address not in LOOPBACK:
+            return reply({"error": "The truth is told on the same machine only."}, 403)
+        now = self._service.world.settings.moment(now)
+        page, _, rest = request.path.removeprefix(PREFIX).partition("/")
+        params = Params(request)
+        try:
+            return self._page(page, rest, params, request.method, now)
+        except (UserError, ValueError) as problem:
+            return reply({"error": str(problem)}, 404)
+
+    def _page(self, page: str, rest: str, params: Params, method: str, now: datetime) -> Reply:
+        if page == "audit":
+            return reply(self._service.audit())
+        if page == "accounts":
+            return reply(self._accounts(params, now))
+        if page == "truth":
+            return reply(self._account(rest, params, now) if rest else self._summary(now))
+        if page == "tokens" and method == "POST" and self._service.tokens.get(rest) is not None:
+            self._service.tokens.mark(rest, params.get("state", "revoked"))
+            return reply({"token": rest, "state": params.get("state", "revoked")})
+        raise UserError("There are /_simulated/audit, accounts, truth, truth/KEY and (POST) tokens/TOKEN.")
+
+    def _summary(self, now: datetime) -> dict[str, Any]:
+        settings = self._service.world.settings
+        return {
+            "dialect": self._service.dialect.name,
+            "accounts": settings.accounts,
+            "seed": settings.seed,
+            "start": settings.start.isoformat(),
+            "now": now.isoformat(),
+            "follows": len(self._service.world.graph),
+        }
+
+    def _accounts(self, params: Params, now: datetime) -> list[dict[str, str]]:
+        """A reproducible sample of existing accounts."""
+        rng = generator(self._service.world.settings.seed, 99, params.integer("sample", 1))
+        count = min(max(params.integer("count", 20), 1), 10_000)
+        chosen = self._service.truth.sample_accounts(count, rng, now, writers=params.flag("writers"))
+        dialect = self._service.dialect
+        return [{"key": dialect.account_key(account), "handle": dialect.handle_of(account, now)} for account in chosen]
+
+    def _account(self, key: str, params: Params, now: datetime) -> dict[str, Any]:
+        service = self._service
+        account = service.account(key)
+        until = datetime.fromisoformat(params.get("until")) if params.get("until") else now
+        since = datetime.fromisoformat(params.get("since")) if params.get("since") else until - timedelta(days=7)
+        posts = service.posts_to_find(key, since, until, now)
+        return {
+            "key": key,
+            "handle": service.dialect.handle_of(account, now),
+            "availability": service.truth.availability(account, now),
+            "post_count": service.world.post_count(account, int(now.timestamp() * 1000)),
+            "posts": {post: at.isoformat() if at else None for post, at in posts.items()},
+            "followers": sorted(map(service.dialect.account_key, service.truth.followers(account, now))),
+            "following": sorted(map(service.dialect.account_key, service.truth.following(account, now))),
+        }

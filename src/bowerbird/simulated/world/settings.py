@@ -1,0 +1,69 @@
+"""What a world is made from: one seed and a few proportions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.clock import to_micros
+from bowerbird.errors import UserError
+
+DAY = 86_400_000
+"""One day in milliseconds: the world counts time in whole milliseconds since the epoch."""
+NEVER = 1 << 62
+MOST_ACCOUNTS = 1 << 18
+"""A Mastodon id must carry its author: 16 bits of it below the time and 2 in it."""
+
+
+def to_ms(when: datetime) -> int:
+    return to_micros(when) // 1000
+
+
+def from_ms(ms: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+
+
+class WorldSettings(Struct, frozen=True, kw_only=True):
+    """The same settings always make the same world."""
+
+    seed: int = 1
+    accounts: int = 20_000
+    start: datetime = datetime(2026, 1, 5, tzinfo=UTC)
+    """Day 0. Full activity exists from `warm` days earlier; older posts are each account's own history."""
+    silent: float = 0.6
+    """Share of accounts that do not write."""
+    posts_per_day: float = 1.5
+    """Mean over all accounts, silent ones included."""
+    likes_per_post: float = 1.5
+    following: float = 30.0
+    """Mean number of accounts an account follows."""
+    history: timedelta = timedelta(days=60)
+    """Median time for which writers have written before the world starts."""
+    longest_history: int = 6_000
+    warm: int = 9
+    horizon: timedelta = timedelta(days=180)
+    """How long after `start` the follow graph and the accounts' fates go on changing."""
+    until: datetime | None = None
+    """Time stands still in the world from then on, so that crawls at different times find the same; limits go on."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.accounts <= MOST_ACCOUNTS:
+            raise UserError(
+                f"A simulated world has 2 to {MOST_ACCOUNTS:,} accounts, not {self.accounts:,}: choose a number in between."
+            )
+        if not 0 <= self.silent < 1:
+            raise UserError(f"The silent share of a simulated world must be at least 0 and below 1, not {self.silent}.")
+
+    def moment(self, now: datetime) -> datetime:
+        """The world's time when a clock shows `now`."""
+        return now if self.until is None else min(now, self.until)
+
+    @property
+    def start_ms(self) -> int:
+        """Midnight UTC of day 0."""
+        return to_ms(self.start) // DAY * DAY
+
+    @property
+    def warm_ms(self) -> int:
+        return self.start_ms - self.warm * DAY

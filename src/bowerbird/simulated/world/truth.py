@@ -1,0 +1,66 @@
+"""The ground truth for evaluations: what there was to find, asked in the world's own numbers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+from msgspec import Struct
+
+from bowerbird.simulated.world.content import visibility
+from bowerbird.simulated.world.population import Array
+from bowerbird.simulated.world.profiles import Profile
+from bowerbird.simulated.world.rows import Row
+from bowerbird.simulated.world.settings import NEVER, from_ms, to_ms
+from bowerbird.simulated.world.world import Availability, World
+
+
+class TruePost(Struct, frozen=True, gc=False):
+    """One post that was really written."""
+
+    number: int
+    author: int
+    kind: int
+    written_at: datetime
+    deleted_at: datetime | None
+    visibility: str
+    """`public`, `unlisted` or `private`: only a network that asks (Mastodon) hides the last."""
+
+
+class Truth:
+    """Answers that no visitor of the service could get."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def posts(self, account: int, since: datetime, until: datetime) -> list[TruePost]:
+        """All posts an account wrote in `since <= time < until`, deleted ones too, oldest first."""
+        return [self._post(row) for row in reversed(self._world.all_rows(account, to_ms(since), to_ms(until)))]
+
+    def followers(self, account: int, at: datetime) -> frozenset[int]:
+        return frozenset(self._world.graph.followers(account, to_ms(at))[0].tolist())
+
+    def following(self, account: int, at: datetime) -> frozenset[int]:
+        return frozenset(self._world.graph.following(account, to_ms(at))[0].tolist())
+
+    def profile(self, account: int, at: datetime) -> Profile:
+        return self._world.profiles.at(account, to_ms(at))
+
+    def availability(self, account: int, at: datetime) -> Availability:
+        return self._world.availability(account, to_ms(at))
+
+    def is_available(self, account: int, at: datetime) -> bool:
+        return self._world.is_open(account, to_ms(at))
+
+    def sample_accounts(self, count: int, rng: np.random.Generator, at: datetime, *, writers: bool = False) -> list[int]:
+        """Different accounts that exist at that time, drawn evenly; `writers` leaves out the silent."""
+        people, now = self._world.people, to_ms(at)
+        is_there = (people.created <= now) & (now < people.left)
+        pool: Array = np.flatnonzero(is_there & (people.rate > 0) if writers else is_there)
+        chosen: list[int] = rng.choice(pool, min(count, len(pool)), replace=False).tolist()
+        return chosen
+
+    def _post(self, row: Row) -> TruePost:
+        deleted_at = None if row.gone_at == NEVER else from_ms(row.gone_at)
+        seen_by = visibility(row.number, self._world.settings.seed)
+        return TruePost(row.number, row.author, row.kind, from_ms(row.ms), deleted_at, seen_by)

@@ -1,0 +1,61 @@
+"""A simulated service over real HTTP in a thread of its own, for tests of commands that run their own loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from msgspec import Struct
+
+from bowerbird.clock import RealClock
+from bowerbird.simulated.faults import Faults
+from bowerbird.simulated.http import serve
+from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.world import WorldSettings
+from bowerbird.simulated.world.hashing import generator
+
+
+class Server(Struct, frozen=True):
+    """A running service, and crawl files for it."""
+
+    service: SimulatedService
+    base: str
+
+    def crawl_file(self, path: Path, *, flow: str = "timelines", seeds: int = 40, more: str = "") -> Path:
+        chosen = self.service.truth.sample_accounts(seeds, generator(1, 5), RealClock().now())
+        keys = [self.service.dialect.account_key(account) for account in chosen]
+        path.write_text(
+            f'flow = "{flow}"\nseeds = {keys}\n{more}\n'.replace("'", '"')
+            + f'[service]\nname = "sim"\nprovider = "mastodon"\nbase = "{self.base}"\n',
+        )
+        return path
+
+
+@contextmanager
+def running(faults: Faults | None = None) -> Iterator[Server]:
+    """A small Mastodon server on loopback until the block ends."""
+    clock = RealClock()
+    world = WorldSettings(accounts=300, start=clock.now() - timedelta(days=10), longest_history=100)
+    service = simulate(Setup(world=world, tokens=1, faults=faults or Faults()))
+    loop, up, bases = asyncio.new_event_loop(), threading.Event(), []
+    down = asyncio.Event()
+
+    async def main() -> None:
+        async with serve(service, clock) as base:
+            bases.append(base)
+            up.set()
+            await down.wait()
+
+    thread = threading.Thread(target=lambda: (asyncio.set_event_loop(loop), loop.run_until_complete(main())))
+    thread.start()
+    up.wait(30)
+    try:
+        yield Server(service, bases[0])
+    finally:
+        loop.call_soon_threadsafe(down.set)
+        thread.join(30)
+        loop.close()

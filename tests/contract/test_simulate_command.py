@@ -1,0 +1,40 @@
+"""`bowerbird simulate` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from subprocess import PIPE
+from urllib.request import Request, urlopen
+
+import pytest
+
+from bowerbird.cli import run
+
+
+def test_it_serves_until_interrupted_and_prints_what_is_needed() -> None:
+    arguments = ["simulate", "--accounts", "100", "--tokens", "2", "--dialect", "twitter_v1", "--json"]
+    program = "from bowerbird.cli import main; main()"
+    with subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=PIPE, stderr=PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        bearer = next(token["value"] for token in told["tokens"] if token["kind"] == "app")
+        url = f"{told['base']}/1.1/users/show.json?screen_name={told['handles'][0]}"
+        with urlopen(Request(url, headers={"Authorization": f"Bearer {bearer}"})) as response:
+            assert json.load(response)["screen_name"] == told["handles"][0]
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 0
+    assert "Ended after 1 calls, 0 refused." in said
+    assert sum(token["kind"] == "user" for token in told["tokens"]) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--fault", "gremlin=0.1"], ["--fault", "reset"], ["--dialect", "gopher"], ["--accounts", "1"], ["--limit-scale", "0"]],
+)
+def test_what_makes_no_sense_is_refused_with_advice(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", *arguments]) == 2
+    assert "bowerbird: " in capsys.readouterr().err
