@@ -1,0 +1,108 @@
+"""`bowerbird flow`: list, draw and check crawl flows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.crawl.drawing import as_svg, as_text
+from bowerbird.crawl.files.crawl_file import is_crawl, parse_crawl, read_text
+from bowerbird.crawl.files.flow_file import flow_of
+from bowerbird.crawl.files.language.located import read
+from bowerbird.crawl.files.language.words import listed, meant
+from bowerbird.crawl.flow import Flow, Vocabulary, wakes
+from bowerbird.errors import UserError
+from bowerbird.flows import builtin_flows
+from bowerbird.policies import RANKERS
+from bowerbird.providers import PROVIDERS, provider
+
+app = typer.Typer(help="List, draw and check crawl flows.", no_args_is_help=True)
+
+FlowArgument = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A built-in flow, a flow file or a crawl file.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A flow file or a crawl file.")]
+ImageOption = Annotated[Path | None, typer.Option("--image", metavar="OUT.svg", help="Draw it as an SVG image into this file.")]
+
+
+def vocabulary() -> Vocabulary:
+    """Every ranker, facet and flow this installation knows."""
+    facets = {name: provider(name).facets for name in PROVIDERS}
+    return Vocabulary(rankers=RANKERS, providers=facets, flows=builtin_flows())
+
+
+@app.command("list")
+def list_flows(as_json: JsonFlag = False) -> None:
+    """Say which flows are built in and what each collects."""
+    output, words = Output(as_json=as_json), vocabulary()
+    flows = [named_flow(name, words) for name in words.flows]
+    output.table("", ("flow", "facets", "collects"), [(flow.name, _facets(flow), flow.about) for flow in flows])
+    output.line()
+    output.line("Draw one with `bowerbird flow show NAME`; write a crawl file for it with `bowerbird init`.")
+    output.result({"flows": [{"name": flow.name, "about": flow.about, "facets": _facets(flow).split(", ")} for flow in flows]})
+
+
+@app.command()
+def show(flow: FlowArgument, image: ImageOption = None, as_json: JsonFlag = False) -> None:
+    """Draw a flow as text, and with --image as a picture."""
+    output, words = Output(as_json=as_json), vocabulary()
+    chosen = named_flow(flow, words)
+    facets = words.facets()
+    output.line(as_text(chosen, facets))
+    if image is not None:
+        _write_image(image, as_svg(chosen, facets))
+        output.line(f"Image written to {image}.")
+    output.result(described(chosen) | {"image": image})
+
+
+@app.command()
+def check(file: FileArgument, as_json: JsonFlag = False) -> None:
+    """Check a flow file or a crawl file and name the line of the first mistake."""
+    output, words = Output(as_json=as_json), vocabulary()
+    kind, flow = _checked(file, words)
+    output.line(f"{file}: this {kind} is fine ({len(flow.facets)} facets, {len(flow.edges)} edges, flow {flow.name!r}).")
+    output.result({"file": file, "kind": kind, "flow": flow.name, "is_fine": True})
+
+
+def named_flow(name: str, words: Vocabulary) -> Flow:
+    """The flow meant by a built-in name or a file; raises `UserError` that says what there is."""
+    if name in words.flows:
+        return flow_of(read(words.flows[name], f"built-in flow {name!r}"), words.facets(), words.rankers)
+    if not Path(name).is_file():
+        hint = meant(name, words.flows)
+        raise UserError(
+            f"There is no flow {name!r}{hint}; built in: {listed(words.flows)}. Or give the path of a flow or crawl file."
+        )
+    return _checked(Path(name), words)[1]
+
+
+def described(flow: Flow) -> dict[str, Any]:
+    """The flow for machines, with what is left open in the file filled in."""
+    values: dict[str, Any] = msgspec.to_builtins(flow)
+    for edge, declared in zip(values["edges"], flow.edges, strict=True):
+        edge["wakes"] = wakes(declared)
+    return values
+
+
+def _checked(file: Path, words: Vocabulary) -> tuple[str, Flow]:
+    text = read_text(file)
+    document = read(text, str(file))
+    if is_crawl(document):
+        return "crawl file", parse_crawl(text, file, words).flow
+    return "flow file", flow_of(document, words.facets(), words.rankers)
+
+
+def _facets(flow: Flow) -> str:
+    return ", ".join(use.name for use in flow.facets)
+
+
+def _write_image(path: Path, svg: str) -> None:
+    if path.suffix.lower() != ".svg":
+        advice = "name it .svg; every browser opens SVG and can print it or save it as PNG"
+        raise UserError(f"Cannot draw {path}: images are written as SVG only; {advice}.")
+    try:
+        path.write_text(svg, "utf-8")
+    except OSError as error:
+        raise UserError(f"Cannot write the image {path}: {error.strerror}; choose another place.") from None

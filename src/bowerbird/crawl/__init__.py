@@ -1,0 +1,1 @@
+"""The engine: worker, dispatcher, scheduler, session; flows and crawl files; the seeder."""

@@ -1,0 +1,62 @@
+"""What a drawing says about each facet, edge and limit, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bowerbird.crawl.files.language.words import spell
+from bowerbird.crawl.flow import Edge, FacetUse, Flow, wakes
+from bowerbird.model import Facet
+
+
+def facet_lines(use: FacetUse, facet: Facet | None = None) -> list[str]:
+    """Who is next, how often again, and what bounds it."""
+    options = ", ".join(f"{name} {value}" for name, value in use.options.items())
+    lines = [use.ranker + (f" ({options})" if options else "")]
+    if use.revisit is not None:
+        lines.append(f"↻ again after {spell(use.revisit)}")
+    elif use.ranker == "circular":
+        lines.append("↻ again when all had their turn")
+    if facet is not None and facet.objects_per_call > 1:
+        lines.append(f"up to {facet.objects_per_call} per call")
+    if use.max_pages is not None:
+        lines.append(f"at most {use.max_pages} pages per visit")
+    if use.weight != 1:
+        lines.append(f"weight {use.weight:g}")
+    return lines + [f"{name} = {value}" for name, value in use.hints.items()]
+
+
+def edge_words(edge: Edge) -> str:
+    when = f" when {edge.when}" if edge.when else ""
+    return f"{edge.take}{when}" + (" (wakes)" if wakes(edge) else "")
+
+
+def foot_lines(flow: Flow) -> list[str]:
+    """Limits, filters and the end of the crawl, as sentences."""
+    lines = [f"ends: {', or '.join(_ends(flow))}"]
+    limits = [f"{name.replace('_', ' ')} {value:,}" for name, value in _limits(flow).items() if value is not None]
+    lines += [f"limits: {', '.join(limits)}"] if limits else []
+    filters = flow.filters
+    only = [f"languages {', '.join(filters.languages)}"] if filters.languages else []
+    only += [f"posts with {' or '.join(filters.keywords)}"] if filters.keywords else []
+    lines += [f"follows only: {'; '.join(only)}"] if only else []
+    if filters.follow_opted_out:
+        lines.append("follows accounts that opted out too")
+    return lines
+
+
+def _limits(flow: Flow) -> Mapping[str, int | None]:
+    return {"max_depth": flow.filters.max_depth, "max_users": flow.filters.max_users}
+
+
+def _ends(flow: Flow) -> list[str]:
+    stop = flow.stop
+    ends = [f"after {getattr(stop, name):,} {name}" for name in ("calls", "items", "users", "posts") if getattr(stop, name)]
+    ends += [f"after {spell(stop.duration)}"] if stop.duration else []
+    if stop.when_empty and not _goes_round(flow):
+        ends.append("when nothing is left to ask")
+    return ends or ["when it is stopped"]
+
+
+def _goes_round(flow: Flow) -> bool:
+    return any(use.ranker == "circular" or use.revisit is not None for use in flow.facets)

@@ -1,0 +1,198 @@
+"""The crawl file: one TOML text that says what to collect, from where, and into which store.
+
+flow = "timelines"
+seeds = ["@Gargron", "14715"]
+
+[service]
+provider = "mastodon"
+base = "https://mastodon.social"
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from bowerbird.crawl.files.flow_file import flow_of
+from bowerbird.crawl.files.language.located import Document, read
+from bowerbird.crawl.files.language.tables import Table
+from bowerbird.crawl.files.language.words import listed, meant
+from bowerbird.crawl.files.seed_list import SeedList, seed_list
+from bowerbird.crawl.flow import Flow, Vocabulary
+from bowerbird.errors import FlowError
+from bowerbird.model import Service
+
+CRAWL_KEYS = ("name", "store", "flow", "service", "services", "seeds", "stop", "filters", "concurrency", "contact")
+SERVICE_KEYS = ("name", "provider", "base", "credentials", "limits")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class ServicePlan(Struct, frozen=True, kw_only=True):
+    """One service the crawl asks, and what is known about it beforehand."""
+
+    service: Service
+    credentials: tuple[str, ...] = ()
+    """Names in the vault; empty: every credential of this provider there, or none at all."""
+    limits: dict[str, dict[str, Any]] = {}
+    """By facet (`*` is every facet): what this server allows instead of the provider's table."""
+
+
+class CrawlPlan(Struct, frozen=True, kw_only=True):
+    """Everything a crawl file says, checked."""
+
+    name: str
+    store: str
+    """Path of a SQLite file, or a `postgresql://` address."""
+    flow: Flow
+    services: tuple[ServicePlan, ...]
+    seeds: SeedList
+    concurrency: int = 8
+    """Calls in flight at once."""
+    contact: str = ""
+    """Told to the services in the User-Agent."""
+
+
+def read_crawl_file(path: Path, vocabulary: Vocabulary) -> CrawlPlan:
+    """The plan in a file; raises `FlowError` naming the line, or the file when it cannot be read."""
+    return parse_crawl(read_text(path), path, vocabulary)
+
+
+def read_text(path: Path) -> str:
+    """The text of a crawl or flow file; raises `FlowError` that says what to do."""
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise FlowError("there is no such file; `bowerbird init` writes one to start from", file=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FlowError(f"cannot be read as UTF-8 text: {error}", file=str(path)) from None
+
+
+def parse_crawl(text: str, path: Path, vocabulary: Vocabulary) -> CrawlPlan:
+    """The plan in a text; `path` names it in errors, and relative paths in it start from its folder."""
+    table = Table(read(text, str(path)))
+    table.only(CRAWL_KEYS, "a crawl file")
+    name = _name(table, path)
+    services = _services(table, vocabulary)
+    return CrawlPlan(
+        name=name,
+        store=_store(table, path, name),
+        flow=_flow(table, path, vocabulary, services),
+        services=services,
+        seeds=seed_list(table, path.parent),
+        concurrency=table.count("concurrency", 8) or 8,
+        contact=table.text("contact"),
+    )
+
+
+def is_crawl(document: Document) -> bool:
+    """Whether a TOML document is a crawl file, as against a flow."""
+    return "edges" not in document.values and "facets" not in document.values
+
+
+def _name(table: Table, path: Path) -> str:
+    name = table.text("name", path.stem)
+    if not _NAME.fullmatch(name):
+        raise table.wrong("name", f"name {name!r} must be made of letters, digits, '-', '_' and '.'")
+    return name
+
+
+def _store(table: Table, path: Path, name: str) -> str:
+    store = table.text("store", f"{name}.db")
+    if re.match(r"[a-z0-9+]+://", store):
+        if not store.startswith(("postgresql://", "postgres://")):
+            raise table.wrong("store", f"store {store!r:.60} is not understood; write a file name or postgresql://…")
+        return store
+    return str(path.parent / Path(store).expanduser())
+
+
+def _services(table: Table, vocabulary: Vocabulary) -> tuple[ServicePlan, ...]:
+    single = [table.table("service")] if "service" in table.values else []
+    several = table.tables("services")
+    if not single and not several:
+        example = '[service]\nprovider = "mastodon"\nbase = "https://mastodon.social"'
+        raise table.wrong(None, f"no service is named; add for example:\n{example}")
+    plans = tuple(_service(inner, vocabulary) for inner in single + several)
+    names = [plan.service.name for plan in plans]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise (single + several)[number].wrong("name", f"two services are called {name!r}; give each its own name")
+    return plans
+
+
+def _service(table: Table, vocabulary: Vocabulary) -> ServicePlan:
+    table.only(SERVICE_KEYS, "a service")
+    provider = table.required("provider", 'provider = "mastodon"')
+    if provider not in vocabulary.providers:
+        known = vocabulary.providers
+        raise table.wrong("provider", f"unknown provider {provider!r}{meant(provider, known)}; allowed: {listed(known)}")
+    base, host = _base(table)
+    service = Service(name=table.text("name", host), provider=provider, base=base)
+    return ServicePlan(service=service, credentials=table.texts("credentials"), limits=_limits(table, provider, vocabulary))
+
+
+def _base(table: Table) -> tuple[str, str]:
+    base = table.required("base", 'base = "https://mastodon.social"')
+    parts = urlsplit(base)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise table.wrong("base", f'base {base!r} is not a web address; write for example "https://mastodon.social"')
+    if parts.username or parts.password:
+        raise table.wrong("base", "base must not contain a password; secrets belong into `bowerbird credentials add`")
+    return base.rstrip("/"), parts.netloc
+
+
+def _limits(table: Table, provider: str, vocabulary: Vocabulary) -> dict[str, dict[str, Any]]:
+    facets = vocabulary.facets(provider)
+    limits = table.table("limits")
+    limits.only([*facets, "*"], f"the limits of a {provider} service")
+    return {facet: _numbers(limits.table(facet)) for facet in limits.values}
+
+
+def _numbers(table: Table) -> dict[str, Any]:
+    """Whole numbers, durations, and one table deeper for a limit by name."""
+    return {key: _number(table, key, value) for key, value in table.values.items()}
+
+
+def _number(table: Table, key: str, value: object) -> Any:
+    if isinstance(value, dict):
+        return _numbers(table.table(key))
+    return table.span(key) if isinstance(value, str) else table.count(key)
+
+
+def _flow(table: Table, path: Path, vocabulary: Vocabulary, services: tuple[ServicePlan, ...]) -> Flow:
+    document = _flow_document(table, path, vocabulary)
+    flows = [flow_of(document, vocabulary.facets(plan.service.provider), vocabulary.rankers) for plan in services]
+    return flows[0]
+
+
+def _flow_document(table: Table, path: Path, vocabulary: Vocabulary) -> Document:
+    """The flow as declared: a named one, overlaid by the file's own `[flow]`, and that by its `[stop]` and `[filters]`."""
+    whole = table.document
+    top: dict[str, Any] = {key: table.table(key).values for key in ("stop", "filters") if key in table.values}
+    places = {place: where for place, where in whole.places.items() if place[0] in top}
+    if isinstance(table.values.get("flow"), dict):
+        own = whole.under("flow")
+        inner = Table(own)
+        flow = own.without("use")
+        if inner.text("use"):
+            flow = flow.over(_named_flow(inner.text("use"), inner.wrong("use", ""), path, vocabulary))
+        elif "name" not in own.values:
+            flow = Document(own.file, {"name": path.stem, **own.values}, own.places)
+    else:
+        name = table.required("flow", f'flow = "timelines" (built in: {listed(vocabulary.flows)})')
+        flow = _named_flow(name, table.wrong("flow", ""), path, vocabulary)
+    return Document(whole.file, top, places).over(flow)
+
+
+def _named_flow(name: str, where: FlowError, path: Path, vocabulary: Vocabulary) -> Document:
+    if name in vocabulary.flows:
+        return read(vocabulary.flows[name], f"built-in flow {name!r}")
+    file = path.parent / Path(name).expanduser()
+    if name.endswith(".toml") and file.is_file():
+        return read(read_text(file), str(file))
+    known = f"built in: {listed(vocabulary.flows)}; or the path of a .toml file"
+    missing = f"the flow file {str(file)!r} does not exist" if name.endswith(".toml") else f"unknown flow {name!r}"
+    raise FlowError(f"{missing}{meant(name, vocabulary.flows)}; {known}", file=where.file, line=where.line)

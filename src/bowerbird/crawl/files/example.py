@@ -1,0 +1,94 @@
+"""A crawl file to start from, with a comment on everything one may want to change."""
+
+from __future__ import annotations
+
+from bowerbird.crawl.files.language.words import spell
+from bowerbird.crawl.flow import Flow
+
+_BASES = {
+    "bluesky": "https://public.api.bsky.app",
+    "mastodon": "https://mastodon.social",
+    "twitter_v1": "https://api.twitter.com",
+    "weibo": "https://api.weibo.com",
+    "x": "https://api.x.com",
+}
+_POSTS = {
+    "bluesky": "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l",
+    "weibo": "3432603961237211",
+}
+_USERS = {"bluesky": "@bsky.app", "mastodon": "@Gargron", "weibo": "1642634100"}
+_POST, _USER = "103270115826048975", "@XDevelopers"
+_WORD = "caturday"
+
+_TEXT = """\
+# {about}
+# Run it with: bowerbird crawl {file}     Draw its flow with: bowerbird flow show {flow}
+
+flow = "{flow}"
+store = "{name}.db"                # one SQLite file, or postgresql://user@host/database
+
+# {what}; or from a file: [seeds] with file = "seeds.txt" (one per line), or file = "seeds.csv" and column = "id"
+seeds = [{seed}]
+
+# contact = "you@university.edu"   # told to the service, so that its operators can reach you
+
+[service]
+provider = "{provider}"
+base = "{base}"
+# credentials = ["mine"]           # by name, from `bowerbird credentials add mine --provider {provider}`; default: all of them
+
+# The crawl ends at the first of these, and by itself when there is nothing left to ask.
+[stop]
+# calls = 10000
+# posts = 1000000
+{stop}
+"""
+
+_INSTEAD = """\
+# To change a part of the flow, write this instead of the line flow = "{flow}" above:
+# [flow]
+# use = "{flow}"
+"""
+
+
+def example(flow: Flow, provider: str, name: str = "crawl") -> str:
+    """The text of a crawl file for a flow and a provider; it can be run as it is."""
+    seed, what = _seed(flow.seeds[0], provider)
+    text = _TEXT.format(
+        about=flow.about or flow.name,
+        file=f"{name}.toml",
+        name=name,
+        flow=flow.name,
+        what=f"What to start from: {what}",
+        seed=f'"{seed}"',
+        provider=provider,
+        base=_BASES.get(provider, "https://example.org"),
+        stop=_stop(flow),
+    )
+    return text + _overrides(flow)
+
+
+def _stop(flow: Flow) -> str:
+    never_ends = any(use.revisit or use.ranker == "circular" for use in flow.facets)
+    return 'duration = "7d"' if never_ends else '# duration = "7d"'
+
+
+def _overrides(flow: Flow) -> str:
+    """The settings people change most, as comments that show what holds now."""
+    lines = [f"# max_depth = {flow.filters.max_depth}"] if flow.filters.max_depth is not None else []
+    lines += [f"# max_users = {flow.filters.max_users}"] if flow.filters.max_users is not None else []
+    text = "\n[filters]\n" + "\n".join(lines) + "\n" if lines else ""
+    revisited = [use for use in flow.facets if use.revisit]
+    if not revisited:
+        return text
+    changes = "".join(f'# [flow.facets.{use.name}]\n# revisit = "{spell(use.revisit)}"\n' for use in revisited if use.revisit)
+    return f"{text}\n{_INSTEAD.format(flow=flow.name)}{changes}"
+
+
+def _seed(facet: str, provider: str) -> tuple[str, str]:
+    """A seed that the facet takes on this network, and what such seeds are."""
+    if facet in ("posts", "post", "thread", "reposts", "likes", "quotes"):
+        return _POSTS.get(provider, _POST), "ids of posts"
+    if facet in ("hashtag", "search"):
+        return _WORD, "words"
+    return _USERS.get(provider, _USER), "accounts: handles or ids"

@@ -1,0 +1,1 @@
+"""What a settled page adds to the frontier, by the edges of a flow."""

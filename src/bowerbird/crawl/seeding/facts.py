@@ -1,0 +1,174 @@
+"""One page as the seeder sees it, and what it tells about each target found in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from bowerbird.crawl.files.language.condition import Facts
+from bowerbird.crawl.flow import Filters
+from bowerbird.model import Page, Post, PostKind, Saved, SavedPost, SavedUser, Task, User
+
+
+class Found(NamedTuple):
+    """A target an edge found in a page, with the account or post it was found by."""
+
+    key: str
+    user: User | None = None
+    post: Post | None = None
+    origin: Task | None = None
+
+
+class PageView:
+    """A page with the look-ups that edges need; each is built only when asked for."""
+
+    def __init__(self, tasks: Sequence[Task], page: Page, saved: Saved) -> None:
+        self.tasks = tasks
+        self.page = page
+        self.saved = saved
+        self.only_task = tasks[0] if len(tasks) == 1 else None
+        self._deepest = max((task.depth for task in tasks), default=0)
+
+    @cached_property
+    def asked(self) -> Mapping[str, Task]:
+        return {task.target: task for task in self.tasks}
+
+    @cached_property
+    def users(self) -> Mapping[str, User]:
+        return {user.key: user for user in self.page.users}
+
+    @cached_property
+    def users_by_id(self) -> Mapping[str, User]:
+        return {user.id: user for user in self.page.users}
+
+    @cached_property
+    def posts_by_id(self) -> Mapping[str, Post]:
+        return {post.id: post for post in self.page.posts}
+
+    @cached_property
+    def saved_users(self) -> Mapping[str, SavedUser]:
+        return {user.key: user for user in self.saved.users}
+
+    @cached_property
+    def saved_posts(self) -> Mapping[str, SavedPost]:
+        return {post.key: post for post in self.saved.posts}
+
+    @cached_property
+    def opted_out(self) -> frozenset[str]:
+        """Keys and ids of the accounts that asked to be left alone; ids, because posts name their author by id."""
+        return frozenset(name for user in self.page.users if user.opts_out for name in (user.key, user.id))
+
+    def is_stored(self, key: str) -> bool:
+        saved = self.saved_users.get(key)
+        return saved is not None and not saved.is_new
+
+    @cached_property
+    def asked_handles(self) -> Mapping[str, Task]:
+        return {task.target.removeprefix("@").casefold(): task for task in self.tasks if task.target.startswith("@")}
+
+    def task_about(self, user: User) -> Task | None:
+        """The task that asked about this account, by key or by handle."""
+        task = self.asked.get(user.key)
+        if task is not None or not self.asked_handles:
+            return task
+        # A lone account answers a lone handle, whichever way the service spells it (`@ada@home.example` may come back as `ada`).
+        is_lone = len(self.tasks) == 1 and len(self.page.users) == 1
+        return self.only_task if is_lone else self.asked_handles.get((user.handle or "").removeprefix("@").casefold())
+
+    def depth(self, found: Found, is_step: bool) -> int:
+        if found.key in self.asked:
+            return self.asked[found.key].depth
+        if found.post is None and found.user is not None and (task := self.task_about(found.user)):
+            return task.depth
+        # In a batch whose answer does not say whom an item belongs to, the deepest is the one that breaks no limit.
+        origin = found.origin or self.only_task
+        return (origin.depth if origin else self._deepest) + is_step
+
+
+def facts_of(found: Found, depth: int, view: PageView, filters: Filters) -> Facts:
+    """Answers the words of a condition for one target."""
+    target = _Target(found, depth, view, filters)
+    return lambda word: _FACTS[word](target)
+
+
+class _Target(NamedTuple):
+    found: Found
+    depth: int
+    view: PageView
+    filters: Filters
+
+    def saved(self) -> SavedUser | None:
+        return self.view.saved_users.get(self.found.user.key) if self.found.user else None
+
+
+def _of_user(name: str) -> Callable[[_Target], Any]:
+    return lambda target: getattr(target.found.user, name, None)
+
+
+def _of_post(name: str) -> Callable[[_Target], Any]:
+    return lambda target: getattr(target.found.post, name, None)
+
+
+def _is_kind(kind: PostKind) -> Callable[[_Target], Any]:
+    return lambda target: target.found.post is not None and target.found.post.kind is kind
+
+
+def _news(target: _Target) -> bool:
+    """Whether asking for posts can bring something: anything but a counter that is known and has not moved."""
+    user, saved = target.found.user, target.saved()
+    if user is None or saved is None or saved.posts_now is None:
+        return True
+    task = target.view.task_about(user)
+    is_first_look = saved.is_new or saved.posts_before is None or (task is not None and task.visits == 0)
+    return saved.posts_now > 0 if is_first_look else saved.posts_before != saved.posts_now
+
+
+def _new(target: _Target) -> bool:
+    if target.found.post is not None and target.found.user is None:
+        saved = target.view.saved_posts.get(target.found.post.key)
+        return saved is not None and saved.is_new
+    user = target.saved()
+    return user is not None and user.is_new
+
+
+def _changed(target: _Target) -> bool:
+    saved = target.saved()
+    return saved is not None and (saved.is_new or saved.is_changed)
+
+
+def _language(target: _Target) -> str | None:
+    return getattr(target.found.post, "language", None) or getattr(target.found.user, "language", None)
+
+
+def _limit(value: int | None) -> float:
+    return math.inf if value is None else value
+
+
+_FACTS: Mapping[str, Callable[[_Target], Any]] = {
+    "news": _news,
+    "new": _new,
+    "changed": _changed,
+    "protected": _of_user("is_protected"),
+    "bot": _of_user("is_bot"),
+    "verified": _of_user("is_verified"),
+    "repost": _is_kind(PostKind.REPOST),
+    "reply": _is_kind(PostKind.REPLY),
+    "quote": _is_kind(PostKind.QUOTE),
+    "depth": lambda target: target.depth,
+    "followers": _of_user("followers"),
+    "following": _of_user("following"),
+    "posts": _of_user("posts"),
+    "replies": _of_post("replies"),
+    "reposts": _of_post("reposts"),
+    "likes": _of_post("likes"),
+    "max_depth": lambda target: _limit(target.filters.max_depth),
+    "max_users": lambda target: _limit(target.filters.max_users),
+    "language": _language,
+    "text": _of_post("text"),
+    "handle": _of_user("handle"),
+    "name": _of_user("name"),
+    "description": _of_user("description"),
+    "location": _of_user("location"),
+}

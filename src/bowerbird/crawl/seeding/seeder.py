@@ -1,0 +1,142 @@
+"""What a settled page adds to the frontier, by the edges of one flow.
+
+Depth counts steps from a seed: a target other than the one asked about is one step farther, except the posts a page lists, which
+belong to where they were found. A target found twice keeps the shorter way. Accounts that opted out
+are not followed, nor are their posts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from bowerbird.crawl.files.language import condition
+from bowerbird.crawl.flow import TAKES, Edge, Filters, Flow, Size, Take, wakes
+from bowerbird.crawl.seeding.facts import Found, PageView, facts_of
+from bowerbird.crawl.seeding.homes import Home
+from bowerbird.crawl.seeding.takes import FINDERS
+from bowerbird.model import Arrival, Page, Post, Saved, Subject, Task
+
+
+class _Way(NamedTuple):
+    """An edge made ready for use."""
+
+    lane: int
+    find: Callable[[PageView], Iterable[Found]]
+    take: Take
+    condition: condition.Condition | None
+    wakes: bool
+
+
+class FlowSeeder:
+    """Reads pages by one flow's edges. Pure but for `size`, which tells a size limit how large the crawl is."""
+
+    def __init__(
+        self,
+        flow: Flow,
+        lanes: Mapping[str, int],
+        size: Callable[[], Size] = Size,
+        away: Callable[[str | None], Home | None] = lambda handle: None,
+    ) -> None:
+        """`away`: where an account with this handle is to be asked about, if not on the service the page came from."""
+        self._filters = flow.filters
+        self._ways = {use.name: [_way(edge, lanes) for edge in flow.edges_from(use.name)] for use in flow.facets}
+        self._size = size
+        self._away = away
+
+    def seed(self, facet: str, tasks: Sequence[Task], page: Page, saved: Saved) -> Sequence[Arrival]:
+        """The targets this page adds or wakes, each once per lane."""
+        ways = self._ways.get(facet)
+        if not ways or not (page.users or page.posts or page.relations):
+            return ()
+        view = PageView(tasks, page, saved)
+        gate = _Gate(self._filters, view, self._size)
+        arrivals: dict[tuple[int, str], Arrival] = {}
+        for way in ways:
+            for found in way.find(view):
+                depth = view.depth(found, way.take.is_step)
+                if gate.admits(way, found, depth):
+                    _keep(arrivals, self._arrival(way, found, depth))
+        return tuple(arrivals.values())
+
+    def _arrival(self, way: _Way, found: Found, depth: int) -> Arrival:
+        home = self._away(found.user.handle) if found.user is not None and way.take.subject is Subject.USER else None
+        if home is None:
+            return Arrival(lane=way.lane, target=found.key, depth=depth, wakes=way.wakes)
+        return Arrival(lane=home.lane, target=home.target, depth=depth, wakes=False)
+
+
+def _way(edge: Edge, lanes: Mapping[str, int]) -> _Way:
+    parsed = condition.parse(edge.when) if edge.when else None
+    return _Way(lanes[edge.to], FINDERS[edge.take], TAKES[edge.take], parsed, wakes(edge))
+
+
+def _keep(arrivals: dict[tuple[int, str], Arrival], arrival: Arrival) -> None:
+    place = (arrival.lane, arrival.target)
+    before = arrivals.get(place)
+    if before is not None:
+        depth, is_waking = min(before.depth, arrival.depth), before.wakes or arrival.wakes
+        arrival = Arrival(lane=arrival.lane, target=arrival.target, depth=depth, wakes=is_waking)
+    arrivals[place] = arrival
+
+
+class _Gate:
+    """Decides for one page which of the found targets may go on."""
+
+    def __init__(self, filters: Filters, view: PageView, size: Callable[[], Size]) -> None:
+        self._filters = filters
+        self._view = view
+        self._size = size
+        self._room: int | None = None
+        self._admitted: set[str] = set()
+        self._is_selective = bool(filters.languages or filters.keywords)
+
+    def admits(self, way: _Way, found: Found, depth: int) -> bool:
+        limit = self._filters.max_depth
+        if limit is not None and depth > limit:
+            return False
+        if not self._filters.follow_opted_out and self._view.opted_out and self._is_opted_out(found):
+            return False
+        # Seeds were chosen by hand: language and words only sort what was found on the way.
+        if depth and self._is_selective and not self._is_wanted(found):
+            return False
+        if way.condition is not None and not way.condition.holds(facts_of(found, depth, self._view, self._filters)):
+            return False
+        return not (depth and way.take.subject is Subject.USER) or self._has_room(found.key)
+
+    def _is_opted_out(self, found: Found) -> bool:
+        opted_out = self._view.opted_out
+        return found.key in opted_out or (found.post is not None and found.post.author in opted_out)
+
+    def _is_wanted(self, found: Found) -> bool:
+        languages = self._filters.languages
+        spoken = (found.post.language if found.post else None) or (found.user.language if found.user else None)
+        if languages and spoken and not any(_is_language(spoken, wanted) for wanted in languages):
+            return False
+        return found.post is None or not self._filters.keywords or _mentions_any(found.post, self._filters.keywords)
+
+    def _has_room(self, key: str) -> bool:
+        limit = self._filters.max_users
+        if limit is None or key in self._admitted or self._view.is_stored(key):
+            return True
+        if self._room is None:
+            self._room = limit - self._size().users
+        if len(self._admitted) >= self._room:
+            return False
+        self._admitted.add(key)
+        return True
+
+
+def _is_language(spoken: str, wanted: str) -> bool:
+    spoken, wanted = spoken.lower().replace("_", "-"), wanted.lower().replace("_", "-")
+    return spoken == wanted or spoken.startswith(wanted + "-")
+
+
+def _mentions_any(post: Post, keywords: Sequence[str]) -> bool:
+    text = f"{post.text or ''} {' '.join('#' + tag for tag in post.tags)}".casefold()
+    return any(keyword.casefold() in text for keyword in keywords)
+
+
+def seed_arrival(lane: int, target: str) -> Arrival:
+    """A seed as an arrival; giving the same seeds again wakes nobody."""
+    return Arrival(lane=lane, target=target, depth=0, wakes=False)

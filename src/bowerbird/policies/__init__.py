@@ -1,0 +1,5 @@
+"""Policies: pure decisions about who is next. `ranker` finds one by its name."""
+
+from bowerbird.policies.registry import RANKERS, ranker
+
+__all__ = ["RANKERS", "ranker"]

@@ -1,0 +1,90 @@
+"""The rankers: who is asked next. The frontier gives out a lane in the order (priority, highest first; due, earliest first; age).
+
+A listing under way goes to the end of its priority after each page, so that a long list cannot starve the others. A finished
+target sleeps until an edge wakes it or, with `revisit`, until that time has passed; one that the service says is not to be had
+rests for a day at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+
+from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Fifo:
+    """First come, first served."""
+
+    name = "fifo"
+    remembers = False
+
+    def __init__(self, revisit: timedelta | None = None) -> None:
+        self.revisit = revisit
+
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+        return Standing(0.0, now)
+
+    def visited(self, visit: Visit) -> Standing:
+        return Standing(visit.task.priority, next_due(visit, self.revisit))
+
+    def draws(self, room: int, now: datetime) -> Sequence[Draw]:
+        return (Draw(room),)
+
+
+class Lifo(Fifo):
+    """Last come, first served; targets of the same page keep the page's order."""
+
+    name = "lifo"
+
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+        return Standing((now - _EPOCH).total_seconds(), now)
+
+
+class Bfs(Fifo):
+    """Nearest to the seeds first: breadth first over whatever the edges add."""
+
+    name = "bfs"
+
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+        depth = arrival.depth if known is None else min(arrival.depth, known.depth)
+        return Standing(-float(depth), now)
+
+
+class Circular(Fifo):
+    """The head of the queue is asked and goes to its end; nothing is ever done, `revisit` only slows the circle down."""
+
+    name = "circular"
+
+    def __init__(self, revisit: timedelta | None = None) -> None:
+        super().__init__(revisit or timedelta())
+
+
+class Random(Fifo):
+    """A random order that is the same for the same seed, whatever was asked in between."""
+
+    name = "random"
+
+    def __init__(self, revisit: timedelta | None = None, seed: int = 0) -> None:
+        super().__init__(revisit)
+        self.seed = seed
+
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+        return Standing(self._lot(arrival.target, known.visits if known else 0), now)
+
+    def visited(self, visit: Visit) -> Standing:
+        priority = self._lot(visit.task.target, visit.task.visits + 1)
+        return Standing(priority, next_due(visit, self.revisit))
+
+    def _lot(self, target: str, visits: int) -> float:
+        """A number in [0, 1), hashed and not drawn from a shared stream: the order of questions cannot change it."""
+        digest = blake2b(f"{self.seed}\x00{visits}\x00{target}".encode("utf-8", "replace"), digest_size=8).digest()
+        return (int.from_bytes(digest) >> 11) / (1 << 53)
+
+
+def next_due(visit: Visit, revisit: timedelta | None) -> datetime | None:
+    """When a visited target may be asked again: `revisit` later, or never by itself."""
+    return None if revisit is None else visit.at + revisit

@@ -1,0 +1,69 @@
+"""`bowerbird flow`: list, show and check as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bowerbird.cli import run as run_command
+from bowerbird.flows import builtin_flows
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run_command(["flow", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_list_names_every_flow(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "list", "--json")
+    flows = json.loads(out.splitlines()[-1])["flows"]
+    assert (code, [flow["name"] for flow in flows]) == (0, sorted(builtin_flows()))
+    assert "hydrate" in run(capsys, "list")[1]
+
+
+def test_show_draws_text_and_image(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    image = tmp_path / "graph.svg"
+    code, out, _ = run(capsys, "show", "graph", "--image", str(image))
+    assert code == 0
+    assert "seeds ──▶ │ profile" in out
+    assert image.read_text("utf-8").startswith("<svg ")
+
+
+def test_show_tells_machines_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    flow = json.loads(run(capsys, "show", "timelines", "--json")[1].splitlines()[-1])
+    assert [edge["wakes"] for edge in flow["edges"]] == [False, True]
+
+
+def test_show_refuses_other_image_formats_and_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = run(capsys, "show", "graph", "--image", str(tmp_path / "graph.png"))
+    assert code == 2
+    assert "SVG only" in err
+
+
+def test_an_unknown_flow_is_met_with_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "show", "grap")
+    assert code == 2
+    assert "did you mean 'graph'?" in err
+
+
+def test_check_accepts_flow_and_crawl_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    flow, crawl = tmp_path / "flow.toml", tmp_path / "crawl.toml"
+    flow.write_text(builtin_flows()["graph"], "utf-8")
+    crawl.write_text(
+        'flow = "flow.toml"\nseeds = ["1"]\n[service]\nprovider = "twitter_v1"\nbase = "http://127.0.0.1:1"\n', "utf-8"
+    )
+    assert json.loads(run(capsys, "check", str(flow), "--json")[1].splitlines()[-1])["kind"] == "flow file"
+    code, out, _ = run(capsys, "check", str(crawl))
+    assert code == 0
+    assert "this crawl file is fine" in out
+
+
+def test_check_names_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    flow = tmp_path / "flow.toml"
+    flow.write_text(builtin_flows()["hydrate"].replace('ranker = "fifo"', 'ranker = "fife"'), "utf-8")
+    code, _, err = run(capsys, "check", str(flow))
+    assert code == 2
+    assert "flow.toml:7: unknown ranker 'fife' (did you mean 'fifo'?)" in err.replace("\n", " ")
