@@ -1,0 +1,309 @@
+"""Hands out leases and settles them: steps 1, 2 and 4 to 6 of the way of one call (docs/architecture.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct, structs
+
+from bowerbird.crawl import roster
+from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.log import QueryLog, Timings
+from bowerbird.crawl.scheduler import Choice, Scheduler
+from bowerbird.crawl.sessions import Sessions
+from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, settled
+from bowerbird.errors import Fenced
+from bowerbird.model import (
+    Answer,
+    Arrival,
+    Ask,
+    Lease,
+    Outcome,
+    Page,
+    Saved,
+    SavedUser,
+    Settled,
+    Standing,
+    Task,
+    Turn,
+    Visit,
+)
+from bowerbird.ports import Clock, Database, Frontier, Ledgers, Store, Transaction
+
+_STRIKES = 3
+_SWEEP_EVERY = timedelta(milliseconds=100)
+"""While calls follow each other closely, not every one of them looks for tasks that have come due."""
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """What a dispatcher works with; the composition root fills it."""
+
+    database: Database
+    clock: Clock
+    frontier: Frontier
+    ledgers: Ledgers
+    store: Store
+    log: QueryLog
+    scheduler: Scheduler
+    lanes: Mapping[int, Lane]
+    sessions: Sessions
+    lease_time: timedelta
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What one settled call brought, for those who watch."""
+
+    facet: str
+    outcome: Outcome
+    results: int
+    new_items: int
+    new_users: int = 0
+    new_posts: int = 0
+    detail: str = ""
+    given_up: int = 0
+
+
+class Dispatcher:
+    """Leases calls and settles answers for one crawl; all state is in the database."""
+
+    def __init__(self, parts: Parts, crawl: int) -> None:
+        self._parts = parts
+        self._crawl = crawl
+        self._swept_at: datetime | None = None
+        self._strikes: Counter[tuple[str | None, int]] = Counter()
+        """Refusals in a row, by credential and lane: a single one may be a passing mood of the server."""
+
+    # -- lease ---------------------------------------------------------------------------------------------------
+
+    async def lease(self, room: int = 1) -> Sequence[Lease] | datetime | None:
+        """The next calls to make, at most `room`, or when to ask again, or None when nothing waits at all."""
+        parts = self._parts
+        now = parts.clock.now()
+        choice = parts.scheduler.next(now)
+        if not isinstance(choice, Choice):
+            return choice
+        # No task to lease after all: let others run, then ask again.
+        return await self._lease_choice(choice, room, now) or now
+
+    def is_stuck(self) -> bool:
+        """Something waits, but no credential is left to ask with."""
+        return self._parts.scheduler.is_stuck()
+
+    async def wake(self) -> datetime | None:
+        """Makes ready what has come due; says when to look again: now, if something is ready, or when the next is due."""
+        parts = self._parts
+        async with parts.database.transaction() as tx:
+            now = parts.clock.now()
+            woken = await self._sweep(tx, now)
+            return now if woken & parts.lanes.keys() else await parts.frontier.next_due(tx, list(parts.lanes))
+
+    async def _sweep(self, tx: Transaction, now: datetime) -> frozenset[int]:
+        woken = await self._parts.frontier.sweep(tx, now)
+        self._swept_at = now
+        self._parts.scheduler.wake(woken)
+        return woken
+
+    async def _lease_choice(self, choice: Choice, room: int, now: datetime) -> list[Lease]:
+        """Leases calls of one choice in one transaction, as long as the scheduler would choose it again."""
+        parts = self._parts
+        leases: list[Lease] = []
+        try:
+            async with parts.database.transaction() as tx:
+                if self._swept_at is None or now - self._swept_at >= _SWEEP_EVERY:
+                    await self._sweep(tx, now)
+                while lease := await self._lease_one(tx, choice, now):
+                    leases.append(lease)
+                    if len(leases) >= room or not parts.scheduler.again(choice, now):
+                        break
+        except BaseException:
+            parts.frontier.forget()
+            parts.ledgers.forget()
+            raise
+        parts.scheduler.touched([charge.bucket for charge in choice.charges])
+        return leases
+
+    async def _lease_one(self, tx: Transaction, choice: Choice, now: datetime) -> Lease | None:
+        parts = self._parts
+        lane = parts.lanes[choice.turn.lane]
+        watch = parts.clock.stopwatch()
+        tasks = await parts.frontier.lease(tx, choice.turn, lane.ranker.draws(lane.facet.objects_per_call, now), now)
+        rank_time = timedelta(seconds=parts.clock.stopwatch() - watch)
+        if not tasks:
+            parts.scheduler.idle(choice.turn, None)
+            return None
+        lease = structs.replace(await self._ask(tx, lane, choice, tasks, now), rank_time=rank_time)
+        return structs.replace(lease, call=await parts.log.begin(tx, lane.lane, lease))
+
+    async def _ask(self, tx: Transaction, lane: Lane, choice: Choice, tasks: Sequence[Task], now: datetime) -> Lease:
+        """Charges the call, in the transaction that leases its tasks."""
+        parts = self._parts
+        asked, later = part_to_ask(tasks, lane.facet.objects_per_call)
+        if later:
+            await parts.frontier.give_back(tx, later, now)
+        ask = Ask(lane.facet.name, tuple(task.target for task in asked), asked[0].progress, lane.hints)
+        charges = tuple(await parts.ledgers.charge(tx, choice.charges, now))
+        return Lease(
+            call=0,
+            service=lane.service.name,
+            ask=ask,
+            tasks=tuple(asked),
+            credential=choice.credential,
+            charges=charges,
+            leased_at=now,
+            expires_at=now + parts.lease_time,
+        )
+
+    # -- settle --------------------------------------------------------------------------------------------------
+
+    async def settle(self, lease: Lease, answer: Answer) -> Report:
+        """Ends a call in one transaction; raises `Fenced` when the lease is no longer ours."""
+        lane = self._parts.lanes[lease.tasks[0].lane]
+        page = lane.provider.parse(lease.ask, answer, lane.service)
+        is_refused = self._is_refused(lane, lease, page)
+        try:
+            async with self._parts.database.transaction() as tx:
+                report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused)
+        except BaseException:
+            self._parts.ledgers.forget()
+            raise
+        self._parts.scheduler.touched([charge.bucket for charge in lease.charges])
+        self._parts.scheduler.wake(seeded)
+        self._parts.scheduler.wake_turns(woken)
+        if is_refused:
+            self._parts.scheduler.refuse(lane.lane, lease.credential, everywhere=page.outcome is Outcome.BAD_TOKEN)
+        return report
+
+    def _is_refused(self, lane: Lane, lease: Lease, page: Page) -> bool:
+        """Whether the credential is to be put aside: refused several times in a row, and not only expired."""
+        place = (lease.credential, lane.lane)
+        if page.outcome not in (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE):
+            if not page.outcome.is_passing:
+                self._strikes.pop(place, None)
+            return False
+        if self._has_expired(lane, lease, page):
+            return False
+        self._strikes[place] += 1
+        return self._strikes[place] >= _STRIKES
+
+    def _has_expired(self, lane: Lane, lease: Lease, page: Page) -> bool:
+        """Whether the token has only run out: the next call then opens a new session."""
+        if page.outcome is not Outcome.BAD_TOKEN or lease.credential is None:
+            return False
+        return self._parts.sessions.expired(lease.credential, lane.provider)
+
+    async def _settle(
+        self, tx: Transaction, lane: Lane, lease: Lease, answer: Answer, page: Page, is_refused: bool
+    ) -> tuple[Report, frozenset[int], frozenset[Turn]]:
+        parts = self._parts
+        now = parts.clock.now()
+        watch = parts.clock.stopwatch()
+        saved = await parts.store.save(
+            tx, page, service=lane.service, tasks=lease.tasks, facet=lane.facet, call=lease.call, now=now
+        )
+        saved_at = parts.clock.stopwatch()
+        seeded = await self._seed(tx, lane, lease, page, saved, now)
+        seeded_at = parts.clock.stopwatch()
+        ended = self._end_tasks(lane, lease, page, saved, now)
+        ready = await parts.frontier.settle(tx, ended, now)
+        await parts.ledgers.settle(tx, lease.charges, page.outcome, page.reading, answer, page.results)
+        await self._note_trouble(tx, lane, lease, page, is_refused, now)
+        report = _report(lane, page, saved, ended)
+        await roster.count(tx, self._crawl, report.new_items, report.new_users, report.new_posts)
+        timings = Timings(seed=seeded_at - saved_at, settle=parts.clock.stopwatch() - watch)
+        if not await parts.log.end(tx, lease, answer, page, saved, timings, now):
+            raise Fenced(f"call {lease.call} was declared lost before its answer came; the answer is dropped")
+        return report, seeded, frozenset(Turn(each.task.lane, each.is_paged) for each in ended if each.task.lane in ready)
+
+    async def _seed(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, saved: Saved, now: datetime) -> frozenset[int]:
+        arrivals = lane.seeder.seed(lane.facet.name, lease.tasks, page, saved)
+        return await self.add(tx, arrivals, lease.call, now)
+
+    async def add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> frozenset[int]:
+        """Puts targets into the frontier where their lanes' rankers want them."""
+        parts = self._parts
+        remembering = [arrival for arrival in arrivals if parts.lanes[arrival.lane].ranker.remembers]
+        known = await parts.frontier.known(tx, remembering) if remembering else {}
+        standings: list[tuple[Arrival, Standing]] = [
+            (arrival, parts.lanes[arrival.lane].ranker.added(arrival, known.get((arrival.lane, arrival.target)), now))
+            for arrival in arrivals
+        ]
+        return await parts.frontier.add(tx, standings, call, now)
+
+    def _end_tasks(self, lane: Lane, lease: Lease, page: Page, saved: Saved, now: datetime) -> list[Settled]:
+        users = {user.key: user for user in saved.users}
+        gone = {item.key: item.reason for item in page.gone}
+        news = _news(page, saved)
+        ended = []
+        for task in lease.tasks:
+            verdict = judge(task, page, len(lease.tasks), lane.max_pages)
+            visit = _visit(task, page, news, users.get(task.target), gone.get(task.target), now)
+            visit = structs.replace(visit, is_finished=verdict is Verdict.VISITED)
+            end = settled(visit, page, verdict, lane.ranker)
+            ended.append(structs.replace(end, is_paged=lane.is_paged(task.target, end.progress)))
+        return ended
+
+    async def _note_trouble(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, is_refused: bool, now: datetime) -> None:
+        if page.outcome is Outcome.OK or page.outcome.is_about_target:
+            return
+        await roster.note_error(
+            tx, self._crawl, f"{lane.service.name}/{lane.facet.name}", str(page.outcome), lease.call, page.detail, now
+        )
+        if is_refused and page.outcome is Outcome.BAD_TOKEN and lease.credential is not None:
+            await roster.refuse_credential(tx, lease.credential, page.detail, now)
+
+    async def drop(self, lease: Lease, why: str) -> None:
+        """Books a call whose answer may not be written any more: it is spent, and the log says why."""
+        parts = self._parts
+        now = parts.clock.now()
+        unanswered = Answer(status=0, sent_at=now, received_at=now, failure=why)
+        try:
+            async with parts.database.transaction() as tx:
+                if await parts.log.lose(tx, lease.call, "fenced", why, now):
+                    await parts.ledgers.settle(tx, lease.charges, Outcome.UNANSWERED, None, unanswered, 0)
+        except BaseException:
+            self._parts.ledgers.forget()
+            raise
+
+
+class _News(Struct, frozen=True):
+    """What a page brought, the same for every task of its call."""
+
+    count: int
+    post_times: tuple[datetime, ...]
+
+
+def _news(page: Page, saved: Saved) -> _News:
+    new = {post.id for post in saved.posts if post.is_new}
+    times = tuple(post.created_at for post in page.posts if post.id in new and post.created_at is not None) if new else ()
+    return _News(len(new) + saved.relations_new, times)
+
+
+def _visit(task: Task, page: Page, news: _News, user: SavedUser | None, gone: Outcome | None, now: datetime) -> Visit:
+    return Visit(
+        task=task,
+        at=now,
+        outcome=gone or page.outcome,
+        is_finished=page.cursor is None,
+        results=page.results,
+        new=news.count,
+        post_times=news.post_times,
+        posts_before=user.posts_before if user else None,
+        posts_now=user.posts_now if user else None,
+    )
+
+
+def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled]) -> Report:
+    new_users = sum(user.is_new for user in saved.users)
+    new_posts = sum(post.is_new for post in saved.posts)
+    return Report(
+        facet=lane.facet.name,
+        outcome=page.outcome,
+        results=page.results,
+        new_items=new_users + new_posts + saved.relations_new,
+        new_users=new_users,
+        new_posts=new_posts,
+        detail=page.detail,
+        given_up=sum(item.failure is not None for item in ended),
+    )

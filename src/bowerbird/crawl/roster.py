@@ -1,0 +1,180 @@
+"""Rows that say who is here: crawls with their controls, services, lanes, workers."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.clock import to_micros
+from bowerbird.model import Service
+from bowerbird.ports import Row, Transaction
+
+SILENT = timedelta(minutes=2)
+"""A worker not seen for this long counts as dead, whatever its process does: if it wakes up, it is fenced."""
+
+
+class CrawlRow(Struct, frozen=True):
+    crawl: int
+    name: str
+    state: str
+    wanted: str
+    reason: str | None
+    calls: int
+    items: int
+    users: int
+    posts: int
+
+
+async def enrol_crawl(tx: Transaction, name: str, flow: str, settings: str, now: datetime) -> CrawlRow:
+    """The row of a crawl by name, made when it is new and brought up to date when it goes on."""
+    at = to_micros(now)
+    row = await tx.fetch_one(
+        "insert into crawls (name, flow, settings, state, wanted, created_at, updated_at) "
+        "values (?, ?, ?, 'running', 'running', ?, ?) "
+        "on conflict (name) do update set flow = excluded.flow, settings = excluded.settings, updated_at = excluded.updated_at "
+        "returning crawl, name, state, wanted, reason, calls, items, users, posts",
+        *(name, flow, settings, at, at),
+    )
+    return _crawl_row(row)
+
+
+async def enrol_service(tx: Transaction, service: Service, network: str) -> int:
+    row = await tx.fetch_one(
+        "insert into services (name, provider, network, base) values (?, ?, ?, ?) "
+        "on conflict (name) do update set base = excluded.base returning service",
+        *(service.name, service.provider, network, service.base),
+    )
+    return _number(row, "service")
+
+
+async def enrol_lane(tx: Transaction, crawl: int, service: int, facet: str) -> int:
+    row = await tx.fetch_one(
+        "insert into lanes (crawl, service, facet) values (?, ?, ?) "
+        "on conflict (crawl, service, facet) do update set facet = excluded.facet returning lane",
+        *(crawl, service, facet),
+    )
+    return _number(row, "lane")
+
+
+async def enrol_worker(tx: Transaction, name: str, now: datetime) -> int:
+    at = to_micros(now)
+    row = await tx.fetch_one(
+        "insert into workers (name, host, pid, started_at, seen_at) values (?, ?, ?, ?, ?) returning worker",
+        *(name, socket.gethostname(), os.getpid(), at, at),
+    )
+    return _number(row, "worker")
+
+
+async def dead_workers(tx: Transaction, me: int, now: datetime) -> list[int]:
+    """Workers that did not end in order: processes of this machine that are gone, and any not seen for long.
+
+    Those that ended lately are looked at again: a database server may finish the last transaction of a killed process after
+    its tasks were taken over.
+    """
+    silent = to_micros(now - SILENT)
+    rows = await tx.fetch(
+        "select worker, host, pid, seen_at, ended_at from workers where worker <> ? and (ended_at is null or ended_at > ?)",
+        *(me, silent),
+    )
+    return [row["worker"] for row in rows if row["ended_at"] is not None or _is_dead(row, silent)]
+
+
+def _is_dead(row: Row, silent: int) -> bool:
+    is_gone = row["host"] == socket.gethostname() and (row["pid"] == os.getpid() or not _is_alive(row["pid"]))
+    return is_gone or bool(row["seen_at"] < silent)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+async def end_workers(tx: Transaction, workers: Sequence[int], now: datetime) -> None:
+    await tx.execute_many(
+        "update workers set ended_at = ? where worker = ? and ended_at is null", [(to_micros(now), worker) for worker in workers]
+    )
+
+
+async def has_company(tx: Transaction, me: int) -> bool:
+    """Whether another worker of the same crawl is still at it."""
+    row = await tx.fetch_one(
+        "select 1 as there from workers where ended_at is null and worker <> ? "
+        "and name = (select name from workers where worker = ?)",
+        *(me, me),
+    )
+    return row is not None
+
+
+async def heartbeat(tx: Transaction, worker: int, now: datetime) -> None:
+    await tx.execute("update workers set seen_at = ? where worker = ?", to_micros(now), worker)
+
+
+async def read_crawl(tx: Transaction, crawl: int) -> CrawlRow:
+    row = await tx.fetch_one(
+        "select crawl, name, state, wanted, reason, calls, items, users, posts from crawls where crawl = ?", crawl
+    )
+    return _crawl_row(row)
+
+
+async def set_state(tx: Transaction, crawl: int, state: str, reason: str | None, now: datetime) -> None:
+    await tx.execute(
+        "update crawls set state = ?, reason = ?, updated_at = ? where crawl = ?", state, reason, to_micros(now), crawl
+    )
+
+
+async def set_wanted(tx: Transaction, crawl: int, wanted: str, now: datetime) -> None:
+    """What `pause`, `resume` and `stop` do: the running process sees it within seconds."""
+    await tx.execute("update crawls set wanted = ?, updated_at = ? where crawl = ?", wanted, to_micros(now), crawl)
+
+
+async def count(tx: Transaction, crawl: int, items: int, users: int, posts: int) -> None:
+    """Adds one call and what it brought to the crawl's own totals."""
+    await tx.execute(
+        "update crawls set calls = calls + 1, items = items + ?, users = users + ?, posts = posts + ? where crawl = ?",
+        *(items, users, posts, crawl),
+    )
+
+
+def _crawl_row(row: Row | None) -> CrawlRow:
+    if row is None:
+        raise LookupError("the crawl's row is gone from the database")
+    return CrawlRow(**{field: row[field] for field in CrawlRow.__struct_fields__})
+
+
+def _number(row: Row | None, column: str) -> int:
+    if row is None:
+        raise LookupError(f"the database gave no {column}")
+    number: int = row[column]
+    return number
+
+
+async def note_error(
+    tx: Transaction, crawl: int, part: str, outcome: str | None, call: int | None, message: str, now: datetime
+) -> None:
+    """One line for the errors table: what was being done and what went wrong."""
+    await tx.execute(
+        "insert into errors (at, crawl, part, outcome, call, message) values (?, ?, ?, ?, ?, ?)",
+        *(to_micros(now), crawl, part, outcome, call, message[:1000]),
+    )
+
+
+async def accept_credentials(tx: Transaction, names: Sequence[str]) -> None:
+    await tx.execute_many("delete from credentials where credential = ?", [(name,) for name in names])
+
+
+async def refuse_credential(tx: Transaction, credential: str, reason: str, now: datetime) -> None:
+    """Tells everyone who looks that a service refused a credential; the running crawl no longer uses it."""
+    await tx.execute(
+        "insert into credentials (credential, state, reason, since) values (?, 'refused', ?, ?) "
+        "on conflict (credential) do update set state = 'refused', reason = excluded.reason, since = excluded.since",
+        *(credential, reason[:500], to_micros(now)),
+    )

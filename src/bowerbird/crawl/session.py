@@ -1,0 +1,174 @@
+"""One run of a crawl from its first row to its last: recover, seed, work, watch the controls, end in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import islice
+
+from msgspec import structs
+
+from bowerbird.crawl import roster
+from bowerbird.crawl.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.flow import Size, Stop
+from bowerbird.crawl.tally import Tally
+from bowerbird.crawl.worker import Ending, Worker
+from bowerbird.errors import Busy, DiskFull
+from bowerbird.model import Arrival
+from bowerbird.ports import Transaction
+
+_CHUNK = 10_000
+_NOTABLE_DRIFT = timedelta(seconds=5)
+
+
+class Session:
+    """Runs one crawl in this process."""
+
+    def __init__(
+        self, parts: Parts, crawl: int, worker_no: int, worker: Worker, dispatcher: Dispatcher, tally: Tally, stop: Stop
+    ) -> None:
+        self._parts = parts
+        self._crawl = crawl
+        self._worker_no = worker_no
+        self._worker = worker
+        self._dispatcher = dispatcher
+        self._stop = stop
+        self._has_noted_drift = False
+        self.tally = tally
+
+    async def run(self, seeds: Iterable[Arrival], *, slots: int, watch_every: timedelta) -> Ending:
+        """Returns when the crawl has ended, with the reason; the database then says the same."""
+        await self._begin(seeds)
+        watcher = asyncio.create_task(self._watch(watch_every))
+        try:
+            ending = await self._worker.run(slots, self._enough)
+        except Exception as error:
+            await self._mark_quietly("failed", str(error) or type(error).__name__)
+            raise
+        finally:
+            watcher.cancel()
+            with suppress(asyncio.CancelledError):
+                await watcher
+        await self._finish(ending)
+        return ending
+
+    def end(self, reason: str) -> None:
+        """Asks for an orderly end: what is in flight comes home first."""
+        self._worker.end(Ending("stopped", reason))
+
+    async def _begin(self, seeds: Iterable[Arrival]) -> None:
+        parts = self._parts
+        async with parts.database.transaction() as tx:
+            now = parts.clock.now()
+            await parts.ledgers.load(tx, now)
+            await self._recover(tx, now)
+            await parts.frontier.revive(tx, list(parts.lanes), now)
+            await roster.set_wanted(tx, self._crawl, "running", now)
+            await roster.set_state(tx, self._crawl, "running", None, now)
+            row = await roster.read_crawl(tx, self._crawl)
+        self.tally.elsewhere = _size(row)
+        await self._sow(seeds)
+        parts.scheduler.wake(frozenset(parts.lanes))
+
+    async def _sow(self, seeds: Iterable[Arrival]) -> None:
+        """Adds the seeds, which may be millions, in transactions of bearable size; known ones change nothing."""
+        for chunk in _chunks(seeds):
+            async with self._parts.database.transaction() as tx:
+                await self._dispatcher.add(tx, chunk, None, self._parts.clock.now())
+
+    async def _recover(self, tx: Transaction, now: datetime) -> None:
+        """Takes over from workers that died: their calls count as spent, their tasks are ready again."""
+        parts = self._parts
+        dead = await roster.dead_workers(tx, self._worker_no, now)
+        if not dead:
+            return
+        for call, charges in await parts.log.flying(tx, dead):
+            await parts.ledgers.lost(tx, charges, now)
+            await parts.log.lose(tx, call, "lost", "its worker died before the answer was settled", now)
+        await parts.frontier.recover(tx, dead, now)
+        await roster.end_workers(tx, dead, now)
+
+    async def _watch(self, every: timedelta) -> None:
+        while True:
+            await self._parts.clock.sleep_until(self._parts.clock.now() + every)
+            try:
+                await self._look()
+            except (Busy, DiskFull):
+                self._parts.ledgers.forget()
+            except Exception as error:
+                # Without a watcher there is no heartbeat and no way to stop it: better to end in order.
+                self._parts.ledgers.forget()
+                self._worker.end(Ending("failed", f"the watch over the crawl broke: {type(error).__name__}: {error}"))
+                return
+
+    async def _look(self) -> None:
+        parts = self._parts
+        async with parts.database.transaction() as tx:
+            now = parts.clock.now()
+            await roster.heartbeat(tx, self._worker_no, now)
+            # What others have taken and given back since: a stale copy may wait for a call that has long ended.
+            await parts.ledgers.load(tx, now)
+            await self._recover(tx, now)
+            row = await roster.read_crawl(tx, self._crawl)
+            await self._note_clock(tx, now)
+            is_paused = row.wanted == "paused"
+            if is_paused != (row.state == "paused"):
+                await roster.set_state(tx, self._crawl, "paused" if is_paused else "running", None, now)
+        parts.scheduler.wake(frozenset(parts.lanes))
+        self._worker.pause(is_paused)
+        if row.wanted == "stopped":
+            self._worker.end(Ending("stopped", "asked to stop"))
+        # Other workers' calls count too.
+        self.tally.elsewhere = _minus(_size(row), self.tally.size(in_all=False))
+
+    async def _note_clock(self, tx: Transaction, now: datetime) -> None:
+        """Says once that the system's clock was set; windows go on by our own, which does not jump."""
+        drift = self._parts.clock.drift()
+        if abs(drift) < _NOTABLE_DRIFT or self._has_noted_drift:
+            return
+        self._has_noted_drift = True
+        message = f"the system clock was set by {drift}; limits are kept by the steady clock until this process ends"
+        await roster.note_error(tx, self._crawl, "clock", None, None, message, now)
+        self.tally.blocked(message, now)
+
+    def _enough(self, in_flight: int) -> str:
+        size = self.tally.size()
+        elapsed = self._parts.clock.now() - self.tally.started_at
+        # Calls in flight are as good as made: a budget of calls is never overdrawn.
+        return self._stop.reached(structs.replace(size, calls=size.calls + in_flight, elapsed=elapsed)) or ""
+
+    async def _finish(self, ending: Ending) -> None:
+        parts = self._parts
+        async with parts.database.transaction() as tx:
+            now = parts.clock.now()
+            await parts.frontier.release(tx, now)
+            await roster.end_workers(tx, [self._worker_no], now)
+            if not await roster.has_company(tx, self._worker_no):
+                await roster.set_state(tx, self._crawl, ending.state, ending.reason, now)
+
+    async def _mark_quietly(self, state: str, reason: str) -> None:
+        # The database just refused; if it still does, the next start finds a dead worker and says the same.
+        with suppress(Busy, DiskFull):
+            async with self._parts.database.transaction() as tx:
+                await roster.set_state(tx, self._crawl, state, reason, self._parts.clock.now())
+
+
+def _size(row: roster.CrawlRow) -> Size:
+    return Size(calls=row.calls, items=row.items, users=row.users, posts=row.posts)
+
+
+def _minus(whole: Size, part: Size) -> Size:
+    return Size(
+        calls=whole.calls - part.calls,
+        items=whole.items - part.items,
+        users=whole.users - part.users,
+        posts=whole.posts - part.posts,
+    )
+
+
+def _chunks(seeds: Iterable[Arrival]) -> Iterator[Sequence[Arrival]]:
+    source = iter(seeds)
+    while chunk := list(islice(source, _CHUNK)):
+        yield chunk

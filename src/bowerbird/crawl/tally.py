@@ -1,0 +1,79 @@
+"""What a running crawl has done so far, in memory, for those who watch it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from datetime import datetime, timedelta
+
+from bowerbird.crawl.dispatcher import Report
+from bowerbird.crawl.flow import Size
+from bowerbird.model import Outcome
+
+_RECENT = timedelta(seconds=30)
+
+
+class Tally:
+    """Counts since the start of this process; the totals of a crawl are in its row."""
+
+    def __init__(self, started_at: datetime) -> None:
+        self.started_at = started_at
+        self.elsewhere = Size()
+        """What earlier runs and other workers of the same crawl brought."""
+        self.calls = 0
+        self.items = 0
+        self.users = 0
+        self.posts = 0
+        self.results = 0
+        self.fenced = 0
+        self.given_up = 0
+        self.by_facet: Counter[str] = Counter()
+        self.items_by_facet: Counter[str] = Counter()
+        self.by_outcome: Counter[Outcome] = Counter()
+        self.window_opens: datetime | None = None
+        self.next_due: datetime | None = None
+        self.trouble: str = ""
+        self.trouble_at: datetime | None = None
+        self._recent: deque[tuple[datetime, int]] = deque()
+
+    def settled(self, report: Report, now: datetime) -> None:
+        self.calls += 1
+        self.items += report.new_items
+        self.users += report.new_users
+        self.posts += report.new_posts
+        self.results += report.results
+        self.given_up += report.given_up
+        self.by_facet[report.facet] += 1
+        self.items_by_facet[report.facet] += report.new_items
+        self.by_outcome[report.outcome] += 1
+        self.window_opens = None
+        if report.outcome is not Outcome.OK and not report.outcome.is_about_target:
+            self.blocked(f"{report.facet}: {report.outcome} {report.detail}".strip(), now)
+        self._recent.append((now, report.new_items))
+        self._trim(now)
+
+    def size(self, *, in_all: bool = True) -> Size:
+        """How large the crawl is, or only what this process brought."""
+        other = self.elsewhere if in_all else Size()
+        return Size(
+            calls=other.calls + self.calls,
+            items=other.items + self.items,
+            users=other.users + self.users,
+            posts=other.posts + self.posts,
+        )
+
+    def waits(self, window_opens: datetime | None, next_due: datetime | None) -> None:
+        self.window_opens = window_opens
+        self.next_due = next_due
+
+    def blocked(self, why: str, now: datetime) -> None:
+        self.trouble, self.trouble_at = why, now
+
+    def rates(self, now: datetime) -> tuple[float, float]:
+        """Calls and new items per second over the last half minute."""
+        self._trim(now)
+        span = min(_RECENT, now - self.started_at).total_seconds() or 1.0
+        return len(self._recent) / span, sum(items for _, items in self._recent) / span
+
+    def _trim(self, now: datetime) -> None:
+        while self._recent and now - self._recent[0][0] > _RECENT:
+            self._recent.popleft()

@@ -1,0 +1,93 @@
+"""What becomes of a task after a call: the one place that decides about retries. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import Enum
+
+from bowerbird.model import Outcome, Page, Progress, Settled, Standing, Task, Visit
+from bowerbird.ports import Ranker
+
+MOST_ATTEMPTS = 12
+_FIRST_RETRY = timedelta(seconds=2)
+_LONGEST_RETRY = timedelta(minutes=10)
+
+
+class Verdict(Enum):
+    VISITED = "visited"
+    CONTINUES = "continues"
+    UNASKED = "unasked"
+    """The call said nothing about its targets (a limit, a bad token): they are as ready as before."""
+    RETRY = "retry"
+    GIVEN_UP = "given_up"
+
+
+def judge(task: Task, page: Page, batch: int, max_pages: int | None = None) -> Verdict:
+    """What one call means for one of its tasks."""
+    outcome = page.outcome
+    if outcome is Outcome.OK:
+        may_go_on = max_pages is None or task.pages + 1 < max_pages
+        return Verdict.CONTINUES if page.cursor is not None and may_go_on else Verdict.VISITED
+    if outcome.is_about_target:
+        return Verdict.VISITED
+    if outcome is Outcome.BAD_REQUEST:
+        return Verdict.RETRY if batch > 1 else Verdict.GIVEN_UP
+    if outcome.is_passing:
+        # Silence and overload are the service's own trouble, however long they last; only its nonsense may be the task's.
+        is_hopeless = outcome is Outcome.UNREADABLE and task.attempts + 1 >= MOST_ATTEMPTS
+        return Verdict.GIVEN_UP if is_hopeless else Verdict.RETRY
+    return Verdict.UNASKED
+
+
+def retry_delay(attempts: int) -> timedelta:
+    """Doubles from two seconds to ten minutes: after an outage nobody should wait long."""
+    return min(_FIRST_RETRY * (1 << min(attempts, 12)), _LONGEST_RETRY)
+
+
+def progress_after(task: Task, page: Page, verdict: Verdict) -> Progress:
+    """Where the task stands: a finished listing is known up to its newest item, an unfinished one goes on at its cursor."""
+    before = task.progress
+    head = before.head or page.head
+    if verdict is Verdict.CONTINUES:
+        return Progress(page.cursor, before.newest, head)
+    if verdict is Verdict.VISITED and page.outcome is Outcome.OK:
+        return Progress(None, head or before.newest, None)
+    return before
+
+
+def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settled:
+    """The new state of one task after its call."""
+    task, now = visit.task, visit.at
+    progress = progress_after(task, page, verdict)
+    same_place = Standing(task.priority, now, task.memory)
+    if verdict is Verdict.VISITED:
+        return Settled(task=task, progress=progress, standing=ranker.visited(visit))
+    if verdict is Verdict.CONTINUES:
+        return Settled(task=task, progress=progress, standing=same_place, pages=task.pages + 1, is_visit=False)
+    if verdict is Verdict.UNASKED:
+        return Settled(
+            task=task, progress=progress, standing=same_place, attempts=task.attempts, pages=task.pages, is_visit=False
+        )
+    attempts = task.attempts + 1
+    later = Standing(task.priority, now + retry_delay(task.attempts), task.memory)
+    failure = f"{page.outcome}: {page.detail}"[:500] if verdict is Verdict.GIVEN_UP else None
+    return Settled(
+        task=task, progress=progress, standing=later, attempts=attempts, pages=task.pages, is_visit=False, failure=failure
+    )
+
+
+def part_to_ask(tasks: Sequence[Task], most: int) -> tuple[list[Task], list[Task]]:
+    """Splits a batch in which something failed before: the suspects are asked in ever smaller groups, the rest later."""
+    worst = max(task.attempts for task in tasks)
+    if worst == 0 or most == 1:
+        return list(tasks), []
+    size = max(1, most >> (2 * worst))
+    suspects = [task for task in tasks if task.attempts == worst][:size]
+    chosen = {task.task for task in suspects}
+    return suspects, [task for task in tasks if task.task not in chosen]
+
+
+def next_try(now: datetime, failures: int) -> datetime:
+    """When to try our own database again after it refused."""
+    return now + min(timedelta(milliseconds=50) * (1 << min(failures, 8)), timedelta(seconds=5))

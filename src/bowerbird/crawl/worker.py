@@ -1,0 +1,191 @@
+"""The loop of a crawl: lease, call, settle, many at once; wait only when the ledgers or the frontier say so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from msgspec import Struct
+
+from bowerbird.crawl.dispatcher import Dispatcher, Report
+from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.sessions import Sessions
+from bowerbird.crawl.tally import Tally
+from bowerbird.crawl.verdict import next_try
+from bowerbird.errors import Busy, DiskFull, Fenced
+from bowerbird.model import Answer, Lease
+from bowerbird.ports import Clock, Transport
+
+T = TypeVar("T")
+
+PATIENCE = timedelta(minutes=10)
+"""How long our own database may refuse before the crawl stops with a message."""
+
+STUCK = (
+    "the service refuses to answer what is left to ask, with every credential there is (or without one); see `bowerbird status`, "
+    "give it another with `bowerbird credentials add`, and start again"
+)
+
+
+class Ending(Struct, frozen=True):
+    """Why a crawl's loop ended: `finished`, `stopped`, `paused` or `failed`, with words for the user."""
+
+    state: str
+    reason: str
+
+
+class Worker:
+    """Makes the calls of one crawl until there is a reason to end."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        transport: Transport,
+        sessions: Sessions,
+        clock: Clock,
+        lanes: Mapping[int, Lane],
+        tally: Tally,
+        *,
+        glance: timedelta = timedelta(seconds=1),
+        ends_when_empty: bool = True,
+    ) -> None:
+        """`glance`: how often the loop looks up while it waits, to see targets that other workers added."""
+        self._ends_when_empty = ends_when_empty
+        self._dispatcher = dispatcher
+        self._transport = transport
+        self._sessions = sessions
+        self._clock = clock
+        self._lanes = lanes
+        self._tally = tally
+        self._glance = glance
+        self._is_paused = False
+        self._changed = asyncio.Event()
+        self._calls: set[asyncio.Task[None]] = set()
+        self._ending: Ending | None = None
+        self._trouble: BaseException | None = None
+
+    def end(self, ending: Ending) -> None:
+        """Asks the loop to finish what is in flight and end; the first reason stays."""
+        self._ending = self._ending or ending
+        self._changed.set()
+
+    def pause(self, is_paused: bool) -> None:
+        """Holds back new calls, or lets them go on; what is in flight comes home either way."""
+        self._is_paused = is_paused
+        self._changed.set()
+
+    async def run(self, slots: int, enough: Callable[[int], str]) -> Ending:
+        """Runs until ended, until nothing is left, or until `enough` (told how many calls are in flight) gives a reason."""
+        while self._ending is None and self._trouble is None:
+            self._changed.clear()
+            if reason := enough(sum(not call.done() for call in self._calls)):
+                self.end(Ending("finished", reason))
+            elif len(self._calls) >= slots or self._is_paused:
+                await self._changed.wait()
+            else:
+                try:
+                    await self._step(self._room(slots, enough))
+                except Exception as error:
+                    # Whatever it is, what is in flight comes home first.
+                    self._trouble = error
+        await self._land()
+        if self._trouble is not None:
+            raise self._trouble
+        return self._ending or Ending("stopped", "")
+
+    def _room(self, slots: int, enough: Callable[[int], str]) -> int:
+        """How many calls may be begun at once: as many as there are free slots and no stop condition speaks against."""
+        room = 1
+        while len(self._calls) + room < slots and not enough(len(self._calls) + room):
+            room += 1
+        return room
+
+    async def _step(self, room: int) -> None:
+        leases = await self._patiently(lambda: self._dispatcher.lease(room))
+        if leases is None or isinstance(leases, datetime):
+            if leases is None or leases > self._clock.now():
+                await self._rest(leases)
+        else:
+            for lease in leases:
+                self._start(lease)
+        # A burst of leases must not keep answers waiting.
+        await asyncio.sleep(0)
+
+    def _start(self, lease: Lease) -> None:
+        task = asyncio.create_task(self._call(lease))
+        self._calls.add(task)
+        task.add_done_callback(self._landed)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        self._calls.discard(task)
+        self._changed.set()
+        if not task.cancelled() and task.exception() is not None:
+            self._trouble = self._trouble or task.exception()
+
+    async def _call(self, lease: Lease) -> None:
+        answer = await self._send(lease)
+        try:
+            report = await self._patiently(lambda: self._dispatcher.settle(lease, answer))
+        except Fenced as fenced:
+            why = str(fenced)
+            await self._patiently(lambda: self._dispatcher.drop(lease, why))
+            self._tally.fenced += 1
+            return
+        self._tally.settled(report, self._clock.now())
+
+    async def _send(self, lease: Lease) -> Answer:
+        lane = self._lanes[lease.tasks[0].lane]
+        request = lane.provider.request(lease.ask)
+        if lease.credential is not None:
+            secret = await self._sessions.secret(lease.credential, lane.provider, lane.service)
+            if isinstance(secret, Answer):
+                return secret
+            request = lane.provider.sign(request, secret)
+        return await self._transport.send(lane.service, request)
+
+    async def _rest(self, until: datetime | None) -> None:
+        """Waits for the next window, the next due task, an answer or a control, whichever comes first."""
+        # Asked before anything is awaited: a call that comes home meanwhile may have made something ready.
+        is_alone = not self._calls
+        due = await self._patiently(self._dispatcher.wake)
+        now = self._clock.now()
+        if until is None and due is None and is_alone and (ending := self._dry()):
+            self.end(ending)
+            return
+        self._tally.waits(until, due)
+        times = [time for time in (until, due, now + self._glance) if time is not None]
+        await self._clock.wait(self._changed, min(times))
+
+    def _dry(self) -> Ending | None:
+        """How the crawl ends when nothing is ready, in flight or due; None when it is told to wait for more."""
+        if self._dispatcher.is_stuck():
+            return Ending("failed", STUCK)
+        if not self._ends_when_empty:
+            return None
+        given_up = f"; {self._tally.given_up:,} targets were given up, the next start tries them again"
+        return Ending("finished", "nothing is left to ask" + (given_up if self._tally.given_up else ""))
+
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Tries again while our own database is busy or full; gives up with its message after a while."""
+        failures = 0
+        give_up = self._clock.now() + PATIENCE
+        while True:
+            try:
+                return await work()
+            except (Busy, DiskFull) as error:
+                now = self._clock.now()
+                if now >= give_up:
+                    raise
+                self._tally.blocked(str(error), now)
+                failures += 1
+                await self._clock.sleep_until(next_try(now, failures))
+
+    async def _land(self) -> None:
+        """Lets the calls in flight come home: an answer already paid for is not thrown away."""
+        while self._calls:
+            await asyncio.wait(set(self._calls))
+
+
+__all__ = ["Ending", "Report", "Worker"]

@@ -1,0 +1,59 @@
+"""Who counts as dead, on both databases."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+from bowerbird.crawl import roster
+from bowerbird.ports import Database
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+async def enrolled(database: Database, **columns: object) -> int:
+    async with database.transaction() as tx:
+        worker = await roster.enrol_worker(tx, "w", NOW)
+        for column, value in columns.items():
+            await tx.execute(f"update workers set {column} = ? where worker = ?", value, worker)
+    return worker
+
+
+async def dead(database: Database, me: int, now: datetime = NOW) -> list[int]:
+    async with database.transaction() as tx:
+        return await roster.dead_workers(tx, me, now)
+
+
+def gone_pid() -> int:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+async def test_a_process_of_this_machine_that_is_gone_is_dead_at_once(database: Database) -> None:
+    me = await enrolled(database)
+    killed = await enrolled(database, pid=gone_pid())
+    assert await dead(database, me) == [killed]
+
+
+async def test_a_living_process_is_dead_only_when_it_was_silent_for_long(database: Database) -> None:
+    me = await enrolled(database)
+    other = await enrolled(database, pid=os.getppid())
+    elsewhere = await enrolled(database, host="another-machine")
+    assert await dead(database, me) == []
+    assert await dead(database, me, NOW + roster.SILENT + timedelta(seconds=1)) == [other, elsewhere]
+
+
+async def test_a_worker_that_ended_lately_is_looked_at_again_for_what_its_database_finished_late(database: Database) -> None:
+    me = await enrolled(database)
+    killed = await enrolled(database, pid=gone_pid())
+    async with database.transaction() as tx:
+        await roster.end_workers(tx, [killed], NOW)
+    assert await dead(database, me, NOW + timedelta(seconds=5)) == [killed]
+    assert killed not in await dead(database, me, NOW + roster.SILENT + timedelta(seconds=5))
+    async with database.transaction() as tx:
+        await roster.end_workers(tx, [killed], NOW + timedelta(hours=1))
+        (row,) = await tx.fetch("select ended_at from workers where worker = ?", killed)
+    assert row["ended_at"] < (NOW + timedelta(minutes=1)).timestamp() * 1_000_000

@@ -1,0 +1,76 @@
+"""A whole crawl of the simulated Weibo in virtual time: limits without headers, kept by our own count."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.model import Request
+from bowerbird.simulated.service import Setup
+from bowerbird.simulated.world import WorldSettings
+
+START = datetime(2026, 1, 5, 0, 20, tzinfo=UTC)
+SMALL = WorldSettings(accounts=150, seed=5, following=8.0, longest_history=400, until=START)
+FLOW = """
+flow.seeds = ["profiles"]
+flow.facets.profiles.ranker = "fifo"
+flow.facets.timeline.ranker = "fifo"
+flow.facets.following.ranker = "fifo"
+flow.edges = [
+  {from = "profiles", to = "timeline", take = "asked", when = "news"},
+  {from = "profiles", to = "following", take = "asked", when = "news"},
+]
+"""
+LIMITS_FLOW = """
+flow.seeds = ["limits"]
+flow.facets.limits.ranker = "fifo"
+"""
+
+
+@pytest.mark.parametrize("tokens", [1, 3])
+def test_no_call_is_refused_and_every_hour_is_used_up(tokens: int) -> None:
+    async def main(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect="weibo", world=SMALL, tokens=tokens), clock)
+        async with laboratory.crawl(laboratory.plan(FLOW, laboratory.keys())) as crawl:
+            ending = await laboratory.run(crawl)
+            assert ending.state == "finished"
+            async with crawl.database.reading() as tx:
+                rows = await tx.fetch("select id from posts")
+        audit = laboratory.service.audit()
+        assert (audit["refused"], audit["over_limit"]) == (0, 0)
+        assert audit["calls"] > 300
+        windows = -(-audit["buckets"]["user"]["used"] // (150 * tokens))
+        assert clock.now() < START + timedelta(hours=windows)
+        stored = {row["id"].removeprefix("weibo:") for row in rows}
+        truth, service = laboratory.service.truth, laboratory.service
+        for number, key in enumerate(laboratory.keys()):
+            if truth.is_available(number, START):
+                found = service.posts_to_find(key, START - timedelta(days=900), START, START)
+                assert {post for post, gone in found.items() if gone is None or gone > START} <= stored
+
+    run_virtual(main, start=START)
+
+
+def test_a_refusal_is_believed_until_the_hour_and_asking_for_the_limits_costs_nothing() -> None:
+    async def main(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect="weibo", world=SMALL, tokens=1), clock)
+        service = laboratory.service
+        token = next(iter(service.tokens)).value
+        for _ in range(140):
+            # Somebody else uses the same account.
+            service.receive(Request(path="/2/tags.json", headers={"authorization": f"OAuth2 {token}"}), clock.now())
+        async with laboratory.crawl(laboratory.plan(FLOW, laboratory.keys(40))) as crawl:
+            ending = await laboratory.run(crawl)
+            assert ending.state == "finished"
+        audit = service.audit()
+        assert 0 < audit["refused"] <= crawl.plan.concurrency
+        before = audit["calls"]
+        async with laboratory.crawl(laboratory.plan(LIMITS_FLOW, ["all"])) as crawl:
+            await laboratory.run(crawl)
+        assert service.audit()["calls"] == before + 1
+        assert service.audit()["buckets"]["user"]["used"] == audit["buckets"]["user"]["used"]
+
+    run_virtual(main, start=START)
