@@ -1,0 +1,131 @@
+"""The command line: `bowerbird COMMAND …`.
+
+Convention for a command: one file `bowerbird/cli/<name>.py`, listed in `COMMANDS` below, that exposes either
+`app`, a `typer.Typer` with sub-commands, or `command`, one function whose parameters Typer reads. The file is imported only when
+its command runs, so it may import what it needs at its top. It raises `UserError` for what the user can change (exit code 2),
+`typer.Exit(code)` for any other verdict, prints through `bowerbird.cli.output.Output`, and takes `as_json: JsonFlag = False`
+where a machine might read. `main` is the edge: the only place where errors become messages.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from bowerbird import __version__
+from bowerbird.errors import BowerbirdError, UserError
+
+COMMANDS = {
+    "init": "Write a crawl file to start from.",
+    "crawl": "Run a crawl, or go on with it where it stopped.",
+    "status": "Say how a crawl stands: items, tasks, limits, errors.",
+    "pause": "Let a running crawl finish what is in flight and wait.",
+    "resume": "Let a paused crawl go on.",
+    "stop": "Let a running crawl finish what is in flight and end.",
+    "flow": "List, draw and check crawl flows.",
+    "credentials": "Keep the keys to the networks in an encrypted vault.",
+    "simulate": "Serve a simulated microblog over HTTP.",
+    "demo": "See bowerbird at work against a simulated service, in under a minute.",
+    "evaluate": "Measure what bowerbird promises.",
+    "doctor": "Check the set-up and say what is wrong.",
+}
+
+REPORT_AT = "Please report it with what you ran and the output of `bowerbird --debug …` (secrets are never part of it)."
+
+
+def load(name: str) -> Any:
+    """The command of that name, from its own file."""
+    module = import_module(f"bowerbird.cli.{name}")
+    root = typer.Typer(add_completion=False, rich_markup_mode=None)
+    if hasattr(module, "app"):
+        root.add_typer(module.app, name=name, help=COMMANDS[name])
+    else:
+        root.command(name)(module.command)
+    # With a callback Typer makes a group even of one command.
+    root.callback()(lambda: None)
+    return typer.main.get_group(root).commands[name]
+
+
+class _LazyGroup(TyperGroup):
+    """Shows the summaries of the table; loads a command's file only to run it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in COMMANDS else command, rest
+
+
+app = typer.Typer(
+    cls=_LazyGroup,
+    help="Collect from microblogs: plan, remember, survive.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"bowerbird {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when something unexpected happens.")] = False,
+    log_level: Annotated[
+        str | None, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error; also BOWERBIRD_LOG_LEVEL.")
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Say which version this is.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    from bowerbird.cli.logs import set_up_logs
+    from bowerbird.settings import load_settings
+
+    set_up_logs(load_settings(log_level=log_level).log_level)
+
+
+def _register(name: str, summary: str) -> None:
+    @app.command(name, help=summary, short_help=summary)
+    def placeholder() -> None:  # pragma: no cover - replaced by `load` before it could run
+        raise NotImplementedError(name)
+
+
+for _name, _summary in COMMANDS.items():
+    _register(_name, _summary)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line and answers its exit code: 0 done, 1 failed, 2 the user can change it, 130 interrupted."""
+    try:
+        app(args=list(arguments), prog_name="bowerbird")
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        return _tell(error, is_debugging="--debug" in arguments)
+    return 0
+
+
+def _tell(error: Exception, *, is_debugging: bool) -> int:
+    if is_debugging:
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, BowerbirdError):
+        typer.echo(f"bowerbird: {error}", err=True)
+        return 2 if isinstance(error, UserError) else 1
+    typer.echo(f"bowerbird: unexpected {type(error).__name__}: {error}\n{REPORT_AT}", err=True)
+    return 1
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))

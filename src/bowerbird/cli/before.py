@@ -1,0 +1,92 @@
+"""What is looked at before a crawl starts, so that a mistake is named at once and not after an hour of retries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from bowerbird.app import Outside, open_store, usable_credentials
+from bowerbird.cli.crew import Member, living
+from bowerbird.cli.live import words
+from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.errors import CredentialError, UserError
+from bowerbird.model import Request
+from bowerbird.providers import provider
+from bowerbird.store.reader import Reader
+from bowerbird.store.summary import CrawlState
+
+
+async def check_start(plan: CrawlPlan, outside: Outside, limits: Mapping[str, Any], *, may_join: bool) -> CrawlPlan:
+    """The plan as this run will follow it; raises `UserError` for what the user must change first."""
+    for planned in plan.services:
+        _check_credentials(planned, outside)
+    known, crew = await _found(plan, outside) if _exists(plan.store) else (None, [])
+    if crew and not may_join:
+        raise UserError(_already_running(plan, crew[0], outside))
+    if known is None or not known.calls:
+        # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
+        await _check_new(plan, outside)
+    return _limited(plan, known, limits)
+
+
+def _exists(store: str) -> bool:
+    # Looked at before it is opened: a start that is refused leaves no empty database behind.
+    return "://" in store or Path(store).exists()
+
+
+async def _found(plan: CrawlPlan, outside: Outside) -> tuple[CrawlState | None, list[Member]]:
+    async with open_store(plan.store, outside.clock) as database:
+        async with database.reading() as tx:
+            crew = await living(tx, plan.name, outside.clock.now())
+        return await Reader(database).crawl(plan.name), crew
+
+
+async def _check_new(plan: CrawlPlan, outside: Outside) -> None:
+    if next(iter(plan.seeds), None) is None:
+        raise UserError(f"the crawl {plan.name} has no seeds: its list or seeds file is empty; write at least one")
+    for planned in plan.services:
+        await _check_reachable(planned, outside)
+
+
+def _already_running(plan: CrawlPlan, member: Member, outside: Outside) -> str:
+    since = words.span(outside.clock.now() - member.started_at)
+    return (
+        f"the crawl {plan.name} is running already: process {member.pid} on {member.host}, for {since}. "
+        "Stop it first with `bowerbird stop`, or work beside it with --join"
+    )
+
+
+def _check_credentials(planned: ServicePlan, outside: Outside) -> None:
+    name = planned.service.provider
+    needs_one = "none" not in provider(name).tables
+    if needs_one and not usable_credentials(planned, outside.vault):
+        raise CredentialError(
+            f"{planned.service.name} answers nobody without a credential, and the vault has none for {name}; "
+            f"add one with: bowerbird credentials add mine --provider {name}"
+        )
+
+
+async def _check_reachable(planned: ServicePlan, outside: Outside) -> None:
+    service = planned.service
+    answer = await outside.transport.send(service, Request(path="/", method="HEAD"))
+    if answer.status == 0:
+        raise UserError(
+            f"the service {service.name} at {service.base} cannot be reached ({answer.failure}); "
+            "check `base` in the crawl file and the network, or run `bowerbird doctor` with the crawl file"
+        )
+
+
+def _limited(plan: CrawlPlan, known: CrawlState | None, limits: Mapping[str, Any]) -> CrawlPlan:
+    """The plan with the command line's own limits, which count from now and never loosen what the file says."""
+    done = {"calls": known.calls if known else 0, "items": known.items if known else 0, "duration": timedelta(0)}
+    stop = plan.flow.stop
+    for name, more in limits.items():
+        if more is not None:
+            own = getattr(stop, name)
+            most = done[name] + more
+            stop = structs.replace(stop, **{name: most if own is None else min(own, most)})
+    return structs.replace(plan, flow=structs.replace(plan.flow, stop=stop))

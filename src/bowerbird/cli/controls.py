@@ -1,0 +1,129 @@
+"""What `pause`, `resume` and `stop` share: say what is wanted, wait for the process to follow, tell what happened."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from bowerbird.cli.crew import Member, living
+from bowerbird.cli.output import Output
+from bowerbird.cli.place import Place, find_place, opened_place
+from bowerbird.clock import RealClock
+from bowerbird.crawl import roster
+from bowerbird.errors import UserError
+from bowerbird.ports import Clock, Database
+from bowerbird.store.reader import Reader
+from bowerbird.store.summary import CrawlState
+
+CrawlOption = Annotated[
+    str | None, typer.Option("--crawl", metavar="NAME", help="Which crawl, where the database holds several.")
+]
+
+_PATIENCE = timedelta(seconds=8)
+_GLANCE = timedelta(milliseconds=200)
+NOBODY = 1
+
+
+class Control(Struct, frozen=True):
+    """One wish: the state wanted, and its words."""
+
+    wanted: str
+    verb: str
+    done: str
+
+
+class Outcome(Struct, frozen=True):
+    """What came of a wish."""
+
+    crawl: CrawlState
+    crew: tuple[Member, ...]
+    """The processes it was addressed to."""
+    is_followed: bool
+
+
+def control(wish: Control, place: str | None, name: str | None, output: Output) -> None:
+    """Carries out a wish and says what happened; ends with exit code 1 where no process could hear it."""
+    found = find_place(place)
+    outcome = asyncio.run(_carry_out(wish, found, name))
+    output.line(_told(wish, outcome, found))
+    crawl = outcome.crawl
+    output.result(
+        {
+            "crawl": crawl.name,
+            "state": crawl.state,
+            "wanted": crawl.wanted,
+            "is_followed": outcome.is_followed,
+            "processes": len(outcome.crew),
+        }
+    )
+    # Stopping what does not run leaves nothing to wish for.
+    if not outcome.crew and wish.wanted != "stopped":
+        raise typer.Exit(NOBODY)
+
+
+async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
+    clock = RealClock()
+    async with opened_place(place, clock) as database:
+        crawl = _chosen(await Reader(database).crawls(), name or place.crawl, place)
+        async with database.reading() as tx:
+            crew = await living(tx, crawl.name, clock.now())
+        if not crew:
+            return Outcome(crawl, (), False)
+        async with database.transaction() as tx:
+            await roster.set_wanted(tx, crawl.crawl, wish.wanted, clock.now())
+        crawl = await _followed(database, clock, crawl, wish.wanted)
+        return Outcome(crawl, tuple(crew), _has_followed(crawl, wish.wanted))
+
+
+async def _followed(database: Database, clock: Clock, crawl: CrawlState, wanted: str) -> CrawlState:
+    """The crawl once its process has done what was asked, or after a while."""
+    give_up = clock.now() + _PATIENCE
+    reader = Reader(database)
+    while not _has_followed(crawl, wanted) and clock.now() < give_up:
+        await clock.sleep_until(clock.now() + _GLANCE)
+        crawl = await reader.crawl(crawl.name) or crawl
+    return crawl
+
+
+def _has_followed(crawl: CrawlState, wanted: str) -> bool:
+    # A crawl that ended by itself meanwhile is as stopped as can be.
+    return crawl.wanted == wanted and (crawl.state == wanted or (wanted == "stopped" and crawl.state in ("finished", "failed")))
+
+
+def _chosen(crawls: tuple[CrawlState, ...], name: str | None, place: Place) -> CrawlState:
+    if name is not None:
+        found = next((crawl for crawl in crawls if crawl.name == name), None)
+        if found is None:
+            there = ", ".join(crawl.name for crawl in crawls) or "none"
+            raise UserError(f"{place.shown} holds no crawl called {name!r}; there are: {there}")
+        return found
+    if len(crawls) != 1:
+        there = ", ".join(crawl.name for crawl in crawls) or "none"
+        raise UserError(f"{place.shown} holds {len(crawls)} crawls ({there}); say which with --crawl NAME")
+    return crawls[0]
+
+
+def _told(wish: Control, outcome: Outcome, place: Place) -> str:
+    crawl = outcome.crawl
+    start = f"bowerbird crawl {place.file or 'FILE'}"
+    if not outcome.crew:
+        return (
+            f"No process runs {crawl.name} (it is {_at_rest(crawl)}), so there is nothing to {wish.verb}. Start it with: {start}"
+        )
+    if not outcome.is_followed:
+        return f"Asked {crawl.name} to {wish.verb}; its process finishes what is in flight first. Look with: bowerbird status"
+    if wish.wanted == "stopped":
+        return (
+            f"{crawl.name} has {crawl.state}. Go on with: {start}"
+            if crawl.state == "stopped"
+            else f"{crawl.name} has {crawl.state} by itself."
+        )
+    return f"{crawl.name} {wish.done}."
+
+
+def _at_rest(crawl: CrawlState) -> str:
+    return "cut off, but nothing is lost" if crawl.state in ("running", "paused") else crawl.state

@@ -1,0 +1,89 @@
+"""`bowerbird crawl`: runs a crawl, or goes on with it where it stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bowerbird.app import Outside, open_crawl, vocabulary
+from bowerbird.cli.before import check_start
+from bowerbird.cli.credentials import VaultOption, open_vault
+from bowerbird.cli.live.report import report_values, show_report
+from bowerbird.cli.live.run import Run, run_shown
+from bowerbird.cli.live.views import chosen_view
+from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.cli.place import public
+from bowerbird.clock import RealClock
+from bowerbird.crawl.files.crawl_file import CrawlPlan, read_crawl_file
+from bowerbird.crawl.files.language.words import duration
+from bowerbird.crawl.http import HttpTransport
+from bowerbird.errors import Busy, DiskFull
+from bowerbird.settings import Settings, load_settings
+
+FAILED = 3
+INTERRUPTED = 130
+
+
+def _duration(text: str) -> timedelta:
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The crawl file; `bowerbird init` writes one.")],
+    calls: Annotated[int | None, typer.Option("--calls", min=1, help="End after so many more calls.")] = None,
+    items: Annotated[int | None, typer.Option("--items", min=1, help="End after so many more new items.")] = None,
+    span: Annotated[
+        timedelta | None,
+        typer.Option("--for", parser=_duration, metavar="TIME", help="End after this time, such as 10m or 2h30m."),
+    ] = None,
+    join: Annotated[bool, typer.Option("--join", help="Work beside another process that runs the same crawl.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the end.")] = False,
+    vault: VaultOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run the crawl of a file, or go on with it where it stopped, however it stopped.
+
+    Ctrl-C finishes what is in flight; a second one leaves at once. Exit codes: 0 finished or stopped as asked, 2 something you
+    can change, 3 failed, 130 after Ctrl-C.
+    """
+    settings, output = load_settings(vault=vault), Output(as_json=as_json)
+    plan = read_crawl_file(file, vocabulary())
+    limits = {"calls": calls, "items": items, "duration": span}
+    try:
+        run = asyncio.run(_crawl(plan, settings, limits, join=join, quiet=quiet, as_json=as_json))
+    except (Busy, DiskFull) as error:
+        output.line(f"Failed: {error} What was settled is safe; go on with `bowerbird crawl {file}`.", style="red")
+        output.result({"state": "failed", "reason": str(error), "store": public(plan.store)})
+        raise typer.Exit(FAILED) from None
+    show_report(output, run, str(file))
+    output.result(report_values(run))
+    raise typer.Exit(_code(run))
+
+
+async def _crawl(
+    plan: CrawlPlan, settings: Settings, limits: Mapping[str, object], *, join: bool, quiet: bool, as_json: bool
+) -> Run:
+    clock = RealClock()
+    contacted = load_settings(contact=plan.contact or settings.contact)
+    transport = HttpTransport(clock, contacted.user_agent)
+    outside = Outside(clock=clock, transport=transport, vault=open_vault(settings))
+    try:
+        plan = await check_start(plan, outside, limits, may_join=join)
+        async with open_crawl(plan, outside) as crawl:
+            return await run_shown(crawl, outside, chosen_view(as_json=as_json, is_quiet=quiet))
+    finally:
+        await transport.close()
+
+
+def _code(run: Run) -> int:
+    if run.was_interrupted:
+        return INTERRUPTED
+    return FAILED if run.ending.state == "failed" else 0

@@ -1,0 +1,112 @@
+"""`bowerbird credentials`: keep the keys to the networks in an encrypted vault."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.cli.secrets import PROVIDERS, read_secret
+from bowerbird.errors import CredentialError
+from bowerbird.limits.vault import FileVault
+from bowerbird.model import Credential, Secret
+from bowerbird.settings import Settings, load_settings
+
+app = typer.Typer(help="Keep the keys to the networks in an encrypted vault.", no_args_is_help=True)
+
+VaultOption = Annotated[Path | None, typer.Option("--vault", metavar="FILE", help="The vault file; also BOWERBIRD_VAULT.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What crawl files call this credential.")]
+
+
+def open_vault(settings: Settings) -> FileVault:
+    """The vault in force; asks for its password in a terminal if it needs one."""
+    return FileVault(settings.vault, settings.vault_password, ask=_ask_password if sys.stdin.isatty() else None)
+
+
+def _ask_password() -> str:
+    return str(typer.prompt("Password of the vault (not shown)", hide_input=True, err=True))
+
+
+@app.command()
+def add(
+    name: NameArgument,
+    provider: Annotated[str, typer.Option("--provider", metavar="|".join(PROVIDERS), help="Whose API it opens.")],
+    kind: Annotated[str, typer.Option("--kind", metavar="user|app", help="Services keep separate limits for the two.")] = "user",
+    account: Annotated[
+        str, typer.Option("--account", help="The account it belongs to: credentials of one account share limits.")
+    ] = "",
+    application: Annotated[
+        str, typer.Option("--app", help="The application it belongs to: some limits are per application.")
+    ] = "",
+    from_stdin: Annotated[
+        bool, typer.Option("--stdin", help="Read the secret from standard input: field=value lines or JSON.")
+    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a credential of the same name.")] = False,
+    vault: VaultOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Add a credential. Its secret is asked for, or comes from BOWERBIRD_SECRET_<FIELD> or --stdin; never from the command line.
+
+    mastodon needs access_token; twitter_v1 needs bearer_token (kind app), or consumer_key, consumer_secret, access_token and
+    access_token_secret (kind user).
+    """
+    output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
+    credential = Credential(name=name, provider=provider, kind=kind, account=account or name, app=application)
+    opened.add(credential, Secret(name=name, values=read_secret(provider, kind, from_stdin=from_stdin)), replace=replace)
+    output.line(f"Added {name} to {opened.path} ({_seal(opened)}).")
+    output.result({"added": name, "vault": opened.path, "has_password": opened.has_password})
+
+
+@app.command("list")
+def list_(vault: VaultOption = None, as_json: JsonFlag = False) -> None:
+    """Show the credentials by name; never their secrets."""
+    output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
+    credentials = opened.credentials()
+    if not credentials:
+        output.line(f"No credentials in {opened.path}. Add one with `bowerbird credentials add NAME --provider {PROVIDERS[0]}`.")
+    else:
+        rows = [(one.name, one.provider, one.kind, one.account, one.app) for one in credentials]
+        output.table(f"{opened.path} ({_seal(opened)})", ("name", "provider", "kind", "account", "app"), rows)
+    fields = ("name", "provider", "kind", "account", "app")
+    output.result(
+        {
+            "vault": opened.path,
+            "has_password": opened.has_password,
+            "credentials": [{name: getattr(one, name) for name in fields} for one in credentials],
+        }
+    )
+
+
+@app.command()
+def remove(name: NameArgument, vault: VaultOption = None, as_json: JsonFlag = False) -> None:
+    """Remove a credential and its secret."""
+    output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
+    opened.remove(name)
+    output.line(f"Removed {name} from {opened.path}. If the secret may have leaked, revoke it at the service too.")
+    output.result({"removed": name, "vault": opened.path})
+
+
+@app.command()
+def password(
+    none: Annotated[bool, typer.Option("--none", help="No password: a key file beside the vault opens it.")] = False,
+    vault: VaultOption = None,
+) -> None:
+    """Set or change the vault's password (asked for twice), or do without one."""
+    opened = open_vault(load_settings(vault=vault))
+    opened.credentials()
+    if not none and not sys.stdin.isatty():
+        raise CredentialError(
+            "a new password is typed in a terminal; run this in one, or use --none for a key file instead of a password"
+        )
+    new = None if none else str(typer.prompt("New password (not shown)", hide_input=True, confirmation_prompt=True, err=True))
+    opened.reseal(new)
+    Output().line(f"{opened.path} is now sealed: {_seal(opened)}.")
+
+
+def _seal(vault: FileVault) -> str:
+    if vault.has_password is None:
+        return "not there yet"
+    return "opened by a password" if vault.has_password else f"opened by the key file {vault.key_path.name}: keep it private"

@@ -1,0 +1,42 @@
+"""Which processes run a crawl right now."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.crawl import roster
+from bowerbird.ports import Transaction
+
+_WORKERS = "select worker, name, host, pid, started_at, seen_at from workers where ended_at is null order by worker"
+_NOBODY = 0
+
+
+class Member(Struct, frozen=True, kw_only=True):
+    """One process that works on a crawl."""
+
+    worker: int
+    crawl: str
+    host: str
+    pid: int
+    started_at: datetime
+    seen_at: datetime
+
+
+async def living(tx: Transaction, crawl: str | None, now: datetime) -> list[Member]:
+    """The processes that work on a crawl (or on any), without those that died before they could say so."""
+    dead = set(await roster.dead_workers(tx, _NOBODY, now))
+    rows = [row for row in await tx.fetch(_WORKERS) if row["worker"] not in dead and crawl in (None, row["name"])]
+    return [
+        Member(
+            worker=row["worker"],
+            crawl=row["name"],
+            host=row["host"],
+            pid=row["pid"],
+            started_at=from_micros(row["started_at"]),
+            seen_at=from_micros(row["seen_at"]),
+        )
+        for row in rows
+    ]

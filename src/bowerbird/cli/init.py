@@ -1,0 +1,70 @@
+"""`bowerbird init`: writes a crawl file to start from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bowerbird.app import vocabulary
+from bowerbird.cli.flow import named_flow
+from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.cli.place import DEFAULT_FILE
+from bowerbird.crawl.files.crawl_file import parse_crawl
+from bowerbird.crawl.files.example import example
+from bowerbird.crawl.files.language.words import listed, meant
+from bowerbird.errors import UserError
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to write it.")] = Path(DEFAULT_FILE),
+    flow: Annotated[
+        str, typer.Option("--flow", metavar="NAME", help="What to collect; see `bowerbird flow list`.")
+    ] = "timelines",
+    provider: Annotated[str, typer.Option("--provider", metavar="NAME", help="mastodon or twitter_v1.")] = "mastodon",
+    base: Annotated[
+        str | None, typer.Option("--base", metavar="URL", help="The server, such as https://mastodon.social.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a commented crawl file, ready to edit and to run."""
+    file = file if file.suffix == ".toml" else file.with_name(f"{file.name}.toml")
+    text = _text(file, flow, provider, base)
+    _write(file, text, is_forced=force)
+    output = Output(as_json=as_json)
+    output.line(f"Wrote {file}. What to do next:")
+    output.line(f"  1. edit it: seeds, service, when to stop          $EDITOR {file}")
+    output.line(f"  2. give it a key to the network                   bowerbird credentials add mine --provider {provider}")
+    output.line(f"  3. check the set-up                               bowerbird doctor {file}")
+    output.line(f"  4. run it, and again to go on where it stopped    bowerbird crawl {file}")
+    output.result({"file": file, "flow": flow, "provider": provider})
+
+
+def _text(file: Path, flow: str, provider: str, base: str | None) -> str:
+    words = vocabulary()
+    if flow not in words.flows:
+        raise UserError(f"there is no built-in flow {flow!r}{meant(flow, words.flows)}; there are: {listed(words.flows)}")
+    if provider not in words.providers:
+        raise UserError(
+            f"there is no provider {provider!r}{meant(provider, words.providers)}; there are: {listed(words.providers)}"
+        )
+    text = example(named_flow(flow, words), provider, file.stem)
+    if base is not None:
+        # A function, so that no backslash of the address is taken for a group.
+        text = re.sub(r"(?m)^base = .*$", lambda _: f'base = "{base.rstrip("/")}"', text, count=1)
+    # What we hand out must be right: a wrong --base is named here, not at the first crawl.
+    parse_crawl(text, file, words)
+    return text
+
+
+def _write(file: Path, text: str, *, is_forced: bool) -> None:
+    try:
+        with file.open("w" if is_forced else "x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise UserError(f"{file} exists already; choose another name, or overwrite it with --force") from None
+    except OSError as error:
+        raise UserError(f"cannot write {file}: {error.strerror}; choose another place") from None

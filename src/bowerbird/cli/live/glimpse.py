@@ -1,0 +1,106 @@
+"""What a running crawl looks like at one moment: values only, for the panel, the plain lines and the machine alike."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from bowerbird.crawl.flow import Size
+
+
+class Lane(Struct, frozen=True, kw_only=True):
+    """One facet on one service: what it did in this run and what waits."""
+
+    facet: str
+    calls: int
+    items: int
+    waiting: int
+    is_exact: bool = True
+
+
+class Bucket(Struct, frozen=True, kw_only=True):
+    """One limit of a service, as our account has it now."""
+
+    name: str
+    remaining: int
+    allowance: int
+    resets_at: datetime | None
+    waits_until: datetime | None = None
+    """A back-off after trouble with the service."""
+
+    @property
+    def tightness(self) -> float:
+        return self.remaining / max(1, self.allowance)
+
+
+class Glimpse(Struct, frozen=True, kw_only=True):
+    """A crawl at one moment."""
+
+    now: datetime
+    name: str
+    flow: str
+    store: str
+    state: str
+    elapsed: timedelta
+    whole: Size
+    """The whole crawl, with earlier runs and other processes."""
+    run: Size
+    """What this process did."""
+    calls_per_second: float
+    items_per_second: float
+    lanes: tuple[Lane, ...]
+    buckets: tuple[Bucket, ...]
+    """The tightest first."""
+    doing: str
+    left: str
+    trouble: str = ""
+    trouble_at: datetime | None = None
+    given_up: int = 0
+    by_outcome: dict[str, int] = {}
+
+    @property
+    def relations(self) -> int:
+        return self.whole.items - self.whole.users - self.whole.posts
+
+    @property
+    def waiting(self) -> int:
+        return sum(lane.waiting for lane in self.lanes)
+
+    @property
+    def trouble_age(self) -> timedelta:
+        return timedelta(0) if self.trouble_at is None else self.now - self.trouble_at
+
+
+def as_values(glimpse: Glimpse) -> dict[str, Any]:
+    """The glimpse for machines."""
+    return {
+        "at": glimpse.now,
+        "crawl": glimpse.name,
+        "flow": glimpse.flow,
+        "store": glimpse.store,
+        "state": glimpse.state,
+        "seconds": round(glimpse.elapsed.total_seconds(), 3),
+        **_sized(glimpse.whole),
+        "relations": glimpse.relations,
+        "run": _sized(glimpse.run),
+        "calls_per_second": round(glimpse.calls_per_second, 3),
+        "items_per_second": round(glimpse.items_per_second, 3),
+        "waiting": glimpse.waiting,
+        "given_up": glimpse.given_up,
+        "outcomes": glimpse.by_outcome,
+        "facets": {lane.facet: {"calls": lane.calls, "items": lane.items, "waiting": lane.waiting} for lane in glimpse.lanes},
+        "buckets": {
+            bucket.name: {"remaining": bucket.remaining, "allowance": bucket.allowance, "resets_at": bucket.resets_at}
+            for bucket in glimpse.buckets
+        },
+        "doing": glimpse.doing,
+        "left": glimpse.left,
+        "trouble": glimpse.trouble or None,
+        "trouble_at": glimpse.trouble_at,
+    }
+
+
+def _sized(size: Size) -> dict[str, int]:
+    return {"calls": size.calls, "items": size.items, "users": size.users, "posts": size.posts}

@@ -1,0 +1,119 @@
+"""The live picture of a crawl: a few calm, aligned lines that fit 80 columns and look right without colours."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from bowerbird.cli.live import words
+from bowerbird.cli.live.glimpse import Bucket, Glimpse, Lane
+from bowerbird.cli.output import printable
+
+_BAR = 16
+_MOST_BUCKETS = 8
+_OTHER_LINES = 15
+"""Lines that are neither facets nor buckets, and one to spare: a picture as high as the window would scroll."""
+
+
+def panel(glimpse: Glimpse, console: Console) -> RenderableType:
+    """The picture for this console; it leaves buckets out rather than grow beyond the window."""
+    room = console.height - _OTHER_LINES - len(glimpse.lanes)
+    return Group(
+        _head(glimpse, console.width),
+        Text(),
+        _totals(glimpse),
+        _speed(glimpse),
+        Text(),
+        _lanes(glimpse.lanes),
+        Text(),
+        *_quota(glimpse, max(2, min(_MOST_BUCKETS, room)), console),
+        Text(),
+        _footer(glimpse, console.width),
+    )
+
+
+def _head(glimpse: Glimpse, width: int) -> RenderableType:
+    table = Table.grid(expand=False, padding=0)
+    table.width = min(width, 100)
+    table.add_column(no_wrap=True, ratio=1)
+    table.add_column(justify="right", no_wrap=True)
+    name = Text.assemble(("bowerbird", "bold"), f"  {glimpse.name}", (f"  flow {glimpse.flow}", "dim"))
+    style = {"running": "green", "paused": "yellow"}.get(glimpse.state, "")
+    table.add_row(name, Text.assemble((glimpse.state, style), f"  {words.stopwatch(glimpse.elapsed)}"))
+    return table
+
+
+def _totals(glimpse: Glimpse) -> Text:
+    whole = glimpse.whole
+    cells = [("posts", whole.posts), ("profiles", whole.users), ("relations", glimpse.relations), ("calls", whole.calls)]
+    parts = [((f"{count:,}", "bold"), f" {name}   ") for name, count in cells if count or name != "relations"]
+    return Text.assemble(*(piece for part in parts for piece in part), no_wrap=True, overflow="crop")
+
+
+def _speed(glimpse: Glimpse) -> Text:
+    calls, items = words.rate(glimpse.calls_per_second), words.rate(glimpse.items_per_second)
+    return Text(f"{calls} calls   {items} new items   (last half minute)", style="cyan", no_wrap=True, overflow="crop")
+
+
+def _lanes(lanes: tuple[Lane, ...]) -> RenderableType:
+    table = _columns("facet", "calls", "new items", "waiting")
+    for lane in lanes:
+        about = "" if lane.is_exact else "~"
+        table.add_row(lane.facet, f"{lane.calls:,}", f"{lane.items:,}", f"{about}{lane.waiting:,}")
+    return table
+
+
+def _columns(first: str, *others: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(first, no_wrap=True, min_width=12)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True, min_width=10)
+    return table
+
+
+def _quota(glimpse: Glimpse, most: int, console: Console) -> list[RenderableType]:
+    if not glimpse.buckets:
+        return [Text("no limit has been met yet", style="dim")]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("bucket", no_wrap=True, overflow="ellipsis", max_width=max(20, console.width - 48))
+    table.add_column("quota left", no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("resets in", justify="right", no_wrap=True)
+    for bucket in glimpse.buckets[:most]:
+        table.add_row(
+            printable(bucket.name), bar(bucket, console), f"{bucket.remaining:,} / {bucket.allowance:,}", _reset(bucket, glimpse)
+        )
+    more = len(glimpse.buckets) - most
+    return [table, *([Text(f"+ {more} more", style="dim")] if more > 0 else [])]
+
+
+def bar(bucket: Bucket, console: Console) -> Text:
+    """How much of a bucket is left; plain characters where the terminal has no others."""
+    full, empty = ("█", "░") if console.encoding.lower().startswith("utf") else ("#", ".")
+    filled = round(min(1.0, bucket.tightness) * _BAR)
+    style = "green" if bucket.tightness > 0.25 else "yellow" if bucket.remaining else "red"
+    return Text.assemble((full * filled, style), (empty * (_BAR - filled), "dim"))
+
+
+def _reset(bucket: Bucket, glimpse: Glimpse) -> str:
+    if bucket.waits_until is not None:
+        return f"backs off {words.span(bucket.waits_until - glimpse.now)}"
+    return "" if bucket.resets_at is None else words.span(bucket.resets_at - glimpse.now)
+
+
+def _footer(glimpse: Glimpse, width: int) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", max_width=max(20, width - 12))
+    table.add_row("now", printable(glimpse.doing))
+    table.add_row("time left", glimpse.left)
+    table.add_row("trouble", _trouble(glimpse))
+    table.add_row("store", printable(glimpse.store))
+    return table
+
+
+def _trouble(glimpse: Glimpse) -> Text:
+    if not glimpse.trouble:
+        return Text("none")
+    return Text(f"{words.span(glimpse.trouble_age)} ago: {printable(glimpse.trouble)}", style="yellow")

@@ -1,0 +1,54 @@
+"""The last words of a run: what came of it, where it is, and how to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bowerbird.cli.live import words
+from bowerbird.cli.live.glimpse import Glimpse, as_values
+from bowerbird.cli.live.run import Run
+from bowerbird.cli.output import Output
+
+_STYLES = {"finished": "green", "failed": "red"}
+NOTHING_LEFT = "nothing is left to ask"
+"""What the loop says when a crawl has come to its own end."""
+
+
+def show_report(output: Output, run: Run, file: str) -> None:
+    """The summary of a run for people."""
+    last, ending = run.last, run.ending
+    output.line(f"{ending.state.capitalize()}: {ending.reason or 'as asked'}.", style=_STYLES.get(ending.state, "yellow"))
+    output.line(f"  this run   {_amounts(last, is_whole=False)} in {words.span(last.elapsed)}")
+    if last.whole != last.run:
+        output.line(f"  in all     {_amounts(last, is_whole=True)}")
+    for line in _troubles(run):
+        output.line(f"  {line}")
+    output.line(f"  store      {last.store}")
+    output.line(f"  look       bowerbird status {file}")
+    if ending.reason != NOTHING_LEFT:
+        output.line(f"  go on      bowerbird crawl {file}")
+
+
+def report_values(run: Run) -> dict[str, Any]:
+    """The summary for machines."""
+    values = {name: value for name, value in as_values(run.last).items() if name not in ("doing", "left")}
+    return values | {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
+
+
+def _amounts(last: Glimpse, *, is_whole: bool) -> str:
+    size = last.whole if is_whole else last.run
+    parts = [words.many(size.posts, "post"), words.many(size.users, "profile")]
+    relations = size.items - size.posts - size.users
+    parts += [words.many(relations, "relation")] if relations else []
+    return ", ".join(parts) + f" with {words.many(size.calls, 'call')}"
+
+
+def _troubles(run: Run) -> list[str]:
+    last = run.last
+    faults = {name: count for name, count in last.by_outcome.items() if name != "ok"}
+    lines = [f"because    {last.trouble}"] if run.ending.state == "failed" and last.trouble else []
+    if faults:
+        lines.append("answers    " + ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(faults.items())))
+    if last.given_up:
+        lines.append(f"given up   {words.many(last.given_up, 'task')} after many tries; `bowerbird status` says why")
+    return lines

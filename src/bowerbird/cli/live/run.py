@@ -1,0 +1,107 @@
+"""Runs a crawl in front of a view: shows it, hears Ctrl-C and SIGTERM, ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from msgspec import Struct
+
+from bowerbird.app import Crawl, Outside
+from bowerbird.cli.live.glimpse import Glimpse
+from bowerbird.cli.live.views import View
+from bowerbird.cli.live.watcher import Watcher
+from bowerbird.crawl.worker import Ending
+from bowerbird.ports import Clock
+
+Enough = Callable[[Glimpse], str]
+"""Gives a reason to end the crawl, or nothing."""
+
+_WATCH_EVERY = timedelta(seconds=1)
+_HEED_EVERY = timedelta(milliseconds=250)
+_INTERRUPTED = "interrupted with Ctrl-C"
+_TERMINATED = "asked to end by the system (SIGTERM)"
+_LANDING = "finishing what is in flight (a minute at most); Ctrl-C again leaves at once, nothing is lost either way"
+
+
+class Run(Struct, frozen=True):
+    """How a run ended and what the crawl looked like then."""
+
+    ending: Ending
+    last: Glimpse
+    was_interrupted: bool = False
+    """By Ctrl-C, as against any other reason."""
+
+
+class Interrupts:
+    """What the user asks by signal: the first one ends in order, the second at once."""
+
+    def __init__(self, crawl: Crawl, watcher: Watcher, view: View) -> None:
+        self._crawl = crawl
+        self._watcher = watcher
+        self._view = view
+        self._at_once: Callable[[], object] = lambda: None
+        self.is_ctrl_c = False
+
+    @contextmanager
+    def heard(self, at_once: Callable[[], object]) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        self._at_once = at_once
+        loop.add_signal_handler(signal.SIGINT, self._end, _INTERRUPTED, True)
+        loop.add_signal_handler(signal.SIGTERM, self._end, _TERMINATED, False)
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
+
+    def _end(self, reason: str, is_ctrl_c: bool) -> None:
+        if self._watcher.ending:
+            self._at_once()
+            return
+        self.is_ctrl_c = is_ctrl_c
+        self._watcher.ending = _LANDING
+        self._crawl.session.end(reason)
+        self._view.say(_LANDING[0].upper() + _LANDING[1:] + ".")
+
+
+async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enough | None = None) -> Run:
+    """Runs the crawl to its end, shown all the while; `enough` may give a reason to end it earlier."""
+    watcher = Watcher(crawl, outside.clock)
+    interrupts = Interrupts(crawl, watcher, view)
+    work = asyncio.ensure_future(crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_WATCH_EVERY))
+    watching = [asyncio.create_task(_show(watcher, view, outside.clock))]
+    watching += [asyncio.create_task(_heed(crawl, watcher, enough, outside.clock))] if enough else []
+    try:
+        with interrupts.heard(work.cancel):
+            ending = await work
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        await _dismiss(watching, view)
+        view.close()
+    return Run(ending, await Watcher(crawl, outside.clock).glimpse(), interrupts.is_ctrl_c)
+
+
+async def _show(watcher: Watcher, view: View, clock: Clock) -> None:
+    while True:
+        view.show(await watcher.glimpse())
+        await clock.sleep_until(clock.now() + view.every)
+
+
+async def _heed(crawl: Crawl, watcher: Watcher, enough: Enough, clock: Clock) -> None:
+    while not (reason := enough(await watcher.glimpse())):
+        await clock.sleep_until(clock.now() + _HEED_EVERY)
+    crawl.session.end(reason)
+
+
+async def _dismiss(watching: list[asyncio.Task[None]], view: View) -> None:
+    """Ends the watching; whatever befell it (a closed pipe, a broken terminal) is no reason for the crawl to fail."""
+    for task in watching:
+        task.cancel()
+    for outcome in await asyncio.gather(*watching, return_exceptions=True):
+        if isinstance(outcome, Exception) and not isinstance(outcome, OSError):
+            view.say(f"The display ended early, the crawl did not: {type(outcome).__name__}: {outcome}")

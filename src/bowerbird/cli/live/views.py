@@ -1,0 +1,126 @@
+"""Four ways to show a running crawl: a live panel, plain lines now and then, JSON lines, or nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from rich.console import Console
+from rich.live import Live
+
+from bowerbird.cli.live import words
+from bowerbird.cli.live.glimpse import Glimpse, as_values
+from bowerbird.cli.live.panel import panel
+from bowerbird.cli.output import printable
+
+
+class View(Protocol):
+    """Shows glimpses of a crawl until it is closed."""
+
+    every: timedelta
+
+    def show(self, glimpse: Glimpse) -> None: ...
+
+    def say(self, words: str) -> None:
+        """Something the user must know at once."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class PanelView:
+    """A picture that renews itself in place; it disappears at the end, when the summary takes over."""
+
+    every = timedelta(milliseconds=500)
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False, transient=True, vertical_overflow="crop")
+
+    def show(self, glimpse: Glimpse) -> None:
+        # Started only now: a crawl that fails before its first picture must not leave a hidden cursor behind.
+        self._live.start()
+        self._live.update(panel(glimpse, self._console), refresh=True)
+
+    def say(self, words: str) -> None:
+        self._live.console.print(printable(words))
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+class LinesView:
+    """One line at the start and then every so often, for logs and pipes."""
+
+    every = timedelta(seconds=10)
+
+    def show(self, glimpse: Glimpse) -> None:
+        size = glimpse.whole
+        parts = [
+            f"{words.stopwatch(glimpse.elapsed):>8}",
+            f"{words.many(size.calls, 'call')} ({words.rate(glimpse.calls_per_second)})",
+            f"{words.many(size.items, 'item')} ({words.rate(glimpse.items_per_second)})",
+            f"{glimpse.waiting:,} waiting",
+            glimpse.doing,
+        ]
+        recent = glimpse.trouble and glimpse.trouble_age < self.every
+        self.say("  ".join(parts) + (f"  [{glimpse.trouble}]" if recent else ""))
+
+    def say(self, words: str) -> None:
+        sys.stdout.write(printable(words) + "\n")
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        sys.stdout.flush()
+
+
+class JsonView:
+    """One JSON object per line on standard error; standard output stays free for the result."""
+
+    every = timedelta(seconds=2)
+
+    def show(self, glimpse: Glimpse) -> None:
+        sys.stderr.write(json.dumps(as_values(glimpse), default=_iso) + "\n")
+        sys.stderr.flush()
+
+    def say(self, words: str) -> None:
+        sys.stderr.write(json.dumps({"message": printable(words)}) + "\n")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        sys.stderr.flush()
+
+
+def _iso(value: datetime) -> str:
+    return value.isoformat()
+
+
+class QuietView:
+    """Shows nothing but what the user must know."""
+
+    every = timedelta(seconds=1)
+
+    def show(self, glimpse: Glimpse) -> None:
+        """Nothing."""
+
+    def say(self, words: str) -> None:
+        sys.stderr.write(printable(words) + "\n")
+
+    def close(self) -> None:
+        sys.stderr.flush()
+
+
+def chosen_view(*, as_json: bool, is_quiet: bool) -> View:
+    """The view that fits what the user asked for and where the output goes."""
+    if is_quiet:
+        return QuietView()
+    if as_json:
+        return JsonView()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a character shows a question mark; it must not end the crawl.
+        sys.stdout.reconfigure(errors="replace")
+    console = Console(highlight=False, markup=False, emoji=False)
+    return PanelView(console) if console.is_terminal and not console.is_dumb_terminal else LinesView()

@@ -1,0 +1,164 @@
+"""Looks at a running crawl and says what it sees; the database is asked rarely, and more rarely the longer that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import structs
+
+from bowerbird.app import Crawl
+from bowerbird.cli.live import words
+from bowerbird.cli.live.glimpse import Bucket, Glimpse, Lane
+from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
+from bowerbird.cli.place import public
+from bowerbird.limits import ledger
+from bowerbird.limits.ledger import LedgerState
+from bowerbird.model import Charge
+from bowerbird.ports import Clock
+from bowerbird.store.reader import Reader
+from bowerbird.store.summary import LaneState
+
+_LOOK_EVERY = timedelta(seconds=1)
+_SHARE_OF_TIME = 50
+"""A look that takes a moment is repeated after fifty such moments at the earliest."""
+_NOTICEABLE = timedelta(seconds=1.5)
+
+LaneKey = tuple[str, str]
+
+
+class Watcher:
+    """Makes glimpses of one crawl."""
+
+    def __init__(self, crawl: Crawl, clock: Clock) -> None:
+        self._crawl = crawl
+        self._clock = clock
+        self._reader = Reader(crawl.database)
+        self._facets = _options(crawl)
+        self._lanes: tuple[LaneState, ...] = ()
+        self._state = "starting"
+        self._look_at = clock.now()
+        self.ending = ""
+        """Set when the user asked for an end: what is being waited for."""
+
+    async def glimpse(self) -> Glimpse:
+        now = self._clock.now()
+        if now >= self._look_at:
+            await self._look()
+        return self._seen(now)
+
+    async def _look(self) -> None:
+        watch = self._clock.stopwatch()
+        row = await self._reader.crawl(self._crawl.plan.name)
+        self._state = row.state if row is not None else "gone"
+        self._lanes = tuple(lane for lane in await self._reader.lanes() if lane.crawl == self._crawl.plan.name)
+        cost = timedelta(seconds=self._clock.stopwatch() - watch)
+        self._look_at = self._clock.now() + max(_LOOK_EVERY, cost * _SHARE_OF_TIME)
+
+    def _seen(self, now: datetime) -> Glimpse:
+        plan, tally = self._crawl.plan, self._crawl.tally
+        calls, items = tally.rates(now)
+        states = {name: ledger.rolled(state, now) for name, state in self._crawl.ledgers.states().items() if self._is_ours(name)}
+        return Glimpse(
+            now=now,
+            name=plan.name,
+            flow=plan.flow.name,
+            store=public(plan.store),
+            state=self._state,
+            elapsed=now - tally.started_at,
+            whole=tally.size(),
+            run=tally.size(in_all=False),
+            calls_per_second=calls,
+            items_per_second=items,
+            lanes=tuple(self._lane(use.name) for use in plan.flow.facets),
+            buckets=tuple(sorted((_bucket(state, now) for state in states.values()), key=lambda one: one.tightness)),
+            doing=self._doing(states, now),
+            left=self._left(states, now, (calls, items)),
+            trouble=tally.trouble,
+            trouble_at=tally.trouble_at,
+            given_up=tally.given_up,
+            by_outcome={str(outcome): count for outcome, count in tally.by_outcome.items()},
+        )
+
+    def _is_ours(self, bucket: str) -> bool:
+        return any(charge.bucket == bucket for _, options in self._facets.values() for charges in options for charge in charges)
+
+    def _lane(self, facet: str) -> Lane:
+        counts = [lane.tasks[state] for lane in self._lanes if lane.facet == facet for state in _WAITING if state in lane.tasks]
+        tally = self._crawl.tally
+        return Lane(
+            facet=facet,
+            calls=tally.by_facet[facet],
+            items=tally.items_by_facet[facet],
+            waiting=sum(count.value for count in counts),
+            is_exact=all(count.is_exact for count in counts),
+        )
+
+    def _doing(self, states: Mapping[str, LedgerState], now: datetime) -> str:
+        tally = self._crawl.tally
+        if self.ending:
+            return self.ending
+        if self._state == "paused":
+            return "paused; `bowerbird resume` lets it go on"
+        opens = tally.window_opens
+        if opens is not None and opens - now > _NOTICEABLE:
+            return f"waits {words.span(opens - now)} for {_held_back(states, now)}, until {words.at(opens, now)}"
+        due = tally.next_due
+        if not self._waits() and due is not None and due - now > _NOTICEABLE:
+            return f"everything is up to date; the next visit is due in {words.span(due - now)}"
+        return "calling" if self._state != "starting" else "starting"
+
+    def _waits(self) -> bool:
+        return any(lane.tasks.get(state) for lane in self._lanes for state in _WAITING)
+
+    def _left(self, states: Mapping[str, LedgerState], now: datetime, rates: tuple[float, float]) -> str:
+        flow, tally = self._crawl.plan.flow, self._crawl.tally
+        elapsed = now - tally.started_at
+        stop = time_to_stop(flow.stop, structs.replace(tally.size(), elapsed=elapsed), rates)
+        if never_ends(flow):
+            return "runs until stopped" if stop is None else f"about {words.span(stop)}, then a stop condition is met"
+        rest = backlog_time(self._loads(), states, now)
+        least = rest if stop is None else min(rest, stop)
+        return f"at least {words.span(least)}" if least > timedelta(0) else "nearly done"
+
+    def _loads(self) -> list[Load]:
+        loads = []
+        for lane in self._lanes:
+            objects, options = self._facets.get((lane.service, lane.facet), (1, ()))
+            waiting = sum(lane.tasks[state].value for state in _WAITING if state in lane.tasks)
+            loads.append(Load(-(-waiting // objects), options))
+        return [load for load in loads if load.options]
+
+
+_WAITING = ("waiting", "leased")
+
+
+def _options(crawl: Crawl) -> dict[LaneKey, tuple[int, Sequence[Sequence[Charge]]]]:
+    """For each lane: targets per call, and the charges of one call with each credential."""
+    return {
+        (lane.service.name, lane.facet.name): (lane.facet.objects_per_call, list(crawl.charges[lane.lane].values()))
+        for lane in crawl.lanes.values()
+    }
+
+
+def _bucket(state: LedgerState, now: datetime) -> Bucket:
+    resets = None if state.reset_at is None else ledger.resume_at(state)
+    waits = state.backoff_until if state.backoff_until is not None and state.backoff_until > now else None
+    return Bucket(
+        name=state.bucket,
+        remaining=max(0, state.available),
+        allowance=state.allowance,
+        resets_at=resets,
+        waits_until=waits,
+    )
+
+
+def _held_back(states: Mapping[str, LedgerState], now: datetime) -> str:
+    """What the next call waits for, by name where one bucket is to blame."""
+    backing_off = [state for state in states.values() if state.backoff_until is not None and state.backoff_until > now]
+    if backing_off:
+        return f"{backing_off[0].bucket} after trouble"
+    spent = [state.bucket for state in states.values() if state.available <= 0]
+    if not spent:
+        return "its turn in the window"
+    return spent[0] + (f" and {len(spent) - 1} more" if len(spent) > 1 else "")

@@ -1,0 +1,24 @@
+"""Logs go to standard error, so that results on standard output stay clean."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+
+def set_up_logs(level: str) -> None:
+    """Sends our own and the libraries' messages of at least `level` to standard error, one line each."""
+    import structlog
+
+    threshold = getattr(logging, level.upper())
+    logging.basicConfig(level=threshold, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", force=True)
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(threshold),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.format_exc_info,
+            structlog.processors.LogfmtRenderer(key_order=["level", "event"], bool_as_flag=False),
+        ],
+    )

@@ -1,0 +1,97 @@
+"""Which crawl a command is about: a crawl file, a database, or what lies in the current folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from bowerbird.db import open_database
+from bowerbird.errors import StoreError, UserError
+from bowerbird.ports import Clock, Database
+
+DEFAULT_FILE = "crawl.toml"
+
+PlaceArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[FILE|DATABASE]", help=f"A crawl file or its database; default: {DEFAULT_FILE}, or the only .db here."
+    ),
+]
+
+
+def public(store: str) -> str:
+    """Where the data is, without user, password and options: a password may stand in either."""
+    scheme, _, rest = store.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}" if rest else store
+
+
+class Place(Struct, frozen=True):
+    """A database, and the crawl in it that is meant, if a crawl file named one."""
+
+    store: str
+    crawl: str | None = None
+    file: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The database without a password."""
+        return public(self.store)
+
+
+def find_place(written: str | None) -> Place:
+    """The place a user means; raises `UserError` that says what to write."""
+    text = written or _default()
+    if text.startswith(("postgresql://", "postgres://")):
+        return Place(text)
+    if text.endswith(".toml"):
+        return _from_crawl_file(Path(text))
+    if not Path(text).is_file():
+        raise UserError(f"there is no database {text}; name a crawl file (.toml) or a database that `bowerbird crawl` has made")
+    return Place(text)
+
+
+@asynccontextmanager
+async def opened_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
+    """The existing database of a place, as it is: nothing is created or migrated."""
+    _check_there(place)
+    database = await open_database(place.store, clock)
+    try:
+        await _check_ours(database, place)
+        yield database
+    finally:
+        await database.close()
+
+
+def _check_there(place: Place) -> None:
+    if "://" not in place.store and not Path(place.store).is_file():
+        raise UserError(f"there is no database {place.store} yet; `bowerbird crawl {place.file or 'FILE'}` makes it")
+
+
+async def _check_ours(database: Database, place: Place) -> None:
+    catalogue = "sqlite_master where type = 'table' and name" if database.dialect == "sqlite" else "pg_tables where tablename"
+    async with database.reading() as tx:
+        row = await tx.fetch_one(f"select count(*) as found from {catalogue} = 'crawls'")
+    if row is None or not row["found"]:
+        raise StoreError(f"{place.shown} is not a bowerbird database: it has no crawls; name the database of a crawl")
+
+
+def _default() -> str:
+    if Path(DEFAULT_FILE).is_file():
+        return DEFAULT_FILE
+    databases = sorted(Path().glob("*.db"))
+    if len(databases) == 1:
+        return str(databases[0])
+    raise UserError(f"say which crawl is meant: a crawl file or a database (here is no {DEFAULT_FILE} and not exactly one .db)")
+
+
+def _from_crawl_file(path: Path) -> Place:
+    from bowerbird.app import vocabulary
+    from bowerbird.crawl.files.crawl_file import read_crawl_file
+
+    plan = read_crawl_file(path, vocabulary())
+    return Place(plan.store, plan.name, str(path))

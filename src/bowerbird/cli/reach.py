@@ -1,0 +1,73 @@
+"""What `bowerbird doctor` asks over the network: does a service answer, does the database?"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+import aiohttp
+
+from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, as_problem
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.errors import BowerbirdError
+from bowerbird.model import Service
+
+_PATIENCE = timedelta(seconds=10)
+_MOST_SKEW = timedelta(minutes=1)
+_SERVER_ERROR = 500
+
+
+async def network_checks(services: list[Service], database: str | None, user_agent: str) -> list[Check]:
+    """Services side by side, then the database, if one was named."""
+    timeout = aiohttp.ClientTimeout(total=_PATIENCE.total_seconds())
+    async with aiohttp.ClientSession(timeout=timeout, headers={"User-Agent": user_agent}) as session:
+        checks = list(await asyncio.gather(*(_check_service(session, service) for service in services)))
+    return checks + ([await check_database(database)] if database else [])
+
+
+async def _check_service(session: aiohttp.ClientSession, service: Service) -> Check:
+    name = f"service {service.name}"
+    try:
+        # One bare request without credentials: it costs nothing from any limit of ours but the address's.
+        async with session.get(service.base, allow_redirects=False) as response:
+            now = RealClock().now()
+            return _judge(name, service.base, response.status, _skew(response.headers.get("Date"), now))
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return as_problem(
+            name, OSError(f"{service.base} cannot be reached: {error}"), "check the address, the network and any proxy"
+        )
+
+
+def _judge(name: str, base: str, status: int, skew: timedelta | None) -> Check:
+    found = f"{base} answers ({status})"
+    if status >= _SERVER_ERROR:
+        return Check(name, WARNING, found, "the service has trouble; bowerbird will wait and try again")
+    if skew is not None and abs(skew) > _MOST_SKEW:
+        advice = "bowerbird learns the difference from every answer, but set the system clock, best by NTP"
+        return Check(name, WARNING, f"{found}; its clock and ours are {abs(skew).total_seconds():.0f} s apart", advice)
+    return Check(name, OK, found)
+
+
+def _skew(date: str | None, now: datetime) -> timedelta | None:
+    try:
+        return None if date is None else parsedate_to_datetime(date) - now
+    except (ValueError, TypeError):
+        return None
+
+
+async def check_database(where: str) -> Check:
+    place = where.rpartition("@")[2]
+    advice = "check that it runs, and user, password and database name; `bowerbird crawl` needs the same"
+    try:
+        async with asyncio.timeout(_PATIENCE.total_seconds()):
+            opened = await open_database(where, RealClock())
+            async with opened.reading() as tx:
+                row = await tx.fetch_one("select 1 as one")
+            await opened.close()
+    except TimeoutError:
+        return Check("database", PROBLEM, f"{place} did not answer within {_PATIENCE.total_seconds():.0f} s", advice)
+    except (BowerbirdError, OSError) as error:
+        return as_problem("database", error, advice)
+    return Check("database", OK, f"{opened.dialect} at {place} answers" if row else f"{place} gave an empty answer")

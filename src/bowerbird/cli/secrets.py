@@ -1,0 +1,107 @@
+"""Which secret fields a provider needs, and how they come in: environment, standard input or prompt; never the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+import typer
+
+from bowerbird.errors import CredentialError
+from bowerbird.settings import SECRET_PREFIX, secret_from_environment
+
+_OAUTH = ("consumer_key", "consumer_secret", "access_token", "access_token_secret")
+_APP_PASSWORD = ("identifier", "app_password")
+FIELDS: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
+    ("bluesky", "user"): (_APP_PASSWORD, ("access_jwt",)),
+    ("bluesky", "app"): (_APP_PASSWORD, ("access_jwt",)),
+    ("mastodon", "user"): (("access_token",),),
+    ("mastodon", "app"): (("access_token",),),
+    ("twitter_v1", "user"): (_OAUTH, ("bearer_token",)),
+    ("twitter_v1", "app"): (("bearer_token",), _OAUTH),
+    ("weibo", "user"): (("access_token",),),
+    ("weibo", "app"): (("access_token",),),
+    ("x", "user"): (_OAUTH, ("access_token",)),
+    ("x", "app"): (("bearer_token",),),
+}
+"""By provider and kind: the sets of fields that will do; the first is the one a person is asked for."""
+
+PROVIDERS = tuple(sorted({provider for provider, _ in FIELDS}))
+KINDS = ("user", "app")
+_MOST_INPUT = 64 * 1024
+
+
+def read_secret(provider: str, kind: str, *, from_stdin: bool) -> dict[str, str]:
+    """One complete set of fields for this kind of credential."""
+    choices = _choices(provider, kind)
+    if from_stdin:
+        return _complete(_parse(sys.stdin, choices), choices)
+    given = _from_environment(choices)
+    if given:
+        return _complete(given, choices)
+    if not sys.stdin.isatty():
+        raise CredentialError(f"no secret was given; {_ways(choices)}")
+    return {name: _prompt(name) for name in choices[0]}
+
+
+def _choices(provider: str, kind: str) -> tuple[tuple[str, ...], ...]:
+    if provider not in PROVIDERS:
+        raise CredentialError(f"no provider is called {provider!r}; there are {', '.join(PROVIDERS)}")
+    if kind not in KINDS:
+        raise CredentialError(f"a credential is of kind {' or '.join(KINDS)}, not {kind!r}")
+    return FIELDS[provider, kind]
+
+
+def _from_environment(choices: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+    names = dict.fromkeys(name for choice in choices for name in choice)
+    return {name: value for name in names if (value := secret_from_environment(name))}
+
+
+def _prompt(name: str) -> str:
+    value: str = typer.prompt(f"{name} (not shown)", hide_input=True, err=True)
+    return _checked(name, value)
+
+
+def _parse(source: TextIO, choices: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+    text = source.read(_MOST_INPUT).strip()
+    if text.startswith("{"):
+        return _parse_json(text)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(lines) == 1 and "=" not in lines[0].rstrip("=") and len(choices[0]) == 1:
+        return {choices[0][0]: lines[0]}
+    if not all("=" in line for line in lines):
+        raise CredentialError(f"standard input must hold lines of field=value, or one JSON object; {_ways(choices)}")
+    return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines)}
+
+
+def _parse_json(text: str) -> dict[str, str]:
+    try:
+        values = json.loads(text)
+    except ValueError:
+        # Not `from error`: its message could quote the secret.
+        raise CredentialError("standard input begins like JSON but is not; write one object of field names and texts") from None
+    if not all(isinstance(value, str) for value in values.values()):
+        raise CredentialError("every field of the JSON object on standard input must be text")
+    return dict(values)
+
+
+def _complete(given: Mapping[str, str], choices: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+    for choice in choices:
+        if all(given.get(name) for name in choice):
+            return {name: _checked(name, given[name]) for name in choice}
+    named = ", ".join(sorted(given)) or "nothing"
+    raise CredentialError(f"the secret is not complete (given: {named}); {_ways(choices)}")
+
+
+def _checked(name: str, value: str) -> str:
+    value = value.strip()
+    if not value or not value.isascii() or not value.isprintable() or " " in value:
+        raise CredentialError(f"{name} must be a single word of plain ASCII characters, as the service shows it; copy it again")
+    return value
+
+
+def _ways(choices: tuple[tuple[str, ...], ...]) -> str:
+    wanted = ", or ".join(" + ".join(choice) for choice in choices)
+    return f"needed: {wanted}. Set {SECRET_PREFIX}{choices[0][0].upper()} …, use --stdin, or run this in a terminal to be asked"

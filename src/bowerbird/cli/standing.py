@@ -1,0 +1,139 @@
+"""How `bowerbird status` looks: a page that says first what matters first."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.cli.crew import Member
+from bowerbird.cli.live import words
+from bowerbird.cli.output import Output
+from bowerbird.cli.place import Place
+from bowerbird.store import standing as store
+from bowerbird.store.counts import Count
+from bowerbird.store.summary import CrawlState, LedgerState, Summary
+
+_MOST_BUCKETS = 8
+_STATES = ("waiting", "leased", "asleep", "failed")
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """Everything `status` shows, as of one time."""
+
+    now: datetime
+    crew: tuple[Member, ...]
+    summary: Summary
+    more: store.Standing
+
+
+def show_standing(output: Output, place: Place, standing: Standing) -> None:
+    """The whole page, for people."""
+    summary = standing.summary
+    if not summary.crawls:
+        output.line(f"{place.shown} holds no crawl yet; start one with `bowerbird crawl FILE`.")
+    for crawl in summary.crawls:
+        _show_crawl(output, place, standing, crawl)
+    output.line()
+    _show_stored(output, place, standing)
+    _show_frontier(output, summary)
+    _show_ledgers(output, standing)
+    _show_trouble(output, standing)
+
+
+def _show_crawl(output: Output, place: Place, standing: Standing, crawl: CrawlState) -> None:
+    crew = [member for member in standing.crew if member.crawl == crawl.name]
+    flow = msgspec.json.decode(crawl.flow)["name"]
+    output.line(f"{crawl.name} (flow {flow}): {_state(crawl, crew)}", style="bold")
+    for member in crew:
+        time = words.span(standing.now - member.started_at)
+        output.line(
+            f"  process {member.pid} on {member.host}, for {time}, last seen {words.span(standing.now - member.seen_at)} ago"
+        )
+    since = words.at(crawl.created_at, standing.now)
+    output.line(f"  {words.many(crawl.calls, 'call')}, {words.many(crawl.items, 'new item')} since {since}")
+    if not crew:
+        output.line(f"  go on with: bowerbird crawl {place.file if place.file and place.crawl == crawl.name else 'FILE'}")
+
+
+def _state(crawl: CrawlState, crew: list[Member]) -> str:
+    if crew or crawl.state not in ("running", "paused"):
+        asked = f", asked to be {crawl.wanted}" if crew and crawl.wanted != crawl.state else ""
+        return crawl.state + asked + (f": {crawl.reason}" if crawl.reason else "")
+    return "no process runs it, though none said goodbye (killed?); nothing is lost"
+
+
+def _show_stored(output: Output, place: Place, standing: Standing) -> None:
+    stored, more = standing.summary.stored, standing.more
+    output.line("stored", style="bold")
+    output.line(f"  {_count(stored.posts)} posts, {_count(stored.users_seen)} profiles, {_count(stored.relations)} relations")
+    output.line(f"  {_count(stored.users_stubs)} more accounts known only by id; {place.shown} takes {words.size(more.size)}")
+    if more.completeness.claimed:
+        part = words.share(more.completeness.stored, more.completeness.claimed)
+        output.line(
+            f"  {part} of what {more.completeness.users:,} sampled authors claim in their profiles (private posts included)"
+        )
+    output.line(f"  {_pace(standing)}")
+    output.line()
+
+
+def _pace(standing: Standing) -> str:
+    pace = standing.more.pace
+    seconds = pace.span.total_seconds()
+    if not pace.calls or seconds <= 0 or pace.until is None:
+        return "no calls yet" if not pace.calls else f"{words.many(pace.calls, 'call')} so far"
+    rates = f"{words.rate(pace.calls / seconds)} calls and {words.rate(pace.items / seconds)} new items"
+    return f"{rates} over the last {words.many(pace.calls, 'call')}, the newest {words.span(standing.now - pace.until)} ago"
+
+
+def _show_frontier(output: Output, summary: Summary) -> None:
+    rows = [
+        (f"  {lane.facet}", lane.service, *(_count(lane.tasks.get(state, Count(0))) for state in _STATES))
+        for lane in summary.lanes
+    ]
+    if rows:
+        output.line("frontier", style="bold")
+        output.table("", ("  facet", "service", *_STATES), rows)
+        output.line()
+
+
+def _show_ledgers(output: Output, standing: Standing) -> None:
+    ledgers = sorted(standing.summary.ledgers, key=lambda one: one.remaining / max(1, one.allowance))
+    if not ledgers:
+        return
+    output.line("limits", style="bold")
+    rows = [_ledger(one, standing.now) for one in ledgers[:_MOST_BUCKETS]]
+    output.table("", ("  bucket", "left", "spent in all", "refused", "resets in"), rows)
+    if len(ledgers) > _MOST_BUCKETS:
+        output.line(f"  + {len(ledgers) - _MOST_BUCKETS} more")
+    output.line()
+
+
+def _ledger(one: LedgerState, now: datetime) -> tuple[str, ...]:
+    is_over = one.reset_at is not None and one.reset_at <= now
+    left = one.allowance if is_over else max(0, one.remaining - one.in_flight)
+    resets = "" if one.reset_at is None else "a new window" if is_over else words.span(one.reset_at - now)
+    return (f"  {one.bucket}", f"{left:,} / {one.allowance:,}", f"{one.spent:,}", f"{one.refused:,}", resets)
+
+
+def _show_trouble(output: Output, standing: Standing) -> None:
+    summary, more = standing.summary, standing.more
+    calls = {name: count for name, count in summary.calls.items() if name not in ("ok", "flying")}
+    output.line("trouble", style="bold")
+    for refusal in more.refusals:
+        output.line(f"  credential {refusal.credential} was refused: {refusal.reason}; renew it with `bowerbird credentials add`")
+    if calls:
+        output.line(
+            "  answers other than ok: " + ", ".join(f"{_count(count)} {name.replace('_', ' ')}" for name, count in calls.items())
+        )
+    for group in more.quarantine:
+        output.line(f"  in quarantine: {words.many(group.items, 'item')} of {group.facet}: {group.why}")
+    for error in summary.errors:
+        output.line(f"  {words.span(standing.now - error.at)} ago, {error.part}: {error.outcome or ''} {error.message}".rstrip())
+    if not (more.refusals or calls or more.quarantine or summary.errors):
+        output.line("  none")
+
+
+def _count(count: Count) -> str:
+    return f"{count.value:,}" if count.is_exact else f"~{count.value:,}"

@@ -1,0 +1,252 @@
+"""`crawl`, `status`, `pause`, `resume` and `stop` against a simulated service over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated_server import Server, running
+
+from bowerbird import cli
+from bowerbird.simulated.faults import Faults
+
+PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with running() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def deaf_server() -> Iterator[Server]:
+    """Never answers."""
+    with running(Faults(rates={"lost_after": 1.0})) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def token(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", next(iter(server.service.tokens)).value)
+    assert cli.run(["credentials", "add", "mine", "--provider", "mastodon"]) == 0
+    capsys.readouterr()
+
+
+def result(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    return values
+
+
+class Child:
+    """`bowerbird crawl FILE --json` as a process of its own."""
+
+    def __init__(self, file: Path) -> None:
+        self.process = subprocess.Popen(
+            [*PROGRAM, "crawl", str(file), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def wait_for(self, word: str) -> None:
+        assert self.process.stderr is not None
+        seen = []
+        for line in self.process.stderr:
+            seen.append(line)
+            if word in line:
+                return
+        raise AssertionError(f"{word!r} never came: {seen}")
+
+    def end(self) -> tuple[int, str, str]:
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def children() -> Iterator[list[Child]]:
+    started: list[Child] = []
+    yield started
+    for child in started:
+        child.process.kill()
+        child.process.communicate()
+
+
+@pytest.mark.usefixtures("token")
+def test_a_crawl_ends_when_it_was_told_to_and_goes_on_later(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    assert cli.run(["crawl", str(file), "--calls", "4", "--quiet", "--json"]) == 0
+    first = result(capsys)
+    assert (first["state"], first["calls"] <= 4, first["users"] > 10) == ("finished", True, True)
+    assert cli.run(["crawl", str(file), "--calls", "6", "--quiet", "--json"]) == 0
+    second = result(capsys)
+    assert second["calls"] == first["calls"] + second["run"]["calls"] <= 10
+    assert second["posts"] > first["posts"]
+    assert server.service.limiter.refused == 0
+
+
+@pytest.mark.usefixtures("token")
+def test_a_crawl_that_can_end_ends_and_says_how_to_look(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
+    assert cli.run(["crawl", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "Finished: nothing is left to ask." in shown
+    assert f"bowerbird status {file}" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.usefixtures("token")
+def test_status_tells_what_is_there(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    cli.run(["crawl", str(file), "--calls", "6", "--quiet"])
+    capsys.readouterr()
+    assert cli.run(["status", str(folder / "a.db")]) == 0
+    shown = capsys.readouterr().out
+    assert "a (flow timelines): finished: 6 calls reached" in shown
+    assert "sim/account:mine/account" in shown
+    assert "timeline  sim" in shown
+    assert cli.run(["status", str(file), "--json"]) == 0
+    values = result(capsys)
+    assert values["stored"]["users_seen"]["value"] > 10
+    assert values["pace"]["calls"] == values["crawls"][0]["calls"]
+    assert values["size"] > 10_000
+    assert values["processes"] == []
+
+
+def test_a_wrong_token_fails_with_words_and_3(
+    server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", "wrong")
+    cli.run(["credentials", "add", "mine", "--provider", "mastodon"])
+    assert cli.run(["crawl", str(server.crawl_file(folder / "a.toml")), "--quiet"]) == 3
+    assert "The access token is invalid" in capsys.readouterr().out
+    assert cli.run(["status", str(folder / "a.db")]) == 0
+    assert "credential mine was refused" in capsys.readouterr().out
+
+
+def test_a_service_out_of_reach_is_named_before_anything_is_made(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    file.write_text(file.read_text().replace(server.base, "http://127.0.0.1:9"))
+    assert cli.run(["crawl", str(file)]) == 2
+    assert "cannot be reached" in capsys.readouterr().err
+    assert not (folder / "a.db").exists()
+
+
+def test_an_empty_seeds_file_is_named(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "seeds.txt").write_text("\n")
+    file = server.crawl_file(folder / "a.toml", seeds=1)
+    lines = [line if not line.startswith("seeds") else 'seeds.file = "seeds.txt"' for line in file.read_text().splitlines()]
+    file.write_text("\n".join(lines))
+    assert cli.run(["crawl", str(file)]) == 2
+    assert "has no seeds" in capsys.readouterr().err
+
+
+def test_a_service_that_needs_a_credential_says_so(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    file.write_text(file.read_text().replace('"mastodon"', '"twitter_v1"'))
+    assert cli.run(["crawl", str(file)]) == 2
+    assert "bowerbird credentials add mine --provider twitter_v1" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("token")
+def test_a_running_crawl_can_be_paused_resumed_and_stopped(
+    server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    assert cli.run(["crawl", str(file)]) == 2
+    assert "--join" in capsys.readouterr().err
+    for verb, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
+        assert cli.run([verb, str(file), "--json"]) == 0
+        assert {"state": state, "is_followed": True, "processes": 1}.items() <= result(capsys).items()
+    code, out, _ = children[0].end()
+    assert (code, json.loads(out)["reason"]) == (0, "asked to stop")
+
+
+@pytest.mark.usefixtures("token")
+def test_ctrl_c_finishes_what_is_in_flight(server: Server, folder: Path, children: list[Child]) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    children[0].process.send_signal(signal.SIGINT)
+    code, out, err = children[0].end()
+    last = json.loads(out)
+    assert (code, last["was_interrupted"], last["state"]) == (130, True, "stopped")
+    assert "Ctrl-C again" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.usefixtures("token")
+def test_sigterm_ends_in_order_with_0(server: Server, folder: Path, children: list[Child]) -> None:
+    children.append(Child(server.crawl_file(folder / "a.toml")))
+    children[0].wait_for('"state": "running"')
+    children[0].process.terminate()
+    code, out, _ = children[0].end()
+    assert (code, json.loads(out)["state"]) == (0, "stopped")
+
+
+def test_a_second_ctrl_c_leaves_at_once_and_nothing_is_lost(
+    deaf_server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A crawl that goes on is started although its service is deaf; a new one would be refused before it began.
+    file = deaf_server.crawl_file(folder / "a.toml", seeds=4)
+    make_old(folder / "a.db", file)
+    children.append(Child(file))
+    children[0].wait_for('"remaining": 299')
+    children[0].process.send_signal(signal.SIGINT)
+    children[0].wait_for("Ctrl-C again")
+    children[0].process.send_signal(signal.SIGINT)
+    code, _, err = children[0].end()
+    assert (code, "Traceback" in err) == (130, False)
+    assert cli.run(["status", str(file)]) == 0
+    assert "nothing is lost" in capsys.readouterr().out
+
+
+def make_old(database: Path, file: Path) -> None:
+    """Makes the crawl look as if it had called before."""
+    import asyncio
+
+    from bowerbird.app import open_store
+    from bowerbird.clock import RealClock
+    from bowerbird.crawl import roster
+
+    async def write() -> None:
+        clock = RealClock()
+        async with open_store(str(database), clock) as opened, opened.transaction() as tx:
+            row = await roster.enrol_crawl(tx, file.stem, "{}", "{}", clock.now())
+            await roster.count(tx, row.crawl, 0, 0, 0)
+
+    asyncio.run(write())
+
+
+def test_commands_say_when_no_process_runs(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = server.crawl_file(folder / "crawl.toml")
+    make_old(folder / "crawl.db", file)
+    assert [cli.run(["pause"]), cli.run(["resume"]), cli.run(["stop"])] == [1, 1, 0]
+    assert capsys.readouterr().out.count("No process runs crawl") == 3
+    assert cli.run(["pause", "--crawl", "other"]) == 2
+    assert "there are: crawl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", [[], ["nowhere.db"], ["nowhere.toml"], ["text.db"]])
+def test_a_place_without_a_crawl_is_named(place: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "text.db").write_text("not a database, but long enough to look at " * 20)
+    (folder / "other.db").touch()
+    assert cli.run(["status", *place]) == 2
+    assert capsys.readouterr().err.startswith("bowerbird: ")
+    assert (folder / "other.db").stat().st_size == 0

@@ -1,0 +1,26 @@
+"""`bowerbird demo`: a whole crawl over real HTTP, with the truth beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bowerbird import cli
+
+
+def test_a_short_demo_is_honest_and_never_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
+    assert cli.run(["demo", "--seconds", "4", "--quiet", "--json"]) == 0
+    shown = capsys.readouterr()
+    values = json.loads(shown.out)
+    assert values["refused"] == 0
+    assert 0 < values["profiles_found"] <= values["profiles_there"]
+    assert 0 < values["posts_found"] <= values["posts_there"]
+    assert Path(values["database"]).exists()
+    assert "Try next" in shown.err
+    assert cli.run(["status", values["database"]]) == 0
+    assert "demo (flow timelines)" in capsys.readouterr().out

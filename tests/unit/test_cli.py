@@ -1,0 +1,123 @@
+"""The frame of the command line: help, errors, exit codes, output."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bowerbird import __version__, cli
+from bowerbird.cli.output import Output, printable
+from bowerbird.errors import Busy, UserError
+
+HEAVY = (
+    "aiohttp",
+    "asyncpg",
+    "cryptography",
+    "numpy",
+    "rich",
+    "structlog",
+    "bowerbird.crawl",
+    "bowerbird.simulated",
+    "bowerbird.db",
+)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
+    return tmp_path
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Makes `bowerbird stop` fail in this way."""
+
+    def command() -> None:
+        raise error
+
+    module = type(sys)("bowerbird.cli.stop")
+    module.command = command  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "bowerbird.cli.stop", module)
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [name for name in cli.COMMANDS if f"  {name} " not in shown] == []
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = f"import sys; from bowerbird.cli import run; run(['--help']); print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--version"]) == 0
+    assert capsys.readouterr().out == f"bowerbird {__version__}\n"
+
+
+def test_an_unknown_command_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["fly"]) == 2
+    assert "fly" in capsys.readouterr().err
+
+
+def test_what_the_user_can_change_is_one_line_and_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    failing(monkeypatch, UserError("no such crawl; start one first"))
+    assert cli.run(["stop"]) == 2
+    assert capsys.readouterr().err == "bowerbird: no such crawl; start one first\n"
+
+
+def test_a_busy_database_is_one_line_and_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    failing(monkeypatch, Busy("the database is locked"))
+    assert cli.run(["stop"]) == 1
+    assert capsys.readouterr().err == "bowerbird: the database is locked\n"
+
+
+def test_the_unexpected_says_how_to_report_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    failing(monkeypatch, ZeroDivisionError("oops"))
+    assert cli.run(["stop"]) == 1
+    shown = capsys.readouterr().err
+    assert "unexpected ZeroDivisionError: oops" in shown
+    assert "--debug" in shown
+    assert "Traceback" not in shown
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    failing(monkeypatch, ZeroDivisionError("oops"))
+    assert cli.run(["--debug", "stop"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, KeyboardInterrupt())
+    assert cli.run(["stop"]) == 130
+
+
+def test_a_bad_log_level_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--log-level", "loud", "credentials", "list"]) == 2
+    assert "use one of debug" in capsys.readouterr().err
+
+
+def test_with_json_the_result_is_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output(as_json=True)
+    output.line("for people")
+    output.result({"at": datetime(2026, 1, 1, tzinfo=UTC), "took": timedelta(seconds=2), "where": Path("x"), "of": {"b", "a"}})
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == {"at": "2026-01-01T00:00:00+00:00", "took": 2.0, "where": "x", "of": ["a", "b"]}
+    assert shown.err == "for people\n"
+
+
+def test_for_people_there_is_a_table_and_no_json(capsys: pytest.CaptureFixture[str]) -> None:
+    output = Output()
+    output.table("", ("name", "posts"), [("ada", 3), ("[red]bob", None)])
+    output.result({"never": "shown"})
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["name", "posts"], ["ada", "3"], ["[red]bob"]]
+
+
+def test_what_a_server_sent_cannot_steer_the_terminal() -> None:
+    assert printable("a\x1b[31mb\x07\u202ec\nd é") == "a�[31mb��c\nd é"

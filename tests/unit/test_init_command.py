@@ -1,0 +1,64 @@
+"""`bowerbird init`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bowerbird import cli
+from bowerbird.app import vocabulary
+from bowerbird.crawl.files.crawl_file import read_crawl_file
+from bowerbird.flows import builtin_flows
+from bowerbird.providers import PROVIDERS
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("flow", sorted(builtin_flows()))
+@pytest.mark.parametrize("provider", sorted(PROVIDERS))
+def test_what_it_writes_can_be_run(folder: Path, flow: str, provider: str) -> None:
+    assert cli.run(["init", "mine.toml", "--flow", flow, "--provider", provider]) == 0
+    plan = read_crawl_file(folder / "mine.toml", vocabulary())
+    assert (plan.flow.name, plan.services[0].service.provider, plan.name) == (flow, provider, "mine")
+
+
+def test_without_a_name_it_is_crawl_toml(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["init", "--base", "https://example.social/"]) == 0
+    assert read_crawl_file(folder / "crawl.toml", vocabulary()).services[0].service.base == "https://example.social"
+    assert "bowerbird crawl crawl.toml" in capsys.readouterr().out
+
+
+def test_nothing_is_overwritten_unless_forced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "crawl.toml").write_text("precious")
+    assert cli.run(["init"]) == 2
+    assert (folder / "crawl.toml").read_text() == "precious"
+    assert "--force" in capsys.readouterr().err
+    assert cli.run(["init", "--force"]) == 0
+    assert "flow =" in (folder / "crawl.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--flow", "timeline"], "did you mean 'timelines'"),
+        (["--provider", "friendster"], "there are: bluesky, mastodon, twitter_v1"),
+        (["--base", "ftp://x"], "is not a web address"),
+        (["no/such/folder.toml"], "choose another place"),
+    ],
+)
+def test_a_mistake_is_named(folder: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["init", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert list(folder.glob("*.toml")) == []
+
+
+def test_a_machine_learns_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["init", "a", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == "a.toml"
