@@ -9,31 +9,44 @@ carries it, the `Provider` reads the answer, the `Store` saves the page, the `Se
 from __future__ import annotations
 
 from asyncio import Event
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Protocol, runtime_checkable
 
 from bowerbird.model import (
     Answer,
+    Area,
     Arrival,
     Ask,
+    Channel,
     Charge,
     Credential,
     Draw,
+    Ended,
     Facet,
+    Fetched,
+    Finding,
+    Geography,
+    Heard,
+    Opening,
     Outcome,
     Page,
+    Post,
     Reading,
+    Recalled,
     Request,
     Saved,
     Secret,
     Service,
     Settled,
     Standing,
+    Subscription,
     Task,
     Turn,
+    User,
     Visit,
+    Wire,
 )
 
 Row = Mapping[str, Any]
@@ -147,12 +160,87 @@ class LoginProvider(Provider, Protocol):
         ...
 
 
+class Listener(Protocol):
+    """Reads the messages of one connection. It never raises: what cannot be read is quarantined or a notice."""
+
+    def hear(self, messages: Sequence[bytes]) -> Heard: ...
+
+
+@runtime_checkable
+class StreamProvider(Provider, Protocol):
+    """A provider whose network also speaks by itself."""
+
+    channels: Mapping[str, Channel]
+
+    def subscription(self, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
+        """The subscription meant by what a person wrote; raises `UserError` for what the network would refuse."""
+        ...
+
+    def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+        """The next step towards a connection, given the answers to the steps before: a request to send first (rules, a
+        dictionary), how to connect, or a page whose outcome says why it cannot be."""
+        ...
+
+    def refused(self, wanted: Subscription, answer: Answer) -> Page:
+        """What an HTTP answer instead of a stream means: an outcome, the server's limits, how long to wait."""
+        ...
+
+    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener: ...
+
+    def fill_target(self, wanted: Subscription) -> str:
+        """The target of the channel's `fills` facet that lists what the subscription hears."""
+        ...
+
+
+@runtime_checkable
+class GeographicProvider(Provider, Protocol):
+    """A provider whose network can be asked about areas."""
+
+    place_ways: tuple[str, ...]
+    """`stream`, `search` or both, the better one first."""
+
+    def geography(self, areas: Sequence[Area], way: str) -> Geography:
+        """How these areas are asked for in one of the ways; raises `UserError` for what the network would refuse."""
+        ...
+
+
+class Locator(Protocol):
+    """Says which areas of a crawl an account or a post belongs to, and what decided. Pure."""
+
+    def user(self, user: User) -> Sequence[Finding]: ...
+
+    def post(self, post: Post, author: User | None) -> Sequence[Finding]:
+        """By the post's own point or place, or else by its author's profile, or else by its words."""
+        ...
+
+
 class Transport(Protocol):
     """Carries one request to one service and brings back whatever comes, bounded in size and time."""
 
     async def send(self, service: Service, request: Request) -> Answer: ...
 
     async def close(self) -> None: ...
+
+
+class Connection(Protocol):
+    """One live connection. Memory is bounded: who does not receive makes the service wait."""
+
+    async def receive(self, until: datetime) -> Sequence[bytes] | Ended:
+        """The messages that have come, at least one unless the time is over; `b""` is a sign of life without content."""
+        ...
+
+    async def send(self, message: bytes) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+@runtime_checkable
+class StreamTransport(Transport, Protocol):
+    """A transport that can also hold a connection open."""
+
+    async def connect(self, service: Service, request: Request, wire: Wire) -> Connection | Answer:
+        """An open connection, or the answer that came instead (`status` 0: none did)."""
+        ...
 
 
 class Vault(Protocol):
@@ -172,10 +260,15 @@ class Ranker(Protocol):
 
     name: str
     remembers: bool
-    """Whether `added` wants to see the task a target has already; others are spared the look-up."""
+    """Whether `added` wants to see the task a target has already, and `visited` what it wrote there meanwhile; others are
+    spared the look-up."""
 
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
         """Where a target starts, or where a known one goes when an edge wakes it."""
+        ...
+
+    def continued(self, visit: Visit) -> bytes | None:
+        """What the task remembers after a page in the middle of a listing."""
         ...
 
     def visited(self, visit: Visit) -> Standing:
@@ -264,6 +357,10 @@ class Ledgers(Protocol):
         """Books an answered or lost call and learns from what the server said."""
         ...
 
+    async def delivered(self, tx: Transaction, charges: Sequence[Charge], results: int, now: datetime) -> None:
+        """Books what a live connection brought, where results cost; afterwards `when` may say that the budget is used up."""
+        ...
+
     async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
         """Books a call whose worker died with it: it counts as spent."""
         ...
@@ -279,6 +376,36 @@ class Store(Protocol):
     async def save(
         self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
     ) -> Saved: ...
+
+    async def hear(self, tx: Transaction, page: Page, *, service: Service, facet: Facet, call: int, now: datetime) -> Saved:
+        """Saves what a stream said just now. A post that was deleted stays deleted: on a stream, a deletion may come first."""
+        ...
+
+
+class Links(Protocol):
+    """Who leads to an account among the targets of one lane, as far as their listings showed."""
+
+    async def to(self, tx: Transaction, lane: int, target: str) -> Sequence[str]: ...
+
+
+class Recall(Protocol):
+    """Tells again what searches and streams listed, for lanes that lack its authors."""
+
+    async def recall(
+        self, tx: Transaction, service: Service, sources: Sequence[int], queues: Sequence[int], after: int
+    ) -> Recalled | None:
+        """The next sightings after one, as far as they matter; None when there are no more."""
+        ...
+
+
+class MediaTransport(Protocol):
+    """Fetches pictures and films from wherever a network keeps them: only from public addresses, bounded in size and time."""
+
+    async def fetch(self, url: str, most: int, take: Callable[[bytes], object]) -> Fetched:
+        """Gives the content to `take` piece by piece, at most so many bytes; whatever goes wrong is part of the answer."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Progressing(Protocol):

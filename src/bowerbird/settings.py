@@ -29,6 +29,8 @@ class Settings:
 
     config_folder: Path
     data_folder: Path
+    cache_folder: Path
+    """For what can be made again, such as the index of places."""
     vault: Path
     log_level: str = "warning"
     contact: str = ""
@@ -60,6 +62,7 @@ def load_settings(
     return Settings(
         config_folder=config_folder,
         data_folder=data_folder or Path(platformdirs.user_data_path("bowerbird", appauthor=False)),
+        cache_folder=_folder(env, "CACHE", "cache") or Path(platformdirs.user_cache_path("bowerbird", appauthor=False)),
         vault=_given(vault, env, "VAULT") or _path(values.get("vault"), config_folder) or config_folder / "vault",
         log_level=_level(_first(log_level, _variable(env, "LOG_LEVEL"), values.get("log_level"), "warning")),
         contact=_header_safe(_first(contact, _variable(env, "CONTACT"), values.get("contact"), "")),

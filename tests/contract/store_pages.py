@@ -13,12 +13,14 @@ from bowerbird.store import Store, register_service
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 X = Service(name="bird", provider="twitter_v1", base="https://api.example")
 FEDIVERSE = Service(name="mammoth", provider="mastodon", base="https://mammoth.example")
+SKY = Service(name="sky", provider="bluesky", base="https://sky.example")
 OTHER = Service(name="elephant", provider="mastodon", base="https://elephant.example")
 
 PROFILES = Facet(name="profiles", subject=Subject.USER, yields=frozenset({"users"}), objects_per_call=100, is_lookup=True)
 TIMELINE = Facet(name="timeline", subject=Subject.USER, yields=frozenset({"posts", "users"}))
 POSTS = Facet(name="posts", subject=Subject.POST, yields=frozenset({"posts", "users"}), objects_per_call=100)
 FOLLOWERS = Facet(name="followers", subject=Subject.USER, yields=frozenset({"relations"}), side=Side.FOLLOWERS)
+FIREHOSE = Facet(name="firehose", subject=Subject.WORD, yields=frozenset({"posts", "users", "relations"}))
 FOLLOWING = Facet(name="following", subject=Subject.USER, yields=frozenset({"relations"}), side=Side.FOLLOWING)
 
 
@@ -36,6 +38,7 @@ class Crawled:
             await register_service(tx, X, "x")
             await register_service(tx, FEDIVERSE, "mastodon")
             await register_service(tx, OTHER, "mastodon")
+            await register_service(tx, SKY, "bluesky")
         return self
 
     async def save(
@@ -52,6 +55,16 @@ class Crawled:
         tasks = [Task(task=n, lane=1, target=target, token=1, progress=Progress(cursor)) for n, target in enumerate(targets)]
         async with self.database.transaction() as tx:
             return await self.store.save(tx, page, service=service, tasks=tasks, facet=facet, call=self.call, now=self.now)
+
+    async def hear(self, *pages: Page, service: Service = SKY) -> Saved:
+        """Pages of one batch of a stream, an hour after whatever was before; answers what the last one changed."""
+        self.call += 1
+        self.now += timedelta(hours=1)
+        saved = Saved()
+        async with self.database.transaction() as tx:
+            for page in pages:
+                saved = await self.store.hear(tx, page, service=service, facet=FIREHOSE, call=self.call, now=self.now)
+        return saved
 
     async def leased(self, at: datetime) -> None:
         """Writes into the query log that the next call was leased at this time."""
@@ -97,6 +110,11 @@ def post(key: str, author: str = "1", **fields: Any) -> Post:
 def toot(key: str, name: str, **fields: Any) -> Post:
     author = f"https://home.example/users/{name}"
     return Post(id=f"{author}/statuses/{key}", key=key, author=author, **{"text": f"toot {key}"} | fields)
+
+
+def skeet(key: str, author: str = "did:a", **fields: Any) -> Post:
+    ready = {"text": f"text {key}", "created_at": START, "raw": b'{"raw":"text"}'}
+    return Post(id=f"at://{key}", key=f"at://{key}", author=author, **ready | fields)
 
 
 def following(source: str, *targets: str) -> tuple[Relation, ...]:

@@ -170,6 +170,83 @@ async def test_quick_calls_are_served_from_memory_and_an_orderly_stop_gives_the_
     assert left["held"] == 10
 
 
+# -- what a stream has heard already ----------------------------------------------------------------------------------
+
+
+async def fill_from(database: Database, newest: str) -> None:
+    arrival = Arrival(lane=LANE, target="a", newest=newest)
+    async with database.transaction() as tx:
+        await frontier_of(database).add(tx, [(arrival, Standing(0.0, NOW))], None, NOW)
+
+
+async def newest_of(database: Database) -> tuple[str | None, str | None]:
+    async with database.reading() as tx:
+        (row,) = await tx.fetch("select newest, cursor from tasks where target = 'a'")
+    return row["newest"], row["cursor"]
+
+
+async def test_a_target_added_with_a_newest_key_is_listed_from_there(database: Database) -> None:
+    await fill_from(database, "50")
+    (task,) = await lease(frontier_of(database), database)
+    assert task.progress == Progress(None, "50", None)
+
+
+async def test_a_task_that_sleeps_after_a_whole_listing_takes_the_newest_key_and_a_plain_wake_leaves_it(
+    database: Database,
+) -> None:
+    await add(database, "a")
+    frontier = frontier_of(database)
+    (task,) = await lease(frontier, database)
+    await settle(frontier, database, task, None, Progress(None, "20", None))
+    await fill_from(database, "50")
+    (task,) = await lease(frontier, database)
+    assert task.progress.newest == "50"
+    await settle(frontier, database, task, None, task.progress)
+    await add(database, "a", wakes=True)
+    (task,) = await lease(frontier, database)
+    assert task.progress.newest == "50"
+
+
+async def test_a_listing_under_way_keeps_its_own_newest_key(database: Database) -> None:
+    await add(database, "a")
+    frontier = frontier_of(database)
+    (task,) = await lease(frontier, database)
+    await fill_from(database, "50")
+    assert await newest_of(database) == (None, None)
+    await settle(frontier, database, task, NOW + timedelta(hours=1), Progress("page 2", "20", "30"))
+    await fill_from(database, "50")
+    assert await newest_of(database) == ("20", "page 2")
+
+
+async def test_a_task_that_failed_or_waits_for_its_retry_keeps_its_own_newest_key(database: Database) -> None:
+    await fill_from(database, "20")
+    frontier = frontier_of(database)
+    (task,) = await lease(frontier, database)
+    retried = Settled(
+        task=task, progress=task.progress, standing=Standing(0.0, NOW + timedelta(hours=1)), attempts=1, is_visit=False
+    )
+    async with database.transaction() as tx:
+        await frontier.settle(tx, [retried], NOW)
+    await fill_from(database, "50")
+    assert await newest_of(database) == ("20", None)
+    (task,) = await lease(frontier, database)
+    failed = Settled(task=task, progress=task.progress, standing=Standing(), failure="bad_request")
+    async with database.transaction() as tx:
+        await frontier.settle(tx, [failed], NOW)
+    await fill_from(database, "50")
+    assert await newest_of(database) == ("20", None)
+    assert names(await lease(frontier, database)) == ["a"]
+
+
+async def test_a_newest_key_moves_the_task_to_the_half_of_its_lane_that_has_positions(database: Database) -> None:
+    arrival = Arrival(lane=LANE, target="a", newest="50", is_paged=True)
+    async with database.transaction() as tx:
+        frontier = frontier_of(database)
+        await frontier.add(tx, [(arrival, Standing(0.0, NOW))], None, NOW)
+        assert not await frontier.lease(tx, Turn(LANE, is_paged=False), [Draw(1)], NOW)
+        assert names(await frontier.lease(tx, Turn(LANE, is_paged=True), [Draw(1)], NOW)) == ["a"]
+
+
 async def test_bands_of_priority_are_drawn_apart(database: Database) -> None:
     await add(database, "high", priority=90.0)
     await add(database, "middle", priority=50.0)

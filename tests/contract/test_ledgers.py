@@ -50,6 +50,17 @@ async def test_everything_known_of_a_bucket_survives_a_restart(database: Databas
     assert again.states()["token"].offset is not None
 
 
+async def test_an_allowance_that_the_user_lowers_binds_from_the_next_start_whatever_the_server_says(database: Database) -> None:
+    ledgers = await reloaded(database)
+    await settle(database, ledgers, await spend(database, ledgers, charge()), 4)
+    own = Charge("token", 1, Limit(bucket="token", allowance=2, window=QUARTER, published=5))
+    again = await reloaded(database)
+    assert again.when([own], NOW) == NOW
+    await settle(database, again, await spend(database, again, own), 4)
+    assert again.when([own], NOW) > NOW + timedelta(minutes=13)
+    assert (await reloaded(database)).states()["token"].allowance == 2
+
+
 async def test_a_call_is_in_the_database_before_it_is_made(database: Database) -> None:
     ledgers = await reloaded(database)
     await spend(database, ledgers, charge())

@@ -90,6 +90,24 @@ async def test_an_absence_has_an_end_and_the_same_news_twice_is_one_absence(craw
     assert await crawled.count("post_tags") == 1
 
 
+@pytest.mark.parametrize("exact", [Outcome.SUSPENDED, Outcome.DEACTIVATED])
+async def test_a_batch_that_leaves_an_account_out_does_not_overwrite_the_exact_reason(crawled: Crawled, exact: Outcome) -> None:
+    await _fill(crawled)
+    await crawled.save(_gone("1", exact), PROFILES, "1")
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND, True),)), PROFILES, "1")
+    sql = "select reason, until from unavailable order by since"
+    assert [(row["reason"], row["until"]) for row in await crawled.rows(sql)] == [(exact, None)]
+    await crawled.save(_gone("1", Outcome.NOT_FOUND), PROFILES, "1")
+    assert [row["reason"] for row in await crawled.rows(sql)] == [exact, "not_found"]
+
+
+async def test_a_vague_reason_gives_way_to_the_exact_one(crawled: Crawled) -> None:
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND, True),)), PROFILES, "1")
+    await crawled.save(_gone("1", Outcome.SUSPENDED), PROFILES, "1")
+    rows = await crawled.rows("select reason, until from unavailable order by since")
+    assert [(row["reason"], row["until"] is None) for row in rows] == [("not_found", False), ("suspended", True)]
+
+
 async def test_the_empty_shell_of_a_suspended_account_is_no_profile(crawled: Crawled) -> None:
     page = Page(users=(user("1", name=""),), gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),))
     saved = await crawled.save(page)

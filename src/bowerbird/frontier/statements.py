@@ -22,24 +22,37 @@ update tasks set ready = 0, due = ?, token = ?, worker = ?, state = 'leased', wo
 NEXT_TOKEN = "update sequences set value = value + 1 where name = 'token' returning value"  # noqa: S105  a fencing token, no secret
 
 INSERT = """
-insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory, newest, paged)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (lane, target) do nothing
 """
 
+# What has not ended in good order (leased, amid a listing, being retried, given up) still owes what is above its own `newest`.
+_IS_DONE = "tasks.token is null and tasks.cursor is null and tasks.attempts = 0 and tasks.state <> 'failed'"
+_TAKES_NEWEST = f"excluded.newest is not null and {_IS_DONE}"
+
 # A leased task is only marked: its settle sees the mark and makes it ready again.
-WAKE = """
-insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+_WAKE_ANY = f"""
+insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory, newest, paged)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (lane, target) do update set
     ready = case when tasks.token is null then excluded.ready else 0 end,
     due = case when tasks.token is null then excluded.due else tasks.due end,
     priority = case when tasks.token is null then excluded.priority else tasks.priority end,
     state = case when tasks.token is null then excluded.state else tasks.state end,
     memory = coalesce(excluded.memory, tasks.memory),
+    newest = case when {_TAKES_NEWEST} then excluded.newest else tasks.newest end,
+    paged = case when {_TAKES_NEWEST} then excluded.paged else tasks.paged end,
     woken = case when tasks.token is null then 0 else 1 end
-where tasks.ready = 0
 """
+
+ADDING = {
+    (False, False): INSERT,
+    (True, False): f"{_WAKE_ANY}where tasks.ready = 0",
+    (False, True): f"{_WAKE_ANY}where tasks.ready = 1",
+    (True, True): _WAKE_ANY,
+}
+"""By what an arrival does to a known task: wakes it when it sleeps, moves it when it waits already."""
 
 
 def held(any_of: str, dialect: str) -> str:

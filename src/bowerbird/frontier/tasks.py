@@ -28,6 +28,8 @@ class TaskFrontier:
         self._held = Held()
         self._leasing: Transaction | None = None
         """The last transaction that leased."""
+        self._token: int | None = None
+        """Of the lease under way: all parts of one choice share it."""
         self._choose = sql.choose(database.dialect, banded=False)
         self._choose_band = sql.choose(database.dialect, banded=True)
         self._find_held = sql.held(database.any("bigint"), database.dialect)
@@ -41,10 +43,10 @@ class TaskFrontier:
         if not arrivals:
             return frozenset()
         added_at = to_micros(now)
-        rows: dict[bool, list[tuple[object, ...]]] = {True: [], False: []}
+        rows: defaultdict[tuple[bool, bool], list[tuple[object, ...]]] = defaultdict(list)
         for arrival, standing in arrivals:
             ready, due, state = _place(standing.due, now)
-            rows[arrival.wakes].append(
+            rows[arrival.wakes, standing.moves].append(
                 (
                     arrival.lane,
                     arrival.target,
@@ -56,11 +58,12 @@ class TaskFrontier:
                     added_at,
                     call,
                     standing.memory,
+                    arrival.newest,
+                    int(arrival.is_paged),
                 )
             )
-        for wakes, statement in ((False, sql.INSERT), (True, sql.WAKE)):
-            if rows[wakes]:
-                await tx.execute_many(statement, rows[wakes])
+        for manner, values in rows.items():
+            await tx.execute_many(sql.ADDING[manner], values)
         return frozenset(arrival.lane for arrival, standing in arrivals if standing.due is not None)
 
     async def known(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Mapping[tuple[int, str], Task]:
@@ -79,11 +82,13 @@ class TaskFrontier:
 
     async def lease(self, tx: Transaction, turn: Turn, draws: Sequence[Draw], now: datetime) -> Sequence[Task]:
         tasks: list[Task] = []
+        self._token = None
         if tx is not self._leasing:
             self._held.begin()
             self._leasing = tx
         for draw in draws:
-            tasks += await self._draw(tx, turn, draw, now)
+            if (missing := draw.count - len(tasks)) > 0:
+                tasks += await self._draw(tx, turn, Draw(missing, draw.low, draw.high), now)
         return tasks
 
     async def _draw(self, tx: Transaction, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
@@ -104,7 +109,7 @@ class TaskFrontier:
             rows = await tx.fetch(self._choose_band, *turn_values, draw.low, draw.high, size)
         if not rows:
             return []
-        token: int = (await tx.fetch(sql.NEXT_TOKEN))[0]["value"]
+        token = self._token = self._token or (await tx.fetch(sql.NEXT_TOKEN))[0]["value"]
         expiry = to_micros(now + self._lease)
         await tx.execute_many(sql.CLAIM, [(expiry, token, self._worker, row["task"]) for row in rows])
         return [_task(row, token) for row in rows]

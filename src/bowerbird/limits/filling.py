@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.errors import FlowError, UserError
-from bowerbird.model import Charge, Credential, Facet, Limit
+from bowerbird.model import Charge, Credential, Facet, Limit, Subject
 
 ANONYMOUS = "anonymous"
 
@@ -12,6 +12,11 @@ def fill(facet: Facet, service: str, credential: Credential | None) -> tuple[Cha
     """What a call of this facet takes from each bucket at most; calls without a credential share the bucket `anonymous`."""
     names = _names(facet, service, credential)
     return tuple(Charge(_bucket(limit, names), _most(facet, limit), limit) for limit in facet.limits)
+
+
+def fill_login(limits: tuple[Limit, ...], service: str, credential: Credential | None) -> tuple[Charge, ...]:
+    """What a login takes from the buckets that a network keeps for logins."""
+    return fill(Facet(name="login", subject=Subject.USER, yields=frozenset(), limits=limits), service, credential)
 
 
 def _names(facet: Facet, service: str, credential: Credential | None) -> dict[str, str]:

@@ -27,7 +27,8 @@ def hear(
     """What the end of one call tells each of its buckets, in the order given."""
     if not charges:
         return []
-    described = describes(states, reading, answer.received_at) if reading is not None else None
+    limits = [charge.limit.published or state.allowance for charge, state in zip(charges, states, strict=True)]
+    described = describes(states, reading, answer.received_at, limits) if reading is not None else None
     bearer = _bearer(states, outcome, described)
     trouble = _trouble(outcome, reading, states[bearer])
     date = parse_date(answer.headers.get("date", "")) if answer.headers else None
@@ -39,7 +40,8 @@ def hear(
             cost=_cost(charge, results) if is_answered else charge.amount,
             is_answered=is_answered,
             is_good=not outcome.is_passing and (outcome not in _REFUSALS or n != bearer),
-            is_refusal=answer.status == 429 and n == bearer,
+            # By what it says and not by its status: Weibo refuses with 403.
+            is_refusal=is_answered and outcome in _REFUSALS and n == bearer,
             reading=reading if n == described else None,
             trouble=trouble if n == bearer else Trouble.NONE,
             retry_after=_retry_after(answer),
@@ -79,17 +81,17 @@ def _bearer(states: Sequence[LedgerState], outcome: Outcome, described: int | No
     return 0
 
 
-def describes(states: Sequence[LedgerState], reading: Reading, received_at: datetime) -> int:
+def describes(states: Sequence[LedgerState], reading: Reading, received_at: datetime, limits: Sequence[int] | None = None) -> int:
     """Which bucket the header is about: services with several limits tell only the tightest.
 
-    By limit and reset; if several fit, the one our own count says is tightest; if the limit is nobody's, it is a new
-    number for the tightest of those whose window fits the reset.
+    By limit (`limits`: as the server knows them, where the user allows less) and reset; if several fit, the one our own
+    count says is tightest; if the limit is nobody's, it is a new number for the tightest of those whose window fits the reset.
     """
     order = [n for n in range(len(states)) if states[n].kind is not WindowKind.MONTH] or list(range(len(states)))
     if len(order) == 1:
         return order[0]
     fitting = [n for n in order if _fits(states[n], reading.reset_at, received_at)]
-    named = [n for n in order if states[n].allowance == reading.limit]
+    named = [n for n in order if (limits[n] if limits is not None else states[n].allowance) == reading.limit]
     candidates = [n for n in fitting if n in named] or named or fitting or order
     return min(candidates, key=lambda n: states[n].available)
 

@@ -86,6 +86,11 @@ def reopened(state: LedgerState, limit: Limit, now: datetime) -> LedgerState:
     return _entered(fresh, now)
 
 
+def lowered(state: LedgerState, allowance: int) -> LedgerState:
+    """The same bucket after the user allowed less than was known: what was taken in this window counts."""
+    return structs.replace(state, allowance=allowance, remaining=state.remaining - (state.allowance - allowance))
+
+
 def rolled(state: LedgerState, now: datetime) -> LedgerState:
     """The account as of now: in the next window if this one is over for certain."""
     if state.reset_at is None:
@@ -179,6 +184,12 @@ def charged(state: LedgerState, amount: int, now: datetime) -> LedgerState:
         spent=state.spent + amount,
         next_at=now + _spacing(state, state.available - amount, now),
     )
+
+
+def delivered(state: LedgerState, amount: int, now: datetime) -> LedgerState:
+    """The account after something came that costs, whether there was room for it or not."""
+    state = rolled(state, now)
+    return changed(state, now, remaining=state.remaining - amount, spent=state.spent + amount)
 
 
 def _spacing(state: LedgerState, available: int, now: datetime) -> timedelta:

@@ -76,6 +76,11 @@ class BookedLedgers:
         for charge, word in sorted(zip(charges, heard, strict=True), key=lambda pair: pair[0].bucket):
             await self._change(tx, charge, now, partial(settling.settled, charge=charge, heard=word))
 
+    async def delivered(self, tx: Transaction, charges: Sequence[Charge], results: int, now: datetime) -> None:
+        for charge in sorted((each for each in charges if each.limit.per_result), key=_bucket):
+            amount = charge.limit.per_result * results
+            await self._change(tx, charge, now, partial(ledger.delivered, amount=amount, now=now))
+
     async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
         for charge in sorted(charges, key=_bucket):
             await self._change(tx, charge, now, partial(settling.lost, charge=charge, now=now))
@@ -112,8 +117,10 @@ class BookedLedgers:
 
 def _current(state: LedgerState, charge: Charge, now: datetime) -> LedgerState:
     limit = charge.limit
-    is_same = state.window == limit.window and state.kind is limit.kind
-    return state if is_same else ledger.reopened(state, limit, now)
+    if state.window != limit.window or state.kind is not limit.kind:
+        return ledger.reopened(state, limit, now)
+    is_lowered = limit.published is not None and state.allowance > limit.allowance
+    return ledger.lowered(state, limit.allowance) if is_lowered else state
 
 
 def _bucket(charge: Charge) -> str:

@@ -95,12 +95,22 @@ def _read(state: LedgerState, charge: Charge, heard: Heard, reading: Reading, ne
     if news is _News.OLD:
         return {"remaining": state.remaining}
     told = reading.remaining or 0
-    remaining = told - (state.finished - charge.finished_before)
+    remaining = told - _overlapped(state, charge)
     reset_at = reading.reset_at
     if news is _News.SAME_WINDOW:
         remaining = max(min(state.remaining - heard.cost, told), remaining)
         reset_at = max((at for at in (state.reset_at, reset_at) if at is not None), default=_latest_end(state, heard))
-    return {"remaining": remaining, "reset_at": reset_at, "allowance": reading.limit or state.allowance, "is_probing": False}
+    allowance = reading.limit or state.allowance
+    if charge.limit.published is not None:
+        # The user allows less than the server: of that, our own calls are taken, whatever the server has left.
+        before = state.remaining if news is _News.SAME_WINDOW else charge.limit.allowance - _overlapped(state, charge)
+        remaining, allowance = min(remaining, before - heard.cost), min(allowance, charge.limit.allowance)
+    return {"remaining": remaining, "reset_at": reset_at, "allowance": allowance, "is_probing": False}
+
+
+def _overlapped(state: LedgerState, charge: Charge) -> int:
+    """What finished while this call flew: its answer cannot have known of it."""
+    return state.finished - charge.finished_before
 
 
 def _own_count(state: LedgerState, heard: Heard) -> dict[str, Any]:

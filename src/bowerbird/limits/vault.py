@@ -98,16 +98,13 @@ class FileVault:
             raise CredentialError(f"no credential {name!r} in {self._path}; add it with `bowerbird credentials add {name}`")
         return Secret(name=name, values=dict(entry.values))
 
+    def check_name(self, name: str, *, replace: bool = False) -> None:
+        """Raises if a credential of this name could not be added."""
+        self._check_name(name, self._open(), replace=replace)
+
     def add(self, credential: Credential, secret: Secret, *, replace: bool = False) -> None:
-        if not NAME.fullmatch(credential.name):
-            raise CredentialError(
-                f"{credential.name!r} cannot name a credential; use up to 64 letters, digits and . _ @ - after a letter or digit"
-            )
         with self._changing() as entries:
-            if credential.name in entries and not replace:
-                raise CredentialError(
-                    f"{self._path} already holds a credential {credential.name!r}; remove it first, or replace it with --replace"
-                )
+            self._check_name(credential.name, entries, replace=replace)
             entries[credential.name] = _Entry(credential, dict(secret.values))
 
     def keep(self, secret: Secret) -> None:
@@ -129,6 +126,16 @@ class FileVault:
             self._seal(entries, self._new_key())
             if self._password:
                 self.key_path.unlink(missing_ok=True)
+
+    def _check_name(self, name: str, entries: _Entries, *, replace: bool) -> None:
+        if not NAME.fullmatch(name):
+            raise CredentialError(
+                f"{name!r} cannot name a credential; use up to 64 letters, digits and . _ @ - after a letter or digit"
+            )
+        if name in entries and not replace:
+            raise CredentialError(
+                f"{self._path} already holds a credential {name!r}; remove it first, or replace it with --replace"
+            )
 
     @contextmanager
     def _changing(self) -> Iterator[_Entries]:

@@ -4,36 +4,77 @@ Ids are text and global (`https://…` for Mastodon, `x:12` for X); a `key` is w
 Times are zoned UTC `datetime`; durations are `timedelta`; nothing here reads a clock or touches I/O.
 """
 
-from bowerbird.model.calls import Answer, Ask, Charge, Lease, Request, Saved, SavedPost, SavedUser, Service
-from bowerbird.model.items import Broken, Gone, Media, Page, Place, Post, Reading, Relation, Trend, User, UserTag
+from bowerbird.model.calls import Answer, Ask, Charge, Fetched, Lease, Recalled, Request, Saved, SavedPost, SavedUser, Service
+from bowerbird.model.cascades import Passed, Passing
+from bowerbird.model.items import (
+    Broken,
+    Gone,
+    Media,
+    Member,
+    Page,
+    Place,
+    Post,
+    Reaction,
+    Reading,
+    Relation,
+    RelationEnd,
+    Trend,
+    Unplaced,
+    User,
+    UserList,
+    UserTag,
+    Version,
+    Volume,
+)
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
+from bowerbird.model.places import Area, Box, Finding, Geography, Source
+from bowerbird.model.streams import Backoff, Channel, Ended, Heard, Notice, NoticeKind, Opening, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Progress, Settled, Standing, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
-from bowerbird.model.words import Network, Outcome, PostKind, RelationKind, Side, Subject
+from bowerbird.model.words import Network, Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
 
 __all__ = [
     "EPOCH",
     "Answer",
+    "Area",
     "Arrival",
     "Ask",
+    "Backoff",
+    "Box",
     "Broken",
+    "Channel",
     "Charge",
     "Credential",
     "Draw",
+    "Ended",
     "Facet",
+    "Fetched",
+    "Finding",
+    "Geography",
     "Gone",
+    "Heard",
     "Lease",
     "Limit",
     "Media",
+    "Member",
     "Network",
+    "Notice",
+    "NoticeKind",
+    "Opening",
     "Outcome",
     "Page",
+    "Passed",
+    "Passing",
     "Place",
     "Post",
     "PostKind",
     "Progress",
+    "Reaction",
+    "ReactionKind",
     "Reading",
+    "Recalled",
     "Relation",
+    "RelationEnd",
     "RelationKind",
     "Request",
     "Saved",
@@ -43,15 +84,22 @@ __all__ = [
     "Service",
     "Settled",
     "Side",
+    "Source",
     "Standing",
     "Subject",
+    "Subscription",
     "Task",
     "Trend",
     "Turn",
+    "Unplaced",
     "User",
+    "UserList",
     "UserTag",
+    "Version",
     "Visit",
+    "Volume",
     "WindowKind",
+    "Wire",
     "from_micros",
     "to_micros",
 ]

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from bowerbird.model.items import Page
 from bowerbird.model.limits import Limit
 from bowerbird.model.tasks import Progress, Task
 
@@ -38,6 +39,20 @@ class Answer(Struct, frozen=True, kw_only=True):
     sent_at: datetime
     received_at: datetime
     failure: str = ""
+
+
+class Fetched(Struct, frozen=True, kw_only=True):
+    """How the download of one picture or film ended."""
+
+    status: int = 0
+    """Of HTTP; 0 when no answer came."""
+    type: str = ""
+    """What the server calls the content, such as `image/png`."""
+    failure: str = ""
+    """Empty exactly when everything was fetched."""
+    is_final: bool = False
+    """No later try can end otherwise: too large, or a place we must not go to."""
+    retry_after: timedelta | None = None
 
 
 class Service(Struct, frozen=True, kw_only=True):
@@ -80,6 +95,8 @@ class SavedUser(Struct, frozen=True, gc=False):
     is_changed: bool
     posts_before: int | None
     posts_now: int | None
+    is_back: bool = False
+    """It was hidden from the public until now: what was taken out of the store then can be had again."""
 
 
 class SavedPost(Struct, frozen=True, gc=False):
@@ -89,6 +106,18 @@ class SavedPost(Struct, frozen=True, gc=False):
     is_new: bool
 
 
+class Recalled(Struct, frozen=True, kw_only=True):
+    """Posts listed before, told again: by the lane that listed them, as if they had just been saved."""
+
+    pages: tuple[tuple[int, Page, Saved], ...] = ()
+    lacking: frozenset[tuple[int, str]] = frozenset()
+    """Lane and target of the tasks that should be there, or awake, and are not."""
+    upto: int
+    """The last sighting looked at."""
+    at: datetime
+    """When the last of them was listed."""
+
+
 class Saved(Struct, frozen=True, kw_only=True):
     """What a page changed in the store: the seeder's and the rankers' input."""
 
@@ -96,3 +125,4 @@ class Saved(Struct, frozen=True, kw_only=True):
     posts: tuple[SavedPost, ...] = ()
     relations_new: int = 0
     relations_removed: int = 0
+    reactions_new: int = 0

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bowerbird.model.words import Outcome, PostKind, RelationKind, Subject
+from bowerbird.model.words import Outcome, PostKind, ReactionKind, RelationKind, Subject
 
 
 class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -30,6 +30,8 @@ class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     is_verified: bool | None = None
     opts_out: bool | None = None
     """The author asked not to be collected or indexed (`noindex`, `#nobot`, `indexable: false` …)."""
+    is_there: bool = False
+    """The service says by itself that the account is there, perhaps again, whatever else it says of it."""
     labels: tuple[str, ...] = ()
     """What moderation or the author says about the account (`!no-unauthenticated`, `bot` …)."""
     raw: bytes = b""
@@ -93,6 +95,27 @@ class Relation(Struct, frozen=True, gc=False):
     kind: RelationKind
     source: str
     target: str
+    record: str | None = None
+    """What the source calls the relation itself (Bluesky's record key): its end may be told by that name alone."""
+
+
+class RelationEnd(Struct, frozen=True, gc=False):
+    """The service says that a relation has ended, naming its record, its target or both."""
+
+    kind: RelationKind
+    source: str
+    record: str | None = None
+    target: str | None = None
+
+
+class Reaction(Struct, frozen=True, gc=False):
+    """`user` passed on or liked `post`; both are keys of the service that was asked."""
+
+    kind: ReactionKind
+    post: str
+    user: str
+    at: datetime | None = None
+    """When, where the service tells it; most lists tell only the order, newest first."""
 
 
 class UserTag(Struct, frozen=True, gc=False):
@@ -113,12 +136,62 @@ class Trend(Struct, frozen=True, gc=False):
     volume: int | None = None
 
 
+class UserList(Struct, frozen=True, gc=False, kw_only=True):
+    """A list of accounts that somebody keeps under a name; `owner` is the service's key, where it is told."""
+
+    id: str
+    key: str
+    owner: str | None = None
+    kind: str | None = None
+    """What it is for, where the network tells: `curated`, `moderation`, `reference`."""
+    name: str | None = None
+    description: str | None = None
+    members: int | None = None
+    followers: int | None = None
+    created_at: datetime | None = None
+
+
+class Member(Struct, frozen=True, gc=False):
+    """An account on a list; both are the service's keys."""
+
+    list: str
+    user: str
+
+
+class Version(Struct, frozen=True, gc=False, kw_only=True):
+    """One version of a post that was edited, the first one included; `post` is the service's key."""
+
+    post: str
+    at: datetime
+    text: str | None = None
+    warning: str | None = None
+    is_sensitive: bool | None = None
+
+
+class Volume(Struct, frozen=True, gc=False):
+    """How many posts match a query in a stretch of time, as the service counts them."""
+
+    query: str
+    begins_at: datetime
+    ends_at: datetime
+    posts: int
+
+
 class Gone(Struct, frozen=True, gc=False):
     """A target the service says is not to be had, with the reason."""
 
     subject: Subject
     key: str
     reason: Outcome
+    is_vague: bool = False
+    """Left out of a batch without a word: asked about alone, the service may give another reason."""
+
+
+class Unplaced(Struct, frozen=True, gc=False):
+    """An author wants the places of all posts up to a key forgotten (v1.1 `scrub_geo`); `user` is the service's key."""
+
+    user: str
+    up_to: str
 
 
 class Broken(Struct, frozen=True, gc=False):
@@ -143,10 +216,20 @@ class Page(Struct, frozen=True, kw_only=True):
     outcome: Outcome = Outcome.OK
     users: tuple[User, ...] = ()
     posts: tuple[Post, ...] = ()
+    along: frozenset[str] = frozenset()
+    """Ids of the posts that were not listed themselves: they came inside or beside one that refers to them."""
     relations: tuple[Relation, ...] = ()
+    ended: tuple[RelationEnd, ...] = ()
+    reactions: tuple[Reaction, ...] = ()
+    """In the order of the service's list: newest first."""
     user_tags: tuple[UserTag, ...] = ()
     trends: tuple[Trend, ...] = ()
+    lists: tuple[UserList, ...] = ()
+    members: tuple[Member, ...] = ()
+    versions: tuple[Version, ...] = ()
+    volumes: tuple[Volume, ...] = ()
     gone: tuple[Gone, ...] = ()
+    unplaced: tuple[Unplaced, ...] = ()
     broken: tuple[Broken, ...] = ()
     results: int = 0
     """How many items the service listed, mapped or not."""

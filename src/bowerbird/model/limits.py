@@ -30,6 +30,8 @@ class Limit(Struct, frozen=True, kw_only=True):
     per_call: int = 1
     per_result: int = 0
     """One call costs `per_call + per_result * results`; the most it may cost is charged, the rest refunded."""
+    published: int | None = None
+    """What the service allows, where the user allows less: then only a lower figure of the server changes the allowance."""
     only_paged: bool = False
     """Counts only requests that carry a position (`max_id`, `since_id`, `min_id`, `page`)."""
 
@@ -40,13 +42,18 @@ class Facet(Struct, frozen=True, kw_only=True):
     name: str
     subject: Subject
     yields: frozenset[str]
-    """Which of `users`, `posts`, `relations` its pages carry."""
+    """What its pages carry: `users`, `posts`, `relations`, or another of `Page`'s fields."""
     objects_per_call: int = 1
     results_per_call: int = 1
     total_results: int | None = None
+    """How many items of one list the service shows at most."""
+    reach: timedelta | None = None
+    """How old an item may be at most to be listed, where the service says it."""
     side: Side | None = None
     is_lookup: bool = False
     """Asks for the profiles of its targets themselves; on other pages profiles only come along."""
+    tells_counters: bool = False
+    """The accounts it lists come with their own counters of followers and following."""
     is_incremental: bool = False
     """A revisit can ask only for what is newer than `Progress.newest`."""
     limits: tuple[Limit, ...] = ()

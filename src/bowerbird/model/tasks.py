@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from bowerbird.model.items import Relation
 from bowerbird.model.words import Outcome
 
 
@@ -48,6 +49,16 @@ class Arrival(Struct, frozen=True, gc=False, kw_only=True):
     depth: int = 0
     wakes: bool = True
     """Makes an already known, sleeping task ready again."""
+    newest: str | None = None
+    """Everything up to this key is known from elsewhere (a stream): the listing may end there. Empty: nothing is known."""
+    is_paged: bool = False
+    """The first request then carries a position."""
+    news: int = 1
+    """How much the page says is new about it: posts that its counter moved by, or how often the page names it."""
+    memory: bytes | None = None
+    """A message of the lane's ranker to itself: a walker on its way."""
+    belief: bytes | None = None
+    """What the ranker of the lane that found it remembers of the same target, for one that understands it."""
 
 
 class Visit(Struct, frozen=True, kw_only=True):
@@ -66,6 +77,16 @@ class Visit(Struct, frozen=True, kw_only=True):
     posts_before: int | None = None
     posts_now: int | None = None
     """The profile's own post counter, before and after."""
+    created_at: datetime | None = None
+    """When the account was made, where the page says it."""
+    relations: tuple[Relation, ...] = ()
+    """What a listing of relations showed, for rankers that walk."""
+    left_alone: frozenset[str] = frozenset()
+    """Of those, the accounts that asked not to be collected."""
+    linked_by: tuple[str, ...] = ()
+    """At the end of a listing that shows one side only: targets of the lane whose own listings showed this one."""
+    around: dict[str, bytes] = {}
+    """What the lane remembers of the accounts in `relations` and `linked_by`."""
 
 
 class Standing(Struct, frozen=True, gc=False):
@@ -75,10 +96,16 @@ class Standing(Struct, frozen=True, gc=False):
     due: datetime | None = None
     """None: sleeps until an edge of the flow wakes it."""
     memory: bytes | None = None
+    moves: bool = False
+    """On arrival: also a task that waits already goes there, as against only one that is unknown or asleep."""
+    leads: tuple[Arrival, ...] = ()
+    """Targets the ranker itself names next: the step of a walk."""
 
 
 class Draw(Struct, frozen=True, gc=False):
-    """A part of the next choice: up to `count` ready tasks with `low <= priority < high`, in lane order."""
+    """A part of the next choice, which grows up to `count` tasks in all by ready ones with `low <= priority < high`.
+
+    The parts follow each other: what one leaves empty, the next may fill."""
 
     count: int
     low: float = float("-inf")

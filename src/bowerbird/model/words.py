@@ -62,6 +62,13 @@ class PostKind(StrEnum):
     COMMENT = "comment"
 
 
+class ReactionKind(StrEnum):
+    """What somebody did to a post without writing one."""
+
+    REPOST = "repost"
+    LIKE = "like"
+
+
 class RelationKind(StrEnum):
     FOLLOW = "follow"
     MEMBER = "member"

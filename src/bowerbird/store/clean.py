@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bowerbird.model import Broken, Gone, Page, Post, Relation, Subject, User
+from bowerbird.model import Broken, Page, Post, Relation, RelationEnd, Subject, User
 
 LONGEST_ID = 600
 """Characters; at four bytes each still an index entry that PostgreSQL takes."""
@@ -34,16 +34,17 @@ def clean_page(page: Page) -> Page:
     """The same page with nothing in it that a database refuses; what was set aside is among the broken."""
     users, bad_users = _clean(page.users, _users_fit, _mended_user, Subject.USER)
     posts, bad_posts = _clean(page.posts, _posts_fit, _mended_post, Subject.POST)
-    if users is page.users and posts is page.posts and _keys_fit(page.relations, page.gone) and _words_fit(page):
+    if users is page.users and posts is page.posts and _keys_fit(page) and _words_fit(page):
         return page
     return msgspec.structs.replace(
         page,
         users=users,
         posts=posts,
-        relations=tuple(r for r in page.relations if _is_key(r.source) and _is_key(r.target)),
-        gone=tuple(g for g in page.gone if _is_key(g.key)),
-        user_tags=tuple(t for t in page.user_tags if _is_key(t.user) and _is_key(t.tag) and _is_plain((t.name,))),
-        trends=tuple(t for t in page.trends if _is_key(t.word) and _is_plain((t.place,))),
+        relations=tuple(r for r in page.relations if all(map(is_key, _names(r)))),
+        ended=tuple(end for end in page.ended if all(map(is_key, _names(end)))),
+        gone=tuple(g for g in page.gone if is_key(g.key)),
+        user_tags=tuple(t for t in page.user_tags if is_key(t.user) and is_key(t.tag) and _is_plain((t.name,))),
+        trends=tuple(t for t in page.trends if is_key(t.word) and _is_plain((t.place,))),
         broken=page.broken + tuple(bad_users) + tuple(bad_posts),
     )
 
@@ -136,12 +137,19 @@ def _parts_fit(post: Post) -> bool:
     return all(0 < len(text) <= LONGEST_ID for text in texts) and _is_plain((*texts, *others, *place))
 
 
-def _is_key(key: str) -> bool:
+def is_key(key: str) -> bool:
+    """Whether the text can stand in an index of either database."""
     return 0 < len(key) <= LONGEST_ID and _is_plain((key,))
 
 
-def _keys_fit(relations: Sequence[Relation], gone: Sequence[Gone]) -> bool:
-    keys = [key for r in relations for key in (r.source, r.target)] + [g.key for g in gone]
+def _names(relation: Relation | RelationEnd) -> list[str]:
+    return [name for name in (relation.source, relation.target, relation.record) if name is not None]
+
+
+def _keys_fit(page: Page) -> bool:
+    keys = [name for relation in page.relations for name in _names(relation)]
+    keys += [name for end in page.ended for name in _names(end)]
+    keys += [g.key for g in page.gone]
     return all(0 < len(key) <= LONGEST_ID for key in keys) and _is_plain(keys)
 
 
@@ -154,7 +162,7 @@ def _words_fit(page: Page) -> bool:
 
 def _identity(*names: str) -> None:
     for name in names:
-        if not _is_key(name):
+        if not is_key(name):
             raise _UnfitError(f"the id {clean_text(name, 60)!r} is empty, too long or not valid text")
 
 
@@ -171,7 +179,7 @@ def _mended_fields(item: Item, texts: Sequence[str], numbers: Sequence[str], tim
 
 def _mended_text(name: str, value: str) -> str | None:
     if name in _REFERENCES:
-        return value if _is_key(value) else None
+        return value if is_key(value) else None
     return clean_text(value, LONGEST_ID if name == "handle" else LONGEST_TEXT)
 
 
@@ -196,7 +204,7 @@ def _mended_post(post: Post) -> Post:
     media = (
         msgspec.structs.replace(m, url=clean_text(m.url), kind=clean_text(m.kind), description=clean_text(m.description or ""))
         for m in post.media
-        if _is_key(m.id)
+        if is_key(m.id)
     )
     return msgspec.structs.replace(
         post,
@@ -204,6 +212,6 @@ def _mended_post(post: Post) -> Post:
         place=place,
         media=tuple(media),
         links=tuple(clean_text(link) for link in post.links),
-        tags=tuple(tag for tag in post.tags if _is_key(tag)),
-        mentions=tuple(key for key in post.mentions if _is_key(key)),
+        tags=tuple(tag for tag in post.tags if is_key(tag)),
+        mentions=tuple(key for key in post.mentions if is_key(key)),
     )

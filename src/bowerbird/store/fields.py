@@ -78,12 +78,21 @@ def bare_post(values: Values) -> Values:
     return tuple(value if field in _POST_KEEPS else None for field, value in zip(POST_FIELDS, values, strict=True))
 
 
+def without_copy(values: Values) -> Values:
+    """A repost without the words of what it passes on."""
+    return tuple(None if field in ("text", "links") else value for field, value in zip(POST_FIELDS, values, strict=True))
+
+
 def merged(old: Values, new: Values) -> Values:
+    if old == new:
+        return old
     return tuple(was if now is None else now for was, now in zip(old, new, strict=True))
 
 
 def merged_post(old: Values, new: Values) -> Values:
     """Two sightings of one post. What it refers to stays: embedded in another, a post is shown without what it quotes itself."""
+    if old == new:
+        return old
     together = list(merged(old, new))
     for at in _REFERENCES_AT:
         if old[at] is not None and not is_provisional(Network.MASTODON, old[at]):

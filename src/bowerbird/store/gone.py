@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from msgspec import Struct
+
 from bowerbird.model import Gone, Outcome, Subject, User
 from bowerbird.ports import Database, Row
-from bowerbird.store.names import has_local_keys, id_for
+from bowerbird.store.names import has_local_keys, id_for, tells_returns
 from bowerbird.store.people import People
 from bowerbird.store.purge import PurgeStatements, bury, purge_posts, purge_users
 from bowerbird.store.sighting import Sighting
@@ -14,6 +16,7 @@ from bowerbird.store.sighting import Sighting
 PURGED = frozenset({Outcome.NOT_FOUND, Outcome.SUSPENDED, Outcome.DEACTIVATED})
 """The public can no longer see it, so neither may the store. What is protected or blocked may be seen by others."""
 
+_EXACT = frozenset({Outcome.SUSPENDED, Outcome.DEACTIVATED})
 _OPEN = "insert into unavailable (user_no, reason, since, call) values (?, ?, ?, ?)"
 _CLOSE = "update unavailable set until = ? where until is null and user_no = ? and reason = ?"
 
@@ -29,21 +32,30 @@ class GoneStatements:
             "select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no "
             f"where k.service = ? and k.key {database.any('text')}"
         )
+        # Heard on a stream, and never shown by a service that was asked.
+        self.heard_only = (
+            f"select u.user_no from users u where u.seen_at is null and u.user_no {database.any('bigint')} "
+            "and exists (select 1 from posts p where p.author = u.user_no and p.deleted_at is null)"
+        )
         self.dig_up = f"delete from deletions where subject = 'user' and id {database.any('text')}"
         self.purge = PurgeStatements(database)
 
 
 async def save_gone(s: Sighting, sql: GoneStatements, gone: Sequence[Gone], people: People) -> None:
     """Notes every subject the service refused to show, and purges what the public can no longer see."""
-    await _save_gone_users(
-        s, sql, {people.keys[g.key]: g.reason for g in gone if g.subject is Subject.USER and g.key in people.keys}
-    )
+    users = [(people.keys[g.key], g) for g in gone if g.subject is Subject.USER and g.key in people.keys]
+    # A service may lag behind the stream that named the author: that it leaves him out of a batch then means nothing.
+    unknown = {row["user_no"] for row in await s.fetch_in(sql.heard_only, [n for n, g in users if g.is_vague])}
+    users = [(number, g) for number, g in users if number not in unknown]
+    await _save_gone_users(s, sql, {n: g.reason for n, g in users}, {n for n, g in users if g.is_vague})
     await _save_gone_posts(s, sql, {g.key: g.reason for g in gone if g.subject is Subject.POST and g.reason in PURGED})
 
 
-async def _save_gone_users(s: Sighting, sql: GoneStatements, reasons: Mapping[int, Outcome]) -> None:
+async def _save_gone_users(s: Sighting, sql: GoneStatements, reasons: Mapping[int, Outcome], vague: Collection[int]) -> None:
     known = {(row["user_no"], row["reason"]) for row in await s.fetch_in(sql.open, reasons)}
-    news = {number: reason for number, reason in reasons.items() if (number, reason.value) not in known}
+    # Whoever is left out of a batch without a word may be suspended all the same: the more exact word stands.
+    explained = {number for number, reason in known if reason in _EXACT and number in vague}
+    news = {n: reason for n, reason in reasons.items() if (n, reason.value) not in known and n not in explained}
     ended = [(s.at, number, reason) for number, reason in known if number in news]
     await s.execute_many(_CLOSE, sorted(ended))
     await s.execute_many(_OPEN, [(number, news[number].value, s.at, s.call) for number in sorted(news)])
@@ -61,17 +73,39 @@ async def _save_gone_posts(s: Sighting, sql: GoneStatements, reasons: Mapping[st
         await bury(s, "post", [ids[key] for key, why in reasons.items() if why is reason], reason.value)
 
 
-async def back_again(s: Sighting, sql: GoneStatements, users: Mapping[int, User]) -> frozenset[int]:
-    """Ends the absence of users who are seen again; answers those whose absence is newer than this sighting."""
+class Returns(Struct, frozen=True):
+    """What a page's profiles mean for those of their owners who were gone."""
+
+    stale: frozenset[int] = frozenset()
+    """Their absence is newer than this sighting."""
+    back: frozenset[int] = frozenset()
+    """The public can see them again."""
+
+
+async def back_again(s: Sighting, sql: GoneStatements, users: Mapping[int, User]) -> Returns:
+    """Ends the absence of users who are seen again."""
     absences = await s.fetch_in(sql.open, users)
     if not absences:
-        return frozenset()
+        return Returns()
     observed = await s.observed_at()
-    stale = frozenset(row["user_no"] for row in absences if _is_hidden(row) and row["since"] >= observed)
+    stale = frozenset(
+        row["user_no"] for row in absences if _is_hidden(row) and not _is_news(s, row, users[row["user_no"]], observed)
+    )
     ended = [row for row in absences if row["user_no"] not in stale and _is_over(row, users[row["user_no"]])]
     await _end(s, sql, ended)
-    await s.execute_in(sql.dig_up, [users[row["user_no"]].id for row in ended if _is_hidden(row)])
-    return stale
+    back = frozenset(row["user_no"] for row in ended if _is_hidden(row))
+    await s.execute_in(sql.dig_up, [users[number].id for number in sorted(back)])
+    return Returns(stale, back)
+
+
+def is_bare(user: User) -> bool:
+    """Whether all it says is that the account is there."""
+    return user == User(id=user.id, key=user.key, is_there=user.is_there)
+
+
+async def hidden_people(s: Sighting, sql: GoneStatements, users: Collection[int]) -> set[int]:
+    """Those of the users whom the public cannot see."""
+    return {row["user_no"] for row in await s.fetch_in(sql.open, users) if _is_hidden(row)}
 
 
 async def readable_again(s: Sighting, sql: GoneStatements, users: Collection[int | None]) -> None:
@@ -85,6 +119,13 @@ async def _end(s: Sighting, sql: GoneStatements, absences: Sequence[Row]) -> Non
 
 def _is_hidden(absence: Row) -> bool:
     return absence["reason"] in PURGED
+
+
+def _is_news(s: Sighting, absence: Row, user: User, observed: int) -> bool:
+    """Whether the sighting is later than the absence. After a cut a stream may repeat profiles from before it."""
+    if s.is_live and tells_returns(s.network):
+        return user.is_there
+    return bool(absence["since"] < observed)
 
 
 def _is_over(absence: Row, user: User) -> bool:

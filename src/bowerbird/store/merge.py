@@ -6,12 +6,12 @@ from bowerbird.store.sighting import Sighting
 
 _LATER = "case when relations.{0} is null or excluded.{0} > relations.{0} then excluded.{0} else relations.{0} end"
 _JOIN_RELATIONS = """
-insert into relations (kind, source, target, found_at, found_by, seen_at, seen_out, seen_in, removed_at)
-select kind, {source}, {target}, found_at, found_by, seen_at, seen_out, seen_in, removed_at from relations
+insert into relations (kind, source, target, found_at, found_by, seen_at, seen_out, seen_in, removed_at, record)
+select kind, {source}, {target}, found_at, found_by, seen_at, seen_out, seen_in, removed_at, record from relations
 where kind in ('follow', 'member') and {end} = ?
 on conflict (kind, source, target) do update set
     found_at = case when excluded.found_at < relations.found_at then excluded.found_at else relations.found_at end,
-    seen_at = {seen_at}, seen_out = {seen_out}, seen_in = {seen_in},
+    seen_at = {seen_at}, seen_out = {seen_out}, seen_in = {seen_in}, record = coalesce(relations.record, excluded.record),
     removed_at = case when excluded.removed_at is null or relations.removed_at is null then null else relations.removed_at end
 """
 _LATEST = {column: _LATER.format(column) for column in ("seen_at", "seen_out", "seen_in")}
@@ -32,7 +32,18 @@ insert into user_tags (user_no, tag, name, weight, found_at, found_by, seen_at, 
 select cast(? as bigint), tag, name, weight, found_at, found_by, seen_at, gone_at from user_tags where user_no = ?
 on conflict (user_no, tag) do nothing
 """
+_MOVE_MEMBERSHIPS = """
+insert into list_members (list_no, user_no, found_at, found_by, seen_at)
+select list_no, cast(? as bigint), found_at, found_by, seen_at from list_members where user_no = ?
+on conflict (list_no, user_no) do nothing
+"""
+_MOVE_REACTIONS = """
+insert into reactions (post_no, user_no, kind, at, sweep, place, found_at, found_by, seen_at, gone_at)
+select post_no, cast(? as bigint), kind, at, sweep, place, found_at, found_by, seen_at, gone_at from reactions where user_no = ?
+on conflict (post_no, kind, user_no) do nothing
+"""
 _MOVES = (
+    "update lists set owner = ? where owner = ?",
     "update posts set author = ? where author = ?",
     "update user_history set user_no = ? where user_no = ?",
     "update unavailable set user_no = ? where user_no = ?",
@@ -47,6 +58,8 @@ _LEFTOVERS = (
     "delete from post_mentions where user_no = ?",
     "delete from listings where user_no = ?",
     "delete from user_tags where user_no = ?",
+    "delete from list_members where user_no = ?",
+    "delete from reactions where user_no = ?",
     "delete from users where user_no = ?",
 )
 
@@ -58,7 +71,10 @@ async def name_user(s: Sighting, user_no: int, known_id: str) -> None:
 
 async def merge_users(s: Sighting, guessed: int, known: int) -> None:
     """Everything that was said of the guessed row is said of the known one; the guessed row goes. Its key is the caller's."""
-    for statement in (_JOIN_OUT, _JOIN_IN, _MOVE_MENTIONS, _MOVE_LISTINGS, _MOVE_TAGS, *_MOVES):
+    for statement in (
+        *(_JOIN_OUT, _JOIN_IN, _MOVE_MENTIONS, _MOVE_LISTINGS, _MOVE_TAGS, _MOVE_MEMBERSHIPS, _MOVE_REACTIONS),
+        *_MOVES,
+    ):
         await s.tx.execute(statement, known, guessed)
     for statement in _LEFTOVERS:
         await s.tx.execute(statement, guessed)

@@ -23,17 +23,29 @@ class PartStatements:
 
     def __init__(self, database: Database) -> None:
         tables = ("post_tags", "post_mentions", "media")
-        self.clear = tuple(f"delete from {table} where post_no {database.any('bigint')}" for table in tables)
+        deletes = (f"delete from {table} where post_no {database.any('bigint')}" for table in tables)
+        self.clear = (doubt_media(database), *deletes)
+
+
+def doubt_media(database: Database) -> str:
+    """Marks the files that some posts show, before these no longer do: whoever keeps files looks whether another post does."""
+    shown = f"(select id from media where post_no {database.any('bigint')})"
+    return f"update media_files set state = 'doubted' where state in ('waiting', 'kept') and id in {shown}"
+
+
+def bears_parts(s: Sighting, post: Post) -> bool:
+    """Whether anything of the post is written under its number."""
+    return bool(post.tags or post.mentions or post.media) or has_local_keys(s.network)
 
 
 async def save_parts(
-    s: Sighting, sql: PartStatements, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: People
+    s: Sighting, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: People
 ) -> None:
     """Writes the keys of all posts of the page, and the parts of those that are new or rewritten."""
     if has_local_keys(s.network):
         await s.execute_many(_KEY, [(s.service, post.key, numbers[post.id]) for post in posts if post.id in numbers])
     # A repost has no parts of its own: those it shows belong to the post it passes on.
-    bearing = [(numbers[p.id], p) for p in whole if p.kind is not PostKind.REPOST or p.repost_of is None]
+    bearing = [(numbers[p.id], p) for p in whole if bears_parts(s, p) and (p.kind is not PostKind.REPOST or p.repost_of is None)]
     await s.execute_many(_TAG, sorted({(tag.casefold(), n) for n, p in bearing for tag in p.tags}))
     await s.execute_many(_MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions}))
     await s.execute_many(

@@ -62,6 +62,14 @@ async def number_people(
     return people
 
 
+async def known_people(s: Sighting, sql: PeopleStatements, keys: Iterable[str]) -> dict[str, int]:
+    """Numbers by key of those who are known already; nobody is added."""
+    if has_local_keys(s.network):
+        return {row["key"]: row["user_no"] for row in await s.fetch_in(sql.by_key, keys, s.service)}
+    ids = {id_for(s.network, s.service_name, key): key for key in keys}
+    return {ids[row["id"]]: row["user_no"] for row in await s.fetch_in(sql.by_id, ids)}
+
+
 async def _number_ids(s: Sighting, sql: PeopleStatements, people: People, ids: set[str]) -> None:
     _note(people, await s.fetch_in(sql.by_id, ids))
     await _add(s, sql, people, ids - people.ids.keys())

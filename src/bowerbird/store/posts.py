@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 from msgspec import Struct, field
 
-from bowerbird.model import Post, SavedPost, Subject
+from bowerbird.model import Post, PostKind, SavedPost, Subject
 from bowerbird.ports import Database, Row
+from bowerbird.store.buried import Buried, BuriedStatements, buried_posts
 from bowerbird.store.fields import (
     POST_COUNTERS,
     POST_FIELDS,
@@ -20,16 +21,15 @@ from bowerbird.store.fields import (
     history_texts,
     merged_post,
     post_values,
+    without_copy,
 )
-from bowerbird.store.parts import PartStatements, clear_parts, save_parts
+from bowerbird.store.parts import PartStatements, bears_parts, clear_parts, save_parts
 from bowerbird.store.people import People
 from bowerbird.store.raw import Packed, Packer
 from bowerbird.store.sighting import Sighting
-from bowerbird.store.users import COUNTERS_KEPT_EVERY
 
 _stored = itemgetter(*POST_FIELDS)
 _COLUMNS = ("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "raw", "raw_dictionary")
-_INSERT = f"insert into posts ({', '.join(_COLUMNS)}) values ({', '.join('?' for _ in _COLUMNS)}) on conflict (id) do nothing"
 _WRITE = (
     f"update posts set {', '.join(f'{name} = ?' for name in POST_FIELDS)}, seen_at = ?, seen_by = ?, deleted_at = null, "
     "raw = coalesce(?, raw), raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where post_no = ?"
@@ -45,16 +45,21 @@ class PostStatements:
         self.stored = f"select post_no, id, found_at, deleted_at, {', '.join(POST_FIELDS)} from posts where id {text}"
         self.numbers = f"select post_no, id from posts where id {text}"
         self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
-        self.buried = f"select id, at from deletions where subject = 'post' and id {text}"
         self.dig_up = f"delete from deletions where subject = 'post' and id {text}"
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
+        self.buried = BuriedStatements(database)
         self.parts = PartStatements(database)
 
 
-class _Writes(Struct):
-    """What one page does to the table, gathered so that each kind of write is one statement."""
+class _Posts(Struct):
+    """The posts of one page on their way into the table, gathered so that each kind of write is one statement."""
 
-    inserts: list[tuple[Any, ...]] = field(default_factory=list)
+    s: Sighting
+    people: People
+    packer: Packer
+    buried: Buried
+    inserts: dict[PostKind, list[tuple[Any, ...]]] = field(default_factory=dict)
+    """By kind, because posts of one kind fill the same columns."""
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     unchanged: list[int] = field(default_factory=list)
     counted: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -64,124 +69,99 @@ class _Writes(Struct):
     new: dict[str, Post] = field(default_factory=dict)
     rewritten: dict[str, Post] = field(default_factory=dict)
     """Tags, mentions and media may have changed with the text."""
-    returned: list[str] = field(default_factory=list)
 
+    def take(self, post: Post, row: Row | None) -> None:
+        """Decides what one post changes."""
+        if row is None:
+            self._insert(post)
+        elif post.id in self.buried.bare:
+            self.unchanged.append(row["post_no"])
+        elif row["deleted_at"] is not None:
+            self._update(post, row, self._values(post))
+            self.rewritten[post.id] = post
+        else:
+            self._change(post, row)
 
-class _Page(Struct):
-    """What the posts of one page need to know of the store and of each other."""
+    def _insert(self, post: Post) -> None:
+        s = self.s
+        seen = (s.at, s.call, s.at, s.call)
+        author = self.people.ids[post.author]
+        row = (post.id, s.network, author, *self._values(post), *seen, *self._packed(post))
+        self.inserts.setdefault(post.kind, []).append(row)
+        self.new[post.id] = post
 
-    people: People
-    packer: Packer
-    bare: set[str]
-    """Posts whose content is not to be kept: their authors opted out."""
-    buried: dict[str, int]
-    observed_at: int
+    def _change(self, post: Post, row: Row) -> None:
+        old: Values = _stored(row)
+        new = merged_post(old, self._values(post))
+        number = row["post_no"]
+        if old == new:
+            self.unchanged.append(number)
+            return
+        changed = changed_fields(POST_FIELDS, old, new)
+        texts = history_texts(POST_FIELDS, changed, old, new)
+        if POST_COUNTERS.issuperset(changed):
+            self.counted[number] = texts
+            self.found_at[number] = row["found_at"]
+        elif not REFERENCES.issuperset(changed):
+            self.history.append((number, self.s.at, self.s.call, *texts))
+            self.rewritten[post.id] = post
+        self._update(post, row, new)
+
+    def _update(self, post: Post, row: Row, values: Values) -> None:
+        body, dictionary = self._packed(post)
+        self.rows.append((*values, self.s.at, self.s.call, body, int(body is not None), dictionary, row["post_no"]))
+
+    def _values(self, post: Post) -> Values:
+        """The columns of a post without what its author wants kept out."""
+        values = post_values(post)
+        if post.id in self.buried.bare:
+            return bare_post(values)
+        return without_copy(values) if post.repost_of in self.buried.uncopied else values
+
+    def _packed(self, post: Post) -> Packed:
+        kept_out = self.buried.uncopied
+        if kept_out and (post.id in kept_out or post.repost_of in kept_out or post.quote_of in kept_out):
+            return None, None
+        return self.packer.pack((self.s.network, Subject.POST), post.raw)
+
+    async def flush(self, sql: PostStatements) -> None:
+        s = self.s
+        # In one order everywhere, so that two transactions never wait for each other in a circle.
+        for kind in sorted(self.inserts):
+            await s.insert_many("posts", _COLUMNS, sorted(self.inserts[kind], key=itemgetter(0)))
+        await s.execute_many(_WRITE, sorted(self.rows, key=itemgetter(-1)))
+        await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
+        await s.execute_in(sql.dig_up, sorted(self.buried.returned))
+        await s.execute_many(_REMEMBER, self.history + await self._due_counts(sql))
+
+    async def _due_counts(self, sql: PostStatements) -> list[tuple[Any, ...]]:
+        """Counter-only changes of posts whose last line of history is old enough."""
+        s = self.s
+        last = self.found_at | {row["post_no"]: row["at"] for row in await s.fetch_in(sql.last_kept, self.counted)}
+        return [
+            (number, s.at, s.call, *texts) for number, texts in self.counted.items() if s.at - last[number] >= s.counters_every
+        ]
 
 
 async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], people: People, packer: Packer) -> list[SavedPost]:
     """Writes every post of the page, each once."""
     by_id = {post.id: post for post in posts}
     stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
-    page = await _page(s, sql, by_id, stored, people, packer)
-    writes = _Writes()
-    for post in by_id.values():
-        _save_one(s, writes, page, post, stored.get(post.id))
-    await _write(s, sql, writes)
-    numbers = await _numbers(s, sql, by_id, stored)
-    await clear_parts(s, sql.parts, [numbers[known] for known in writes.rewritten])
-    whole = [post for post in (*writes.new.values(), *writes.rewritten.values()) if post.id not in page.bare]
-    await save_parts(s, sql.parts, list(by_id.values()), whole, numbers, people)
-    return [SavedPost(post.id, post.key, post.author, post.id in writes.new) for post in by_id.values()]
+    buried = await buried_posts(s, sql.buried, by_id, stored, people)
+    page = _Posts(s, people, packer, buried)
+    for known, post in by_id.items():
+        if known not in buried.down:
+            page.take(post, stored.get(known))
+    await page.flush(sql)
+    await _save_parts(s, sql, by_id, stored, page)
+    return [SavedPost(post.id, post.key, post.author, post.id in page.new) for post in by_id.values()]
 
 
-async def _page(
-    s: Sighting, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row], people: People, packer: Packer
-) -> _Page:
-    bare = {post.id for post in by_id.values() if people.ids[post.author] in people.opted_out} if people.opted_out else set()
-    buried = {row["id"]: row["at"] for row in await s.fetch_in(sql.buried, by_id.keys() - stored.keys())}
-    buried |= {known: row["deleted_at"] for known, row in stored.items() if row["deleted_at"] is not None}
-    return _Page(people, packer, bare, buried, await s.observed_at() if buried else s.at)
-
-
-def _save_one(s: Sighting, writes: _Writes, page: _Page, post: Post, row: Row | None) -> None:
-    if page.buried.get(post.id, -1) >= page.observed_at:
-        return
-    values, packed = _contents(s, page, post)
-    if row is None:
-        author = page.people.ids[post.author]
-        writes.inserts.append((post.id, s.network, author, *values, s.at, s.call, s.at, s.call, *packed()))
-        writes.new[post.id] = post
-        if post.id in page.buried:
-            writes.returned.append(post.id)
-    elif post.id in page.bare:
-        writes.unchanged.append(row["post_no"])
-    elif row["deleted_at"] is not None:
-        writes.rows.append(_row(s, row, values, packed()))
-        writes.rewritten[post.id] = post
-        writes.returned.append(post.id)
-    else:
-        _save_changes(s, writes, post, row, values, packed)
-
-
-def _contents(s: Sighting, page: _Page, post: Post) -> tuple[Values, Callable[[], Packed]]:
-    """The columns of a post and, on demand, its packed payload, without what its author wants kept out."""
-    values = post_values(post)
-    if page.bare and (post.id in page.bare or post.repost_of in page.bare):
-        kept = bare_post(values) if post.id in page.bare else _without_copy(values)
-        return kept, _nothing
-    if page.bare and post.quote_of in page.bare:
-        return values, _nothing
-    return values, lambda: page.packer.pack((s.network, Subject.POST), post.raw)
-
-
-def _nothing() -> Packed:
-    return None, None
-
-
-def _without_copy(values: Values) -> Values:
-    return tuple(None if name in ("text", "links") else value for name, value in zip(POST_FIELDS, values, strict=True))
-
-
-def _save_changes(s: Sighting, writes: _Writes, post: Post, row: Row, values: Values, packed: Callable[[], Packed]) -> None:
-    old: Values = _stored(row)
-    new = merged_post(old, values)
-    number = row["post_no"]
-    if old == new:
-        writes.unchanged.append(number)
-        return
-    changed = changed_fields(POST_FIELDS, old, new)
-    texts = history_texts(POST_FIELDS, changed, old, new)
-    if POST_COUNTERS.issuperset(changed):
-        writes.counted[number] = texts
-        writes.found_at[number] = row["found_at"]
-    elif not REFERENCES.issuperset(changed):
-        writes.history.append((number, s.at, s.call, *texts))
-        writes.rewritten[post.id] = post
-    writes.rows.append(_row(s, row, new, packed()))
-
-
-def _row(s: Sighting, row: Row, values: Values, packed: Packed) -> tuple[Any, ...]:
-    return (*values, s.at, s.call, packed[0], int(packed[0] is not None), packed[1], row["post_no"])
-
-
-async def _write(s: Sighting, sql: PostStatements, writes: _Writes) -> None:
-    # In one order everywhere, so that two transactions never wait for each other in a circle.
-    await s.execute_many(_INSERT, sorted(writes.inserts, key=itemgetter(0)))
-    await s.execute_many(_WRITE, sorted(writes.rows, key=itemgetter(-1)))
-    await s.execute_in(sql.seen, sorted(writes.unchanged), s.at, s.call)
-    await s.execute_in(sql.dig_up, writes.returned)
-    await s.execute_many(_REMEMBER, writes.history + await _due_counts(s, sql, writes))
-
-
-async def _due_counts(s: Sighting, sql: PostStatements, writes: _Writes) -> list[tuple[Any, ...]]:
-    """Counter-only changes of posts whose last line of history is old enough."""
-    last = writes.found_at | {row["post_no"]: row["at"] for row in await s.fetch_in(sql.last_kept, writes.counted)}
-    return [
-        (number, s.at, s.call, *texts) for number, texts in writes.counted.items() if s.at - last[number] >= COUNTERS_KEPT_EVERY
-    ]
-
-
-async def _numbers(s: Sighting, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row]) -> dict[str, int]:
+async def _save_parts(s: Sighting, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row], page: _Posts) -> None:
+    bare = page.buried.bare
+    whole = [post for post in (*page.new.values(), *page.rewritten.values()) if post.id not in bare]
     numbers = {known: row["post_no"] for known, row in stored.items()}
-    missing = by_id.keys() - numbers.keys()
-    return numbers | {row["id"]: row["post_no"] for row in await s.fetch_in(sql.numbers, missing)}
+    missing = [post.id for post in page.new.values() if bears_parts(s, post)]
+    numbers |= {row["id"]: row["post_no"] for row in await s.fetch_in(sql.numbers, missing)}
+    await clear_parts(s, sql.parts, [numbers[known] for known in page.rewritten])
+    await save_parts(s, list(by_id.values()), whole, numbers, page.people)

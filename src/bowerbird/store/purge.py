@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from bowerbird.ports import Database
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
+from bowerbird.store.parts import doubt_media
 from bowerbird.store.sighting import Sighting
 
 _POST_CONTENT = [name for name in POST_FIELDS if name not in ("kind", "created_at", "listed_at")]
@@ -30,6 +31,9 @@ class PurgeStatements:
             f"update users set {_emptied(_USER_CONTENT)} where user_no {bigint}",
             f"delete from user_history where user_no {bigint}",
             f"delete from user_tags where user_no {bigint}",
+            f"delete from reactions where user_no {bigint}",
+            f"update lists set name = null, description = null where owner {bigint}",
+            f"delete from located where subject = 'user' and id in (select id from users where user_no {bigint})",
         )
         self.post_rows = (
             f"update posts set {_emptied(_POST_CONTENT)}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
@@ -39,8 +43,12 @@ class PurgeStatements:
             f"update posts set text = null, links = null, raw = null, raw_dictionary = null where repost_of in {gone}",
             f"update posts set raw = null, raw_dictionary = null where quote_of in {gone}",
         )
-        tables = ("post_tags", "post_mentions", "media", "post_history")
-        self.post_parts = tuple(f"delete from {table} where post_no {bigint}" for table in tables)
+        tables = ("post_tags", "post_mentions", "media", "post_history", "post_versions", "reactions")
+        self.post_parts = (
+            doubt_media(database),
+            *(f"delete from {table} where post_no {bigint}" for table in tables),
+            f"delete from located where subject = 'post' and id in {gone}",
+        )
 
 
 async def purge_users(s: Sighting, sql: PurgeStatements, users: Mapping[int, str], reason: str) -> None:

@@ -28,26 +28,30 @@ _LONGEST_RAW = 64 * 1024 * 1024
 
 
 class Packer:
-    """Compresses payloads; what it knows of dictionaries is only what was committed before."""
+    """Compresses payloads, with a dictionary only where the database has it."""
 
     def __init__(self) -> None:
         self._plain = zstandard.ZstdCompressor(level=_LEVEL)
         self._packers: dict[Kind, tuple[int, zstandard.ZstdCompressor]] = {}
         self._samples: dict[Kind, list[bytes]] = {}
         self._untrainable: set[Kind] = set()
-        self._is_stale = True
+        self._newest: int | None = None
+        """The last dictionary in the table when it was read."""
 
     async def prepare(self, tx: Transaction) -> None:
-        """Reads the dictionaries at the start and after a training: a training that was rolled back is thus never used."""
-        if not self._is_stale:
+        """Reads the dictionaries when there are others than before: one that was rolled back is thus never used again."""
+        row = await tx.fetch_one("select max(dictionary) as newest from dictionaries")
+        newest = row["newest"] if row else None
+        if newest == self._newest:
             return
+        self._packers.clear()
         for row in await tx.fetch("select dictionary, body from dictionaries order by dictionary"):
             body = zstandard.ZstdCompressionDict(bytes(row["body"]))
             if kind := _KIND_OF.get(body.dict_id()):
                 body.precompute_compress(level=_LEVEL)
                 compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=body, write_dict_id=False)
                 self._packers[kind] = (int(row["dictionary"]), compressor)
-        self._is_stale = False
+        self._newest = newest
 
     def pack(self, kind: Kind, raw: bytes) -> Packed:
         if not raw:
@@ -70,7 +74,6 @@ class Packer:
                 self._untrainable.add(kind)
                 continue
             await tx.execute("insert into dictionaries (body, trained_at) values (?, ?)", body, at)
-            self._is_stale = True
 
 
 def train(kind: Kind, samples: Sequence[bytes]) -> bytes | None:

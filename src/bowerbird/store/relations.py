@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
@@ -10,6 +9,7 @@ from msgspec.structs import replace
 
 from bowerbird.model import Facet, Page, Relation, RelationKind, Side, Task
 from bowerbird.ports import Database, Row
+from bowerbird.store.edges import HISTORY, EdgeStatements, name_edges, save_edges
 from bowerbird.store.people import People
 from bowerbird.store.sighting import Sighting, listed
 
@@ -18,9 +18,6 @@ _KEEP_LISTING = """
 insert into listings (user_no, kind, side, sweep, began_at, ended_at, before_began_at, listed) values (?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (user_no, kind, side) do update set sweep = excluded.sweep, began_at = excluded.began_at,
     ended_at = excluded.ended_at, before_began_at = excluded.before_began_at, listed = excluded.listed
-"""
-_HISTORY = """
-insert into relation_history (kind, source, target, change, after_at, before_at, call) values (?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -69,6 +66,7 @@ class RelationStatements:
 
     def __init__(self, database: Database) -> None:
         self.sides = {side: _SideStatements(database, side) for side in Side}
+        self.edges = EdgeStatements(database)
 
 
 async def save_relations(
@@ -76,10 +74,11 @@ async def save_relations(
 ) -> tuple[int, int]:
     """Writes the edges of a page; answers how many are new or back, and how many are now known to be gone."""
     if facet.side is None or len(tasks) != 1 or tasks[0].target not in people.keys:
-        return await _save_loose(s, sql, page.relations, people), 0
+        return await save_edges(s, sql.edges, page.relations, people), 0
     listing = await _listing(s, page, facet, tasks[0], people)
     others = _others(listing.side, page.relations, people)
-    added = await _save_edges(s, sql.sides[listing.side], listing, others)
+    added = await _save_listed(s, sql.sides[listing.side], listing, others)
+    await name_edges(s, page.relations, people)
     listing = replace(listing, listed=listing.listed + len(others))
     if listing.sweep is None:
         return added, 0
@@ -97,18 +96,6 @@ async def _is_empty(s: Sighting, listing: Listing) -> bool:
     return row is not None and row["counted"] == 0
 
 
-async def _save_loose(s: Sighting, sql: RelationStatements, relations: Sequence[Relation], people: People) -> int:
-    """Edges that came outside a listing, one statement per source."""
-    by_source: dict[tuple[str, int], set[int]] = defaultdict(set)
-    for relation in relations:
-        by_source[relation.kind.value, people.keys[relation.source]].add(people.keys[relation.target])
-    added = 0
-    for (kind, source), targets in sorted(by_source.items()):
-        loose = Listing(user=source, kind=kind, side=Side.FOLLOWING, sweep=None, began_at=s.at)
-        added += await _save_edges(s, sql.sides[Side.FOLLOWING], loose, targets)
-    return added
-
-
 def _others(side: Side, relations: Sequence[Relation], people: People) -> set[int]:
     keys = people.keys
     return {keys[r.target] for r in relations} if side is Side.FOLLOWING else {keys[r.source] for r in relations}
@@ -119,7 +106,8 @@ async def _listing(s: Sighting, page: Page, facet: Facet, task: Task, people: Pe
     side = facet.side or Side.FOLLOWING
     user = people.keys[task.target]
     row = await s.tx.fetch_one(_LISTING, user, kind.value, side.value)
-    fresh = Listing(user=user, kind=kind.value, side=side, sweep=s.call, began_at=s.at, before_began_at=_last_whole(row))
+    began_at = await s.observed_at()
+    fresh = Listing(user=user, kind=kind.value, side=side, sweep=s.call, began_at=began_at, before_began_at=_last_whole(row))
     if task.progress.cursor is None and not (facet.is_incremental and task.progress.newest):
         return fresh
     if row is None or row["ended_at"] is not None:
@@ -145,24 +133,29 @@ def _is_whole(listing: Listing, facet: Facet) -> bool:
     return facet.total_results is None or listing.listed < facet.total_results
 
 
-async def _save_edges(s: Sighting, sql: _SideStatements, listing: Listing, others: Collection[int]) -> int:
+async def _save_listed(s: Sighting, sql: _SideStatements, listing: Listing, others: Collection[int]) -> int:
     if not others:
         return 0
     known = {row["other"]: row["removed_at"] for row in await s.fetch_in(sql.known, others, listing.kind, listing.user)}
+    back = {other: removed_at for other, removed_at in known.items() if removed_at is not None}
+    if back:
+        # A stream may have told the end of an edge while the page that still shows it was under way.
+        observed = await s.observed_at()
+        ended = {other for other, removed_at in back.items() if removed_at > observed}
+        others, back = set(others) - ended, {other: at for other, at in back.items() if other not in ended}
     origin = (listing.kind, listing.user, s.at, s.call, s.at, listing.sweep)
     await s.execute_in(sql.save, sorted(others), *origin)
-    back = {other: removed_at for other, removed_at in known.items() if removed_at is not None}
-    new = others - known.keys() if isinstance(others, set) else set(others) - known.keys()
+    new = set(others) - known.keys()
     since = back | (dict.fromkeys(new, listing.before_began_at) if listing.before_began_at is not None else {})
     rows = [(listing.kind, *listing.edge(other), "added", since[other], s.at, s.call) for other in sorted(since)]
-    await s.execute_many(_HISTORY, rows)
+    await s.execute_many(HISTORY, rows)
     return len(new) + len(back)
 
 
 async def _remove(s: Sighting, sql: _SideStatements, listing: Listing) -> int:
     gone = await s.tx.fetch(sql.remove, s.at, listing.kind, listing.user, listing.sweep, listing.began_at)
     rows = [(listing.kind, *listing.edge(row["other"]), "removed", row["seen_at"], s.at, s.call) for row in gone]
-    await s.execute_many(_HISTORY, rows)
+    await s.execute_many(HISTORY, rows)
     return len(rows)
 
 

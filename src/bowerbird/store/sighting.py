@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from functools import cache
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bowerbird.ports import Database, Row, Transaction
+
+COUNTERS_EVERY = int(timedelta(days=1) / timedelta(microseconds=1))
 
 
 class Sighting(Struct, frozen=True, kw_only=True):
@@ -21,6 +26,10 @@ class Sighting(Struct, frozen=True, kw_only=True):
     call: int
     at: int
     """Microseconds since the epoch."""
+    is_live: bool = False
+    """Heard on a stream, just now; but a stream repeats itself after a cut, so that what it says may be old."""
+    counters_every: int = COUNTERS_EVERY
+    """Microseconds: counters move all the time, and alone they make a new line of history at most once in this time."""
 
     async def fetch_in(self, sql: str, members: Iterable[Any], *before: Any) -> list[Row]:
         """Rows of a statement whose last parameter is a list; asks nothing when the list is empty."""
@@ -35,12 +44,46 @@ class Sighting(Struct, frozen=True, kw_only=True):
         if rows:
             await self.tx.execute_many(sql, rows)
 
+    async def insert_many(self, table: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+        """Inserts rows that are not there yet, by `id`."""
+        if not rows:
+            return
+        if self.database.dialect == "sqlite":
+            # Its driver takes longer to bind a null than a text: columns that no row fills are better left out.
+            columns, rows = _filled(columns, rows)
+        await self.tx.execute_many(_insert(table, columns), rows)
+
     async def observed_at(self) -> int:
         """The earliest time at which the service can have said this: when the call was leased, or now if it is not logged."""
+        if self.is_live:
+            # Later than the page before it, which may have been heard at the same instant.
+            return self.at + 1
         row = await self.tx.fetch_one("select leased_at from calls where call = ?", self.call)
         return self.at if row is None else int(row["leased_at"])
+
+
+def _filled(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    by_column = list(zip(*rows, strict=True))
+    kept = [place for place, values in enumerate(by_column) if values.count(None) < len(values)]
+    return tuple(columns[place] for place in kept), list(zip(*(by_column[place] for place in kept), strict=True))
+
+
+@cache
+def _insert(table: str, columns: tuple[str, ...]) -> str:
+    places = ", ".join("?" for _ in columns)
+    return f"insert into {table} ({', '.join(columns)}) values ({places}) on conflict (id) do nothing"
 
 
 def listed(database: Database, kind: str) -> str:
     """A table of one column `value` made from one list parameter, for inserting many rows with one statement."""
     return "json_each(?)" if database.dialect == "sqlite" else f"unnest(?::{kind}[]) as listed (value)"
+
+
+def tabled(database: Database) -> str:
+    """A table of one column `value` made from one JSON parameter, a list of lists: `value ->> 0` is text or number."""
+    return "json_each(?)" if database.dialect == "sqlite" else "jsonb_array_elements(?::jsonb) as listed (value)"
+
+
+def as_table(rows: Sequence[Sequence[Any]]) -> str:
+    """The parameter that `tabled` expects."""
+    return msgspec.json.encode(rows).decode()

@@ -8,8 +8,15 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Transaction
+from bowerbird.store.counts import Count, Counter
 
 _RECENT_CALLS = 1_000
+_MANY = 100_000
+_GONE = (
+    "unavailable where until is null",
+    "relation_history where change = 'removed'",
+    "deletions where subject = 'post'",
+)
 _SAMPLE = 1_000
 _PACE = """
 select count(*) as calls, coalesce(sum(new_items), 0) as items, min(settled_at) as since, max(settled_at) as until
@@ -73,6 +80,15 @@ class Completeness(Struct, frozen=True):
     stored: int
 
 
+class Gone(Struct, frozen=True):
+    """How much the services no longer show, each counted up to a hundred thousand: `bowerbird gone` lists it."""
+
+    users: int
+    """Absent now."""
+    relations: int
+    posts: int
+
+
 class Standing(Struct, frozen=True, kw_only=True):
     """How a database stands, beyond counts."""
 
@@ -80,6 +96,9 @@ class Standing(Struct, frozen=True, kw_only=True):
     refusals: tuple[Refusal, ...]
     quarantine: tuple[Quarantined, ...]
     completeness: Completeness
+    gone: Gone
+    media: dict[str, Count]
+    """Files by state."""
     size: int
     """Bytes on disk."""
 
@@ -96,8 +115,15 @@ async def read_standing(database: Database) -> Standing:
                 Quarantined(row["facet"], row["why"], row["items"]) for row in await tx.fetch(_QUARANTINE, _RECENT_CALLS)
             ),
             completeness=await _completeness(tx, database),
+            gone=Gone(*[await _up_to_many(tx, what) for what in _GONE]),
+            media=await _media(tx, database),
             size=await _size(tx, database),
         )
+
+
+async def _up_to_many(tx: Transaction, what: str) -> int:
+    row = await tx.fetch_one(f"select count(*) as found from (select 1 from {what} limit {_MANY}) as few")
+    return int(row["found"]) if row else 0
 
 
 async def _pace(tx: Transaction) -> Pace:
@@ -116,6 +142,11 @@ async def _completeness(tx: Transaction, database: Database) -> Completeness:
     sampled = _COMPLETE.format(sampled=database.any("bigint"))
     row = await tx.fetch_one(sampled, database.members(chosen))
     return Completeness(int(row["users"]), int(row["claimed"]), int(row["stored"])) if row else Completeness(0, 0, 0)
+
+
+async def _media(tx: Transaction, database: Database) -> dict[str, Count]:
+    counts = await Counter(database).by(tx, "media_files", "file", {"state": "state"})
+    return {str(state): count for (state,), count in counts.items()}
 
 
 async def _size(tx: Transaction, database: Database) -> int:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
-from bowerbird.model import Facet, Gone, Outcome, Page, Saved, Service, Subject, Task
+from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Service, Subject, Task
 from bowerbird.ports import Database, Transaction
+from bowerbird.store.beside import BesideStatements, clean_beside, named_beside, save_beside
 from bowerbird.store.clean import clean_page
+from bowerbird.store.edges import end_edges
 from bowerbird.store.gone import GoneStatements, readable_again, save_gone
 from bowerbird.store.names import id_for
 from bowerbird.store.people import People, PeopleStatements, number_people
 from bowerbird.store.posts import PostStatements, save_posts
 from bowerbird.store.quarantine import set_aside
 from bowerbird.store.raw import Packer
+from bowerbird.store.reactions import ReactionStatements, clean_reactions, reacting, save_reactions
 from bowerbird.store.relations import RelationStatements, save_relations
 from bowerbird.store.services import registered_service
 from bowerbird.store.sighting import Sighting
+from bowerbird.store.sightings import SightingStatements, is_source, note_sightings
+from bowerbird.store.unplaced import forget_places
 from bowerbird.store.users import UserStatements, note_checked, save_users
 from bowerbird.store.words import WordStatements, save_trends, save_user_tags
+
+DAY = timedelta(days=1)
 
 
 class _Question(Struct, frozen=True):
@@ -49,8 +56,11 @@ class _Question(Struct, frozen=True):
 class Store:
     """Users, posts and relations with their history, on either database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, keeps_sightings: bool = False, counters_every: timedelta = DAY) -> None:
+        """`keeps_sightings`: whether it is written down which search or stream listed which post."""
+        self._counters_every = int(counters_every / timedelta(microseconds=1))
         self._database = database
+        self._sightings = SightingStatements(database) if keeps_sightings else None
         self._packer = Packer()
         self._services: dict[str, tuple[int, str]] = {}
         self._people = PeopleStatements(database)
@@ -59,19 +69,28 @@ class Store:
         self._relations = RelationStatements(database)
         self._gone = GoneStatements(database)
         self._words = WordStatements(database)
+        self._beside = BesideStatements(database)
+        self._reactions = ReactionStatements(database)
 
     async def save(
         self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
     ) -> Saved:
         """Writes what the page says and nothing else; the caller commits."""
-        await self._wait_for_turn(tx)
-        s = await self._sighting(tx, service, call, now)
-        await self._packer.prepare(tx)
-        question = _Question(facet, tasks)
-        page = clean_page(page)
+        s = await self._sighting(tx, service, call, now, is_live=False)
+        return await self._save_page(s, page, _Question(facet, tasks))
+
+    async def hear(self, tx: Transaction, page: Page, *, service: Service, facet: Facet, call: int, now: datetime) -> Saved:
+        """The same for what a stream said: it brings nothing back that was deleted, nor content of an account that is gone."""
+        s = await self._sighting(tx, service, call, now, is_live=True)
+        return await self._save_page(s, page, _Question(facet, ()))
+
+    async def _save_page(self, s: Sighting, page: Page, question: _Question) -> Saved:
+        await self._wait_for_turn(s.tx)
+        await self._packer.prepare(s.tx)
+        page = clean_reactions(clean_beside(clean_page(page)))
         saved = await self._save_items(s, page, question)
-        await set_aside(s, facet.name, page.broken)
-        await self._packer.learn(tx, s.at)
+        await set_aside(s, question.facet.name, page.broken)
+        await self._packer.learn(s.tx, s.at)
         return saved
 
     async def _wait_for_turn(self, tx: Transaction) -> None:
@@ -79,7 +98,7 @@ class Store:
         if self._database.dialect == "postgresql":
             await tx.execute("select pg_advisory_xact_lock(7254104)")
 
-    async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime) -> Sighting:
+    async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime, *, is_live: bool) -> Sighting:
         if service.name not in self._services:
             self._services[service.name] = await registered_service(tx, service.name)
         number, network = self._services[service.name]
@@ -91,6 +110,8 @@ class Store:
             network=network,
             call=call,
             at=to_micros(now),
+            is_live=is_live,
+            counters_every=self._counters_every,
         )
 
     async def _save_items(self, s: Sighting, page: Page, question: _Question) -> Saved:
@@ -103,15 +124,26 @@ class Store:
         if question.is_lookup:
             await note_checked(s, self._users, users, people)
         posts = await save_posts(s, self._posts, page.posts, people, self._packer) if page.posts else []
+        if self._sightings is not None and is_source(question.facet):
+            await note_sightings(s, self._sightings, page)
         added, removed = await self._save_relations(s, page, question, people)
         await self._save_absences(s, page, gone, question, people)
+        if page.unplaced:
+            await forget_places(s, page.unplaced, people)
         await self._save_words(s, page, question, people)
-        return Saved(users=tuple(users), posts=tuple(posts), relations_new=added, relations_removed=removed)
+        await save_beside(s, self._beside, page, people)
+        reacted = await save_reactions(s, self._reactions, page, question.facet, question.tasks, people)
+        return Saved(
+            users=tuple(users), posts=tuple(posts), relations_new=added, relations_removed=removed, reactions_new=reacted
+        )
 
     async def _save_relations(self, s: Sighting, page: Page, question: _Question, people: People) -> tuple[int, int]:
-        if page.outcome is not Outcome.OK or not (page.relations or question.facet.side):
+        if page.outcome is not Outcome.OK or not (page.relations or page.ended or question.facet.side):
             return 0, 0
-        return await save_relations(s, self._relations, page, question.facet, question.tasks, people)
+        before, after = _ends(page)
+        ended = await end_edges(s, self._relations.edges, before)
+        added, removed = await save_relations(s, self._relations, page, question.facet, question.tasks, people)
+        return added, ended + removed + await end_edges(s, self._relations.edges, after)
 
     async def _save_words(self, s: Sighting, page: Page, question: _Question, people: People) -> None:
         if question.is_about_tags and page.outcome is Outcome.OK:
@@ -134,16 +166,26 @@ def _gone(page: Page, question: _Question) -> list[Gone]:
     return [Gone(question.facet.subject, task.target, page.outcome) for task in question.tasks if not task.target.startswith("@")]
 
 
+def _ends(page: Page) -> tuple[list[RelationEnd], list[RelationEnd]]:
+    """The ends of relations of other pages, then those that may be of this one: a record is made before it ends."""
+    named = {(relation.source, relation.record) for relation in page.relations if relation.record is not None}
+    before = [end for end in page.ended if end.record is not None and (end.source, end.record) not in named]
+    return before, [end for end in page.ended if end.record is None or (end.source, end.record) in named]
+
+
 def _named(page: Page, gone: Sequence[Gone], question: _Question) -> Iterator[str]:
     """Keys of everybody the page names without a profile."""
     for post in page.posts:
         yield from post.mentions
     yield from (tag.user for tag in page.user_tags)
+    yield from named_beside(page)
+    yield from reacting(page)
     if question.is_about_tags:
         yield from question.users
     for relation in page.relations:
         yield relation.source
         yield relation.target
     yield from (g.key for g in gone if g.subject is Subject.USER)
+    yield from (each.user for each in page.unplaced)
     if page.outcome is Outcome.OK and question.facet.side is not None:
         yield from question.users

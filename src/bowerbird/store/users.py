@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from operator import itemgetter
 from typing import Any
 
@@ -24,14 +23,11 @@ from bowerbird.store.fields import (
     merged,
     user_values,
 )
-from bowerbird.store.gone import GoneStatements, back_again
+from bowerbird.store.gone import GoneStatements, back_again, is_bare
 from bowerbird.store.people import People
 from bowerbird.store.purge import purge_users
 from bowerbird.store.raw import Packer
 from bowerbird.store.sighting import Sighting
-
-COUNTERS_KEPT_EVERY = int(timedelta(days=1) / timedelta(microseconds=1))
-"""Counters move all the time: alone they make a new line of history at most once in this time."""
 
 _NOTHING: Values = (None,) * len(USER_FIELDS)
 _stored = itemgetter(*USER_FIELDS)
@@ -100,7 +96,7 @@ class _Profiles(Struct):
     def _note_change(self, number: int, old: Values, new: Values, changed_at: int | None) -> int | None:
         at = self.s.at
         changed = changed_fields(USER_FIELDS, old, new)
-        is_due = changed_at is None or at - changed_at >= COUNTERS_KEPT_EVERY
+        is_due = changed_at is None or at - changed_at >= self.s.counters_every
         if not is_due and USER_COUNTERS.issuperset(changed):
             return changed_at
         self.history.append((number, at, self.s.call, *history_texts(USER_FIELDS, changed, old, new)))
@@ -125,10 +121,15 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
     by_number = _once(users, people)
     known = by_number.keys() - people.new
     stored = {row["user_no"]: row for row in await s.fetch_in(sql.stored, known)}
-    stale = await back_again(s, sql.gone, {number: by_number[number] for number in known})
+    returns = await back_again(s, sql.gone, {number: by_number[number] for number in known})
     profiles = _Profiles(s, people, packer)
-    fresh = [(number, user) for number, user in by_number.items() if number not in stale]
-    saved = [profiles.take(number, user, stored.get(number)) for number, user in fresh]
+    saved: list[SavedUser] = []
+    for number, user in by_number.items():
+        if s.is_live and is_bare(user):
+            saved += [SavedUser(user.id, user.key, False, False, None, None, is_back=True)] if number in returns.back else ()
+        elif number not in returns.stale:
+            taken = profiles.take(number, user, stored.get(number))
+            saved.append(msgspec.structs.replace(taken, is_back=True) if number in returns.back else taken)
     await profiles.flush(sql)
     return saved
 

@@ -1,0 +1,266 @@
+"""A consistent copy of a store while it is written, and the way back.
+
+A backup is always one SQLite file with the same schema, whatever it was taken from: `bowerbird status` can read it as it is,
+and it can be restored into a new SQLite file or into an empty PostgreSQL database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+from msgspec import Struct
+
+from bowerbird.db.migrate import scripts
+from bowerbird.db.postgres import PostgresDatabase
+from bowerbird.db.sqlite import SqliteDatabase, sqlite_module
+from bowerbird.errors import StoreError
+from bowerbird.ports import Clock
+
+_CHUNK = 5_000
+Said = Callable[[str, int], None]
+"""Hears the table being copied and how many of its rows are through."""
+
+
+class Copied(Struct, frozen=True):
+    """What a finished copy holds."""
+
+    path: str
+    rows: int
+    size: int
+
+
+async def back_up(where: str, target: Path, clock: Clock, said: Said = lambda table, rows: None) -> Copied:
+    """Copies the store into a new file, as of one moment; the file appears under its name only when it is whole."""
+    unfinished = _prepared(target)
+    try:
+        with clock.outside():
+            if _is_postgres(where):
+                await _from_postgres(where, unfinished, clock, said)
+            else:
+                await asyncio.to_thread(_from_sqlite, where, unfinished)
+            return await asyncio.to_thread(_finished, unfinished, target)
+    finally:
+        _remove(unfinished)
+
+
+async def restore(backup: Path, where: str, clock: Clock, said: Said = lambda table, rows: None) -> Copied:
+    """Makes a store of a backup: a new SQLite file, or an empty PostgreSQL database; raises `StoreError` for anything else."""
+    rows = await asyncio.to_thread(_checked, backup)
+    if not _is_postgres(where):
+        return await back_up(str(backup), Path(where), clock)
+    source = await asyncio.to_thread(_reading, backup)
+    try:
+        await _into_postgres(source, where, clock, said)
+    finally:
+        source.close()
+    return Copied(where, rows, 0)
+
+
+def _prepared(target: Path) -> Path:
+    """Where the copy grows until it is whole."""
+    if target.exists():
+        raise StoreError(f"{target} exists already; choose another name, or move it away: nothing is overwritten")
+    if not target.parent.is_dir():
+        raise StoreError(f"the folder {target.parent} for {target.name} does not exist: create it first")
+    unfinished = target.with_name(f"{target.name}.unfinished")
+    _remove(unfinished)
+    return unfinished
+
+
+def _remove(unfinished: Path) -> None:
+    """Also what SQLite keeps beside a database that is being written."""
+    for ending in ("", "-journal", "-wal", "-shm"):
+        unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)
+
+
+def _finished(unfinished: Path, target: Path) -> Copied:
+    """Checks the copy, makes it durable and gives it its name."""
+    rows = _checked(unfinished)
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+    unfinished.replace(target)
+    return Copied(str(target), rows, target.stat().st_size)
+
+
+def _is_postgres(where: str) -> bool:
+    return where.startswith(("postgresql://", "postgres://"))
+
+
+def _from_sqlite(where: str, target: Path) -> None:
+    """SQLite's own copy of one snapshot: the crawl goes on writing meanwhile."""
+    module, source = sqlite_module(), _reading(Path(where))
+    try:
+        source.execute("vacuum into ?", (str(target),))
+    except module.Error as error:
+        raise StoreError(f"cannot copy {where} to {target}: {error}. Is there room on the disk?") from error
+    finally:
+        source.close()
+
+
+def _reading(path: Path) -> Any:
+    if not path.is_file():
+        raise StoreError(f"there is no database {path}")
+    return sqlite_module().connect(
+        f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=60, check_same_thread=False
+    )
+
+
+def _checked(path: Path) -> int:
+    """How many rows a copy holds; raises for a file that is damaged or is no store."""
+    module, copy = sqlite_module(), _reading(path)
+    try:
+        verdict = copy.execute("pragma integrity_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise StoreError(f"the backup {path} is damaged ({verdict}); take another")
+        return sum(copy.execute(f"select count(*) from {table}").fetchone()[0] for table in _tables(copy))
+    except module.Error as error:
+        raise StoreError(f"{path} cannot be read as a backup: {error}") from error
+    finally:
+        copy.close()
+
+
+def _tables(connection: Any) -> list[str]:
+    """Tables in the order they were made: what is referred to comes first."""
+    rows = connection.execute("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by rowid")
+    names = [str(row[0]) for row in rows]
+    if "crawls" not in names:
+        raise StoreError("this is no bowerbird store: it has no crawls")
+    return names
+
+
+async def _from_postgres(where: str, target: Path, clock: Clock, said: Said) -> None:
+    copy = SqliteDatabase.open(str(target), clock)
+    try:
+        await copy.migrate()
+        async with _snapshot(where, clock) as connection:
+            await _check_version(connection)
+            for table in await _copied_tables(connection):
+                await _copy_table(connection, copy, table, said)
+        async with copy.transaction() as tx:
+            await tx.execute("analyze")
+    finally:
+        await copy.close()
+    _fold(target)
+
+
+def _fold(path: Path) -> None:
+    """One file without a journal beside it, so that it can be moved."""
+    connection = sqlite_module().connect(path)
+    connection.execute("pragma journal_mode = delete")
+    connection.close()
+
+
+@asynccontextmanager
+async def _snapshot(where: str, clock: Clock) -> AsyncIterator[Any]:
+    """A connection that sees the database as of one moment."""
+    with clock.outside():
+        connection = await _connected(where)
+        try:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                yield connection
+        finally:
+            await connection.close()
+
+
+async def _connected(where: str) -> Any:
+    try:
+        return await asyncpg.connect(where)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+        raise StoreError(f"cannot reach PostgreSQL: {error}. Does it run, and are user, password and database right?") from error
+
+
+async def _check_version(connection: Any) -> None:
+    newest = scripts()[-1][0]
+    try:
+        version = await connection.fetchval("select max(version) from migrations")
+    except asyncpg.UndefinedTableError:
+        raise StoreError("this PostgreSQL database is no bowerbird store: it has no migrations") from None
+    if version != newest:
+        raise StoreError(f"the store is of version {version}, this bowerbird of {newest}: run the crawl once, then back it up")
+
+
+async def _copied_tables(connection: Any) -> list[str]:
+    rows = await connection.fetch("select tablename from pg_tables where schemaname = current_schema() order by tablename")
+    return [row["tablename"] for row in rows if row["tablename"] != "migrations"]
+
+
+async def _copy_table(connection: Any, copy: SqliteDatabase, table: str, said: Said) -> None:
+    columns = await _columns(connection, table)
+    names = ", ".join(f'"{name}"' for name in columns)
+    insert = f'insert into "{table}" ({names}) values ({", ".join("?" for _ in columns)})'
+    async with copy.transaction() as tx:
+        # What a migration puts there (the token counter) is part of the source too.
+        await tx.execute(f'delete from "{table}"')
+    done = 0
+    cursor = await connection.cursor(f'select {names} from "{table}"')
+    while rows := await cursor.fetch(_CHUNK):
+        async with copy.transaction() as tx:
+            await tx.execute_many(insert, [tuple(row) for row in rows])
+        done += len(rows)
+        said(table, done)
+
+
+async def _columns(connection: Any, table: str) -> list[str]:
+    rows = await connection.fetch(
+        "select column_name from information_schema.columns where table_schema = current_schema() and table_name = $1 "
+        "order by ordinal_position",
+        table,
+    )
+    return [row["column_name"] for row in rows]
+
+
+async def _into_postgres(source: Any, where: str, clock: Clock, said: Said) -> None:
+    database = await PostgresDatabase.open(where, clock)
+    try:
+        await database.migrate()
+        with clock.outside():
+            connection = await _connected(where)
+            try:
+                async with connection.transaction():
+                    await _fill(connection, source, said)
+            finally:
+                await connection.close()
+    finally:
+        await database.close()
+
+
+async def _fill(connection: Any, source: Any, said: Said) -> None:
+    if await connection.fetchval("select count(*) from crawls"):
+        raise StoreError("the PostgreSQL database holds crawls already; restore into an empty one")
+    version = source.execute("select max(version) from migrations").fetchone()[0]
+    if version != scripts()[-1][0]:
+        raise StoreError(f"the backup is of version {version}, this bowerbird of {scripts()[-1][0]}: restore it to a file first")
+    for table in (name for name in _tables(source) if name != "migrations"):
+        await connection.execute(f'delete from "{table}"')
+        await _load(connection, source, table, said)
+        await _go_on_counting(connection, table)
+
+
+async def _load(connection: Any, source: Any, table: str, said: Said) -> None:
+    columns = [row[1] for row in source.execute(f'pragma table_info("{table}")')]
+    names = ", ".join(f'"{name}"' for name in columns)
+    cursor, done = source.execute(f'select {names} from "{table}"'), 0
+    while rows := cursor.fetchmany(_CHUNK):
+        await connection.copy_records_to_table(table, records=[tuple(row) for row in rows], columns=columns)
+        done += len(rows)
+        said(table, done)
+
+
+async def _go_on_counting(connection: Any, table: str) -> None:
+    """The next number a table gives out lies above those that came with the copy."""
+    column = await connection.fetchval(
+        "select column_name from information_schema.columns where table_schema = current_schema() and table_name = $1 "
+        "and is_identity = 'YES'",
+        table,
+    )
+    if column:
+        await connection.execute(
+            f"select setval(pg_get_serial_sequence('{table}', '{column}'), "
+            f'coalesce((select max("{column}") from "{table}"), 0) + 1, false)'
+        )

@@ -1,0 +1,132 @@
+"""Reads how posts were passed on: reposts, quotes, quotes of quotes, and who of those people follows whom."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+
+from bowerbird.clock import from_micros
+from bowerbird.model import Network, Passed, Passing, PostKind
+from bowerbird.ports import Database, Row, Transaction
+
+_BATCH = 1_000
+_DEEPEST = 50
+"""Quotes of quotes of quotes: nobody goes on for ever, but a store may hold a circle."""
+_TIME = "case when {0}.is_time_doubtful = 1 then {0}.listed_at else {0}.created_at end"
+_ROOT = f"select p.post_no, p.id, p.author, {_TIME.format('p')} as at from posts p where p.post_no = ?"
+# A post that passes another one on belongs to that one's cascade, if that one is stored.
+_ROOTS = f"""
+select p.post_no from posts p where p.post_no > ? and p.deleted_at is null and p.repost_of is null
+    and (p.quote_of is null or not exists (select 1 from posts o where o.id = p.quote_of and o.deleted_at is null))
+    and (exists (select 1 from posts r where r.repost_of = p.id) or exists (select 1 from posts q where q.quote_of = p.id)
+        or exists (select 1 from reactions x where x.post_no = p.post_no and x.kind = 'repost' and x.gone_at is null))
+order by p.post_no limit {_BATCH}
+"""
+
+
+class CascadeReader:
+    """The cascades of a store, one at a time: memory holds one cascade."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        several = database.any("bigint")
+        self._reposts = (
+            "select v.post_no as of, v.user_no, v.repost_no as own, v.at, v.sweep, v.place, v.found_at, r.text as words "
+            f"from reposts v left join posts r on r.post_no = v.repost_no and r.network = '{Network.WEIBO}' "
+            f"where v.post_no {several}"
+        )
+        self._quotes = (
+            f"select o.post_no as of, q.author as user_no, q.post_no as own, q.id, {_TIME.format('q')} as at, q.found_at "
+            f"from posts o join posts q on q.quote_of = o.id where q.deleted_at is null and o.post_no {several}"
+        )
+        self._users = f"select user_no, id, handle from users where user_no {several}"
+        # Who unfollowed before the post was written cannot have seen it that way.
+        self._follows = (
+            "select source, target from relations where kind = 'follow' "
+            f"and (removed_at is null or removed_at > ?) and source {several} and target {several}"
+        )
+        # Who names a repost means what it passes on.
+        named = "select distinct coalesce(o.post_no, p.post_no) as post_no from posts p left join posts o on o.id = p.repost_of"
+        text = database.any("text")
+        self._named = (
+            f"{named} where p.id {text}",
+            f"{named} join post_keys k on k.post_no = p.post_no where k.key {text}",
+            f"{named} where p.url {text}",
+        )
+
+    async def find(self, names: Collection[str]) -> list[int]:
+        """Numbers of the posts that have one of these names: as id, else as a service's key, else as address."""
+        members = self._database.members(sorted(names))
+        async with self._database.reading() as tx:
+            for statement in self._named:
+                if rows := await tx.fetch(statement, members):
+                    return sorted(row["post_no"] for row in rows)
+        return []
+
+    async def roots(self) -> AsyncIterator[int]:
+        """Every post that was passed on and does not itself belong to another one's cascade."""
+        after = 0
+        while rows := await self._batch(_ROOTS, after):
+            after = rows[-1]["post_no"]
+            for row in rows:
+                yield row["post_no"]
+
+    async def read(self, post: int) -> Passed:
+        """What is known of one post's way, as of one moment."""
+        async with self._database.reading() as tx:
+            row = await tx.fetch_one(_ROOT, post)
+            if row is None:
+                raise KeyError(post)
+            passings, posts = await self._passings(tx, row)
+            people = {row["author"], *(each.user for each in passings)}
+            return Passed(
+                post=post,
+                author=row["author"],
+                at=None if row["at"] is None else from_micros(row["at"]),
+                passings=tuple(passings),
+                follows=await self._followed(tx, people, row["at"] or 0),
+                users={each["user_no"]: (each["id"], each["handle"]) for each in await self._of(tx, self._users, people)},
+                posts=posts,
+            )
+
+    async def _passings(self, tx: Transaction, root: Row) -> tuple[list[Passing], dict[int, str]]:
+        passings: list[Passing] = []
+        posts = {root["post_no"]: root["id"]}
+        layer = [root["post_no"]]
+        for _ in range(_DEEPEST):
+            passings += [_passing(row, PostKind.REPOST, row["words"]) for row in await self._of(tx, self._reposts, layer)]
+            quotes = [row for row in await self._of(tx, self._quotes, layer) if row["own"] not in posts]
+            passings += [_passing(row, PostKind.QUOTE) for row in quotes]
+            posts |= {row["own"]: row["id"] for row in quotes}
+            layer = sorted({row["own"] for row in quotes})
+            if not layer:
+                break
+        return passings, posts
+
+    async def _followed(self, tx: Transaction, people: Collection[int], since: int) -> dict[int, frozenset[int]]:
+        members = self._database.members(sorted(people))
+        follows: dict[int, set[int]] = {}
+        for row in await tx.fetch(self._follows, since, members, members):
+            follows.setdefault(row["source"], set()).add(row["target"])
+        return {user: frozenset(followed) for user, followed in follows.items()}
+
+    async def _of(self, tx: Transaction, sql: str, numbers: Collection[int]) -> Sequence[Row]:
+        return await tx.fetch(sql, self._database.members(sorted(numbers)))
+
+    async def _batch(self, sql: str, after: int) -> Sequence[Row]:
+        async with self._database.reading() as tx:
+            return await tx.fetch(sql, after)
+
+
+def _passing(row: Row, kind: PostKind, words: str | None = None) -> Passing:
+    is_listed = kind is PostKind.REPOST
+    return Passing(
+        user=row["user_no"],
+        of=row["of"],
+        kind=kind,
+        own=row["own"],
+        at=None if row["at"] is None else from_micros(row["at"]),
+        sweep=(row["sweep"] or 0) if is_listed else 0,
+        place=row["place"] if is_listed else None,
+        found_at=from_micros(row["found_at"]),
+        words=words or "",
+    )

@@ -1,0 +1,53 @@
+"""The completeness ledger: per user, per query, per stream and per day what was captured and what is known to be missing.
+
+Most of it is told when it is read, from counters, tasks, gaps and tombstones; what nobody could tell afterwards (a listing cut by
+the service, an outage) is written down when it happens (`crawl/shortfalls.py`, `crawl/outages.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from bowerbird.ports import Database
+from bowerbird.store.completeness.accounts import user_entries
+from bowerbird.store.completeness.days import Days
+from bowerbird.store.completeness.entries import Cause, Entry, Missing, Total
+from bowerbird.store.completeness.queries import query_entries
+from bowerbird.store.completeness.streams import stream_entries
+from bowerbird.store.completeness.world import Facets, read_surroundings
+
+VIEWS = ("user", "query", "stream", "day")
+
+
+async def ledger(database: Database, facets: Facets, by: str) -> AsyncIterator[Entry]:
+    """The lines of one view, one of `VIEWS`; reads only."""
+    async with database.reading() as tx:
+        around = await read_surroundings(tx, facets)
+    if by == "user":
+        async for entry in user_entries(database, around):
+            yield entry
+    elif by == "query":
+        async for entry in query_entries(database, around):
+            yield entry
+    elif by == "stream":
+        async with database.reading() as tx:
+            entries = await stream_entries(tx)
+        for entry in entries:
+            yield entry
+    else:
+        async for entry in _days(database, facets):
+            yield entry
+
+
+async def _days(database: Database, facets: Facets) -> AsyncIterator[Entry]:
+    days = Days()
+    for by in VIEWS[:3]:
+        async for entry in ledger(database, facets, by):
+            days.add(entry)
+    async with database.reading() as tx:
+        entries = await days.entries(tx)
+    for entry in entries:
+        yield entry
+
+
+__all__ = ["VIEWS", "Cause", "Entry", "Facets", "Missing", "Total", "ledger"]

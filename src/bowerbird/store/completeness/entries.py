@@ -1,0 +1,99 @@
+"""The lines of the completeness ledger: what was captured, what is known to be missing, why, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Cause(StrEnum):
+    """Why something is missing."""
+
+    BUDGET = "budget"
+    """It was not asked for, or not yet: calls, time or the flow's own limits did not suffice."""
+    REACH = "reach"
+    """The service does not list so much, or nothing so old."""
+    OUTAGE = "outage"
+    """The service did not answer, or nobody listened to it."""
+    PROTECTED = "protected"
+    """It is there, but not for us: followers only, hidden, or its author asked not to be collected."""
+    DELETED = "deleted"
+    """It, or the account that wrote it, is gone."""
+    UNKNOWN = "unknown"
+
+
+class Missing(Struct, frozen=True, kw_only=True):
+    """Items known to be missing for one cause: at least `low`, most likely `likely`, at most `high` (None: no bound is known)."""
+
+    cause: Cause
+    low: int
+    likely: int
+    high: int | None
+    why: str
+    after: datetime | None = None
+    """They were written after this and"""
+    before: datetime | None = None
+    """before this, where either is known."""
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One line: a user's posts or list, a query, a stream, or a day."""
+
+    subject: str
+    """Global id, query, stream or date."""
+    name: str = ""
+    crawl: str = ""
+    service: str = ""
+    facet: str = ""
+    items: str = "posts"
+    captured: int = 0
+    deleted: int = 0
+    """Captured once and gone since; their content is no longer kept."""
+    claimed: int | None = None
+    """How many there are, in the service's own words."""
+    claimed_at: datetime | None = None
+    low: int = 0
+    likely: int = 0
+    high: int | None = 0
+    """Missing in all. What is missing for each cause is less certain than this."""
+    missing: tuple[Missing, ...] = ()
+    certainty: str = ""
+    """What the range rests on, in words."""
+
+    def of(self, cause: Cause) -> int:
+        return sum(each.likely for each in self.missing if each.cause is cause)
+
+
+class Total(Struct, kw_only=True):
+    """Sums over many lines."""
+
+    entries: int = 0
+    captured: int = 0
+    deleted: int = 0
+    low: int = 0
+    likely: int = 0
+    high: int = 0
+    unbounded: int = 0
+    """Lines without an upper bound; they are not in `high`."""
+    causes: dict[str, int] = {}
+
+    def add(self, entry: Entry) -> None:
+        self.entries += 1
+        self.captured += entry.captured
+        self.deleted += entry.deleted
+        self.low += entry.low
+        self.likely += entry.likely
+        self.high += entry.high or 0
+        self.unbounded += entry.high is None
+        self.causes = {cause: self.causes.get(cause, 0) + entry.of(cause) for cause in Cause}
+
+
+def summed(missing: Iterable[Missing]) -> tuple[int, int, int | None]:
+    """The range of several causes together."""
+    parts = tuple(missing)
+    highs = [each.high for each in parts]
+    high = None if None in highs else sum(each or 0 for each in highs)
+    return sum(each.low for each in parts), sum(each.likely for each in parts), high

@@ -1,0 +1,155 @@
+"""The ledger by query: what each search, hashtag or list brought, and the times it could not cover."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.model import Subject
+from bowerbird.ports import Database, Transaction
+from bowerbird.store.completeness.entries import Cause, Entry, Missing, summed
+from bowerbird.store.completeness.facts import AccountReader, ShortfallFacts, TaskFacts
+from bowerbird.store.completeness.rates import Rate, missed
+from bowerbird.store.completeness.world import LaneFacts, Surroundings
+
+_FOUND = """
+select c.targets as target, sum(case when p.deleted_at is null then 1 else 0 end) as captured,
+    sum(case when p.deleted_at is not null then 1 else 0 end) as deleted, min(p.created_at) as oldest
+from sightings g join calls c on c.call = g.call join posts p on p.post_no = g.post_no where g.lane = ? group by c.targets
+"""
+_VOLUMES = """
+select query, sum(posts) as posts, max(at) as at from volumes where service = ? group by query
+"""
+FOUND = "posts that this query listed; what two queries of the same kind list counts for the first"
+
+
+class _Found(Struct, frozen=True):
+    """Posts that one query was the first to bring."""
+
+    captured: int = 0
+    deleted: int = 0
+    oldest: datetime | None = None
+
+
+async def query_entries(database: Database, around: Surroundings) -> AsyncIterator[Entry]:
+    """One entry per query of every lane that asks for posts by words."""
+    reader = AccountReader(database)
+    for lane in around.lanes:
+        if lane.facet.subject is not Subject.WORD or "posts" not in lane.facet.yields:
+            continue
+        async with database.reading() as tx:
+            found = await _found(tx, lane)
+            volumes = await _volumes(tx, lane)
+        async for tasks in reader.tasks(lane):
+            async with database.reading() as tx:
+                shortfalls = await reader.shortfalls(tx, lane, [task.target for task in tasks])
+            for task in tasks:
+                query = _Query(
+                    lane=lane,
+                    task=task,
+                    found=found.get(task.target, _Found()),
+                    volume=volumes.get(task.target),
+                    shortfalls=shortfalls.get(task.target, ()),
+                )
+                yield _entry(query, around)
+
+
+class _Query(Struct, frozen=True, kw_only=True):
+    lane: LaneFacts
+    task: TaskFacts
+    found: _Found
+    volume: tuple[int, datetime] | None
+    shortfalls: Sequence[ShortfallFacts]
+
+    @property
+    def rate(self) -> Rate:
+        """How many posts there are in a time that was covered."""
+        last = self.task.visited_at or self.task.added_at
+        first = min(self.found.oldest or last, self.task.added_at)
+        lost = sum((each.before - each.after for each in self.shortfalls if each.after and each.before), timedelta(0))
+        return Rate(self.found.captured + self.found.deleted, max(last - first - lost, timedelta(0)))
+
+
+def _entry(query: _Query, around: Surroundings) -> Entry:
+    parts = [*_left_out(query), *_waiting(query, around)]
+    low, likely, high = summed(parts)
+    certainty = FOUND
+    if query.volume is not None:
+        low, likely, high = _against(query, low, high)
+        certainty += "; the service's own count of matches against them"
+    elif parts:
+        certainty += "; what is missing is estimated from the rate at other times"
+    return Entry(
+        subject=query.task.target,
+        crawl=query.lane.crawl,
+        service=query.lane.service_name,
+        facet=query.lane.facet.name,
+        captured=query.found.captured,
+        deleted=query.found.deleted,
+        claimed=query.volume[0] if query.volume else None,
+        claimed_at=query.volume[1] if query.volume else None,
+        low=low,
+        likely=likely,
+        high=high,
+        missing=tuple(parts),
+        certainty=certainty,
+    )
+
+
+def _against(query: _Query, low: int, high: int | None) -> tuple[int, int, int | None]:
+    """The service's count decides how much, the causes only why."""
+    claimed = query.volume[0] if query.volume else 0
+    owed = max(0, claimed - query.found.captured - query.found.deleted)
+    return min(low, owed), owed, None if high is None else max(high, owed)
+
+
+def _left_out(query: _Query) -> list[Missing]:
+    """What listings left out that ended before their end; how much it is only a known stretch of time tells."""
+    parts = []
+    for short in query.shortfalls:
+        if short.after is not None and short.before is not None:
+            parts.append(missed(query.rate, Cause(short.cause), short.detail, short.after, short.before))
+        else:
+            parts.append(
+                Missing(
+                    cause=Cause(short.cause), low=0, likely=0, high=None, why=short.detail, after=short.after, before=short.before
+                )
+            )
+    return parts
+
+
+def _waiting(query: _Query, around: Surroundings) -> list[Missing]:
+    """The time since the last whole listing, where another one is due."""
+    task, lane = query.task, query.lane
+    if not task.is_pending(lane.as_of):
+        return []
+    cause, why = _why(query, around)
+    if task.visited_at is None:
+        return [Missing(cause=cause, low=0, likely=0, high=None, why=why)]
+    return [missed(query.rate, cause, why, task.visited_at, lane.as_of)]
+
+
+def _why(query: _Query, around: Surroundings) -> tuple[Cause, str]:
+    if query.task.state == "failed":
+        return Cause.UNKNOWN, f"given up: {query.task.failure}"
+    if around.was_out(query.lane, query.task.waits_since(query.lane.as_of)):
+        return Cause.OUTAGE, "the service was down for most of the time in which it waited to be asked"
+    if query.task.cursor is not None:
+        return Cause.BUDGET, "its listing has not come to its end yet"
+    return Cause.BUDGET, "its turn to be asked has not come"
+
+
+async def _found(tx: Transaction, lane: LaneFacts) -> Mapping[str, _Found]:
+    return {
+        row["target"]: _Found(
+            int(row["captured"]), int(row["deleted"]), None if row["oldest"] is None else from_micros(row["oldest"])
+        )
+        for row in await tx.fetch(_FOUND, lane.lane)
+    }
+
+
+async def _volumes(tx: Transaction, lane: LaneFacts) -> Mapping[str, tuple[int, datetime]]:
+    return {row["query"]: (int(row["posts"]), from_micros(row["at"])) for row in await tx.fetch(_VOLUMES, lane.service)}

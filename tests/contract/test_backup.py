@@ -1,0 +1,158 @@
+"""Backups: taken while the store is written, whole or not there at all, restorable into either database."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bowerbird.clock import VIRTUAL_START, RealClock, VirtualClock, run_virtual
+from bowerbird.crawl import roster
+from bowerbird.crawl.keeping import BackupPlan, Keeper
+from bowerbird.db import open_database
+from bowerbird.db.backup import back_up, restore
+from bowerbird.errors import StoreError
+from bowerbird.model import Facet, Page, Post, Service, Subject, User
+from bowerbird.ports import Database
+from bowerbird.store import Store
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+SERVICE = Service(name="s", provider="mastodon", base="https://s.example")
+FACET = Facet(name="timeline", subject=Subject.USER, yields=frozenset({"posts", "users"}))
+
+
+async def filled(where: str, posts: range) -> None:
+    database = await open_database(where, RealClock())
+    await database.migrate()
+    async with database.transaction() as tx:
+        await roster.enrol_crawl(tx, "c", "{}", "{}", NOW)
+        await roster.enrol_service(tx, SERVICE, "mastodon")
+    await written(database, posts)
+    await database.close()
+
+
+async def written(database: Database, posts: range) -> None:
+    author = User(id="https://s.example/users/a", key="1", handle="a")
+    page = Page(
+        users=(author,),
+        posts=tuple(Post(id=f"https://s.example/{n}", key=str(n), author=author.id, text=f"p{n}", raw=b"{}") for n in posts),
+    )
+    store = Store(database)
+    async with database.transaction() as tx:
+        await store.save(tx, page, service=SERVICE, tasks=(), facet=FACET, call=1, now=NOW)
+
+
+async def contents(where: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table, without order and without the database's own spelling of bytes."""
+    database = await open_database(where, RealClock())
+    names = ("crawls", "services", "users", "posts", "post_keys", "deletions", "sequences")
+    async with database.reading() as tx:
+        rows = {name: [tuple(dict(row).values()) for row in await tx.fetch(f"select * from {name}")] for name in names}
+    await database.close()
+    return {name: sorted(each, key=repr) for name, each in rows.items()}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+async def test_a_backup_of_either_database_restores_into_a_file_with_everything_in_it(place: str, tmp_path: Path) -> None:
+    await filled(place, range(7_000))
+    copied = await back_up(place, tmp_path / "b.db", RealClock())
+    await restore(tmp_path / "b.db", str(tmp_path / "again.db"), RealClock())
+    assert await contents(str(tmp_path / "again.db")) == await contents(place)
+    assert copied.rows > 14_000
+
+
+async def test_a_backup_restores_into_postgresql_and_the_crawl_goes_on_counting(
+    place: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    await filled(place, range(50))
+    await back_up(place, tmp_path / "b.db", RealClock())
+    before = await contents(place)
+    if place.startswith("postgresql"):
+        database = await open_database(place, RealClock())
+        async with database.transaction() as tx:
+            for table in ("gaps", "streams", "lanes", "posts", "post_keys", "users", "services", "crawls", "deletions"):
+                await tx.execute(f"delete from {table}")
+        await database.close()
+        target = place
+    else:
+        target = str(request.getfixturevalue("postgres_url"))
+    await restore(tmp_path / "b.db", target, RealClock())
+    assert await contents(target) == before
+    database = await open_database(target, RealClock())
+    await written(database, range(50, 60))
+    async with database.reading() as tx:
+        row = await tx.fetch_one("select count(*) as posts from posts")
+    await database.close()
+    assert row is not None
+    assert row["posts"] == 60
+
+
+async def test_what_is_written_during_a_backup_is_in_it_whole_or_not_at_all(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(2_000))
+    database = await open_database(place, RealClock())
+    async with database.transaction() as tx:
+        await tx.execute("insert into deletions (subject, id, reason, at) values ('post', 'x', 'not_found', 1)")
+        await back_up(place, tmp_path / "during.db", RealClock())
+    await database.close()
+    assert (await contents(str(tmp_path / "during.db")))["deletions"] == []
+    assert len((await contents(place))["deletions"]) == 1
+
+
+async def test_nothing_is_overwritten_and_nothing_half_made_is_left(place: str, tmp_path: Path) -> None:
+    await filled(place, range(3))
+    (tmp_path / "there.db").write_bytes(b"mine")
+    with pytest.raises(StoreError, match="nothing is overwritten"):
+        await back_up(place, tmp_path / "there.db", RealClock())
+    assert (tmp_path / "there.db").read_bytes() == b"mine"
+    await back_up(place, tmp_path / "b.db", RealClock())
+    with pytest.raises(StoreError, match=r"exists already|holds crawls"):
+        await restore(tmp_path / "b.db", place, RealClock())
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".unfinished") == []  # noqa: ASYNC240
+
+
+async def test_a_damaged_backup_is_refused_with_words(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(3_000))
+    await back_up(place, tmp_path / "b.db", RealClock())
+    body = bytearray((tmp_path / "b.db").read_bytes())
+    body[len(body) // 2 : len(body) // 2 + 20_000] = bytes(20_000)
+    (tmp_path / "b.db").write_bytes(bytes(body))
+    with pytest.raises(StoreError, match=r"damaged|cannot be read"):
+        await restore(tmp_path / "b.db", str(tmp_path / "new.db"), RealClock())
+    assert not (tmp_path / "new.db").exists()
+    (tmp_path / "text.db").write_text("no database")
+    with pytest.raises(StoreError, match="cannot be read"):
+        await restore(tmp_path / "text.db", str(tmp_path / "new.db"), RealClock())
+
+
+async def test_scheduled_backups_go_on_after_a_restart_and_only_the_newest_are_kept(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(3))
+    folder = tmp_path / "kept"
+    plan = BackupPlan(every=timedelta(hours=6), folder=str(folder), keep=2)
+    started = VIRTUAL_START
+
+    def later(hours: int) -> list[str]:
+        async def main(clock: VirtualClock) -> list[str]:
+            keeper = Keeper("crawl", place, plan, clock)
+            task = asyncio.create_task(keeper.run())
+            await clock.sleep_until(clock.now() + timedelta(hours=hours, minutes=1))
+            task.cancel()
+            return [f"{when:%d %H}" for when, _ in keeper.taken()]
+
+        names: list[str] = run_virtual(main, start=started)
+        return names
+
+    assert await asyncio.to_thread(later, 12) == [f"{started + timedelta(hours=hours):%d %H}" for hours in (6, 12)]
+    (folder / "mine.backup.db").write_text("somebody else's")
+    started += timedelta(hours=17)
+    assert await asyncio.to_thread(later, 1) == [f"{started + timedelta(hours=hours):%d %H}" for hours in (-5, 1)]
+    assert (folder / "mine.backup.db").exists()
