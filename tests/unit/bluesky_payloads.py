@@ -89,6 +89,20 @@ def quoted(uri: str) -> dict[str, Any]:
     }
 
 
+def bluesky_list(owner: str = BOB, **other: Any) -> dict[str, Any]:
+    return {
+        "uri": f"at://{owner}/app.bsky.graph.list/3mmlist222222",
+        "cid": "bafyreicl7rzk",
+        "creator": actor(owner),
+        "name": "Birds",
+        "purpose": "app.bsky.graph.defs#curatelist",
+        "description": "who sings",
+        "listItemCount": 7,
+        "indexedAt": "2026-05-25T14:24:00.000Z",
+        **other,
+    }
+
+
 def repost(uri: str | None = f"at://{BOB}/app.bsky.feed.repost/3mmookaaaaa23") -> dict[str, Any]:
     reason = {"$type": "app.bsky.feed.defs#reasonRepost", "by": actor(BOB), "indexedAt": "2026-05-25T14:24:00.000Z"}
     return {**reason, "uri": uri} if uri else reason

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bluesky_payloads import ALICE, BOB, CAROL, actor, detailed, post_uri, quoted, read, record, ref, repost, view
+from bluesky_payloads import ALICE, BOB, CAROL, actor, bluesky_list, detailed, post_uri, quoted, read, record, ref, repost, view
 from provider_payloads import answer
 
 from bowerbird.model import Gone, Media, Outcome, PostKind, RelationKind, Subject
@@ -48,7 +48,7 @@ def test_labels_are_kept_and_those_who_hide_from_strangers_opt_out() -> None:
 def test_batches_are_matched_by_did_or_handle_and_what_is_missing_is_gone() -> None:
     page = read("profiles", (CAROL, ALICE, "@bbbb.test"), answer({"profiles": [detailed(BOB), detailed(ALICE)]}))
     assert [user.key for user in page.users] == [BOB, ALICE]
-    assert page.gone == (Gone(Subject.USER, CAROL, Outcome.NOT_FOUND),)
+    assert page.gone == (Gone(Subject.USER, CAROL, Outcome.NOT_FOUND, True),)
 
 
 def test_nothing_is_gone_while_an_item_of_the_batch_cannot_be_read() -> None:
@@ -56,7 +56,7 @@ def test_nothing_is_gone_while_an_item_of_the_batch_cannot_be_read() -> None:
     assert page.gone == ()
     assert len(page.broken) == 1
     lost = read("posts", (post_uri(ALICE), post_uri(BOB)), answer({"posts": [{**view(), "record": 5}]}))
-    assert lost.gone == (Gone(Subject.POST, post_uri(BOB), Outcome.NOT_FOUND),)
+    assert lost.gone == (Gone(Subject.POST, post_uri(BOB), Outcome.NOT_FOUND, True),)
 
 
 def test_a_post_brings_its_words_names_and_times() -> None:
@@ -205,7 +205,7 @@ def test_lists_of_people_in_all_their_wrappings() -> None:
         ("reposts", post_uri(), {"repostedBy": [actor(BOB), {"no": 1}]}),
         ("people", "bob", {"actors": [actor(BOB), {"no": 1}]}),
         ("members", "at://x", {"items": [{"uri": "at://x", "subject": actor(BOB)}, {"no": 1}], "list": {}}),
-        ("lists", ALICE, {"lists": [{"uri": "at://x", "creator": actor(BOB)}, {"no": 1}]}),
+        ("lists", BOB, {"lists": [bluesky_list(), {"no": 1}]}),
     ):
         page = read(facet, target, answer({**body, "cursor": "next"}))
         assert [user.id for user in page.users] == [BOB], facet
@@ -296,7 +296,7 @@ def test_raw_reposts_and_follows_are_read() -> None:
         ("app.bsky.graph.follow/3k", {"subject": BOB}), ("app.bsky.graph.follow/3j", {"subject": "bob"}), cursor="3j"
     )
     page = read("following_records", ALICE, answer(follows))
-    assert [(each.source, each.target) for each in page.relations] == [(ALICE, BOB)]
+    assert [(each.source, each.target, each.record) for each in page.relations] == [(ALICE, BOB, "3k")]
     assert (page.cursor, len(page.broken)) == ("3j", 1)
 
 

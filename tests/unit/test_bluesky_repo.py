@@ -38,7 +38,8 @@ def test_an_export_brings_profile_posts_reposts_and_follows() -> None:
     assert page.outcome is Outcome.OK, page.detail
     kinds = [post.kind for post in page.posts]
     assert (kinds.count(PostKind.POST), kinds.count(PostKind.REPOST)) == (POSTS, 1)
-    assert {(each.source, each.target) for each in page.relations} == {(ALICE, BOB), (ALICE, CAROL)}
+    follows = {(each.source, each.target, each.record) for each in page.relations}
+    assert follows == {(ALICE, BOB, "3mmoojp4cd223"), (ALICE, CAROL, "3mmoojp4cd224")}
     assert (page.users[0].id, page.users[0].name, page.users[0].opts_out) == (ALICE, "Alice", True)
     assert (page.head, page.cursor, page.results) == (REV, None, POSTS + 4)
     picture = next(post for post in page.posts if post.media).media[0]
@@ -51,6 +52,21 @@ def test_a_partial_export_brings_only_what_is_new() -> None:
     page = read("repo", ALICE, answer(export(ALICE, REV, records(), frozenset({new}))), newest="3mmoojp4cd222")
     assert [post.kind for post in page.posts] == [PostKind.REPOST]
     assert page.broken == ()
+
+
+def test_of_two_follows_of_the_same_account_the_newer_record_names_the_relation() -> None:
+    twice = {"app.bsky.graph.follow/3mmoojp4cd223": {"subject": BOB}, "app.bsky.graph.follow/3mmoojp4cd224": {"subject": BOB}}
+    page = read("repo", ALICE, answer(export(ALICE, REV, twice)))
+    assert [(each.target, each.record) for each in page.relations] == [(BOB, "3mmoojp4cd224")]
+
+
+def test_a_partial_export_without_any_block_says_that_nothing_is_new() -> None:
+    whole = export(ALICE, REV, records())
+    # Its first byte is the length of the header.
+    body = whole[: 1 + whole[0]]
+    page = read("repo", ALICE, answer(body), newest=REV)
+    assert (page.outcome, page.results, page.head, [user.id for user in page.users]) == (Outcome.OK, 0, None, [ALICE])
+    assert read("repo", ALICE, answer(body)).outcome is Outcome.UNREADABLE
 
 
 def test_one_broken_record_loses_only_itself() -> None:

@@ -44,7 +44,7 @@ def test_a_word_that_only_begins_like_a_signal_does_not_opt_out() -> None:
 def test_missing_targets_of_a_batch_are_gone() -> None:
     found = read(mastodon, "profiles", ("1", "2"), answer([account("2")]))
     assert [user.key for user in found.users] == ["2"]
-    assert found.gone == (Gone(Subject.USER, "1", Outcome.NOT_FOUND),)
+    assert found.gone == (Gone(Subject.USER, "1", Outcome.NOT_FOUND, True),)
     assert found.outcome is Outcome.OK
 
 

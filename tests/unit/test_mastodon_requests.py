@@ -87,8 +87,10 @@ def test_the_token_travels_as_a_bearer() -> None:
         ("posts", "https://s.example/users/alice/statuses/1234", "1234"),
         ("thread", "1234", "1234"),
         ("hashtag", "#Birds", "birds"),
+        ("hashtag", "local:#Birds, Trees", "local:birds,trees"),
         ("search", " two words ", "two words"),
         ("public", "local", "local"),
+        ("public", "all:media", "all:media"),
     ],
 )
 def test_people_may_write_ids_handles_addresses_and_words(facet: str, text: str, target: str) -> None:
@@ -102,8 +104,9 @@ def test_people_may_write_ids_handles_addresses_and_words(facet: str, text: str,
         ("followers", "@alice", "seed the facet `profile` with @alice"),
         ("post", "alice", "a post id"),
         ("hashtag", "two words", "without spaces"),
+        ("hashtag", "birds,,trees", "with commas"),
         ("search", "  ", "at least one word"),
-        ("public", "everything", "all, local or remote"),
+        ("public", "everything", "all, local, remote, all:media, local:media or remote:media"),
     ],
 )
 def test_what_cannot_be_a_target_is_refused_with_advice(facet: str, text: str, advice: str) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bowerbird.errors import UserError
-from bowerbird.model import Ask
-from bowerbird.ports import Provider
+from bowerbird.model import Ask, Limit
+from bowerbird.ports import Provider, StreamProvider
 from bowerbird.providers import PROVIDERS, Mastodon, TwitterV1, provider, with_limits
 from bowerbird.providers.tables import limit_name
 
@@ -68,6 +68,25 @@ def test_overrides_change_the_facets_numbers_for_every_kind_of_credential() -> N
     assert ("count", "20") in made.request(Ask("timeline", ("1",))).query
 
 
+def test_a_limit_on_all_calls_together_comes_behind_the_services_own() -> None:
+    made = with_limits(TwitterV1(), {"together": {"allowance": 75, "window": 900}, "timeline": {"allowance": 30}})
+    assert {facet.limits[-1] for facet in made.facets.values()} == {
+        Limit(bucket="{service}/together", allowance=75, window=timedelta(minutes=15))
+    }
+    assert made.facets["timeline"].limits[0].allowance == 30
+    with pytest.raises(UserError, match="both allowance and window"):
+        with_limits(TwitterV1(), {"together": {"allowance": 75}})
+
+
+def test_only_a_lowered_allowance_remembers_what_the_service_allows() -> None:
+    def first(allowance: int) -> Limit:
+        return with_limits(TwitterV1(), {"timeline": {"allowance": allowance}}).facets["timeline"].limits[0]
+
+    assert (first(30).published, first(900).published, first(2000).published) == (900, None, None)
+    twice = with_limits(with_limits(TwitterV1(), {"timeline": {"allowance": 30}}), {"timeline": {"allowance": 500}})
+    assert twice.facets["timeline"].limits[0].published == 900
+
+
 def test_a_shared_bucket_changes_for_all_facets_that_share_it() -> None:
     made = with_limits(Mastodon(), {"timeline": {"paging": {"allowance": 50}}})
     paging = [limit for limit in made.facets["followers"].limits if limit_name(limit) == "paging"]
@@ -105,3 +124,13 @@ def test_every_facet_is_documented_with_its_numbers(name: str) -> None:
     section = PAGE.read_text(encoding="utf-8").split(f"`{name}`", 1)[1]
     for facet in provider(name).facets.values():
         assert f"| `{facet.name}` | {facet.subject} | {facet.objects_per_call} | {facet.results_per_call} |" in section
+
+
+@pytest.mark.parametrize("name", [name for name in PROVIDERS if isinstance(provider(name), StreamProvider)])
+def test_every_stream_is_documented_with_its_options(name: str) -> None:
+    made = provider(name)
+    assert isinstance(made, StreamProvider)
+    section = PAGE.read_text(encoding="utf-8").split(f": `{name}`\n", 1)[1].split("\n## ", 1)[0]
+    names = {word for channel, each in made.channels.items() for word in (channel, *each.options)}
+    assert [word for word in sorted(names) if f"`{word}`" not in section] == []
+    assert all(each.fills in made.facets for each in made.channels.values() if each.fills)

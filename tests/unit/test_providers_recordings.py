@@ -66,7 +66,7 @@ X_PATHS = {
     rf"users/{ID}/bookmarks": "liked",
     "tweets": "posts",
     r"tweets/(?P<target>\d+)": "post",
-    rf"tweets/{ID}/retweeted_by": "reposts",
+    rf"tweets/{ID}/retweeted_by": "reposters",
     rf"tweets/{ID}/quote_tweets": "quotes",
     rf"tweets/{ID}/liking_users": "likes",
     "tweets/search/recent": "search",

@@ -47,7 +47,7 @@ def test_an_id_that_is_no_number_is_quarantined_alone() -> None:
 
 def test_missing_targets_of_a_batch_are_gone_whether_asked_by_id_or_handle() -> None:
     found = read(twitter, "profiles", ("1", "@Alice2", "@bob"), answer([user("2")]))
-    assert found.gone == (Gone(Subject.USER, "1", Outcome.NOT_FOUND), Gone(Subject.USER, "@bob", Outcome.NOT_FOUND))
+    assert found.gone == (Gone(Subject.USER, "1", Outcome.NOT_FOUND, True), Gone(Subject.USER, "@bob", Outcome.NOT_FOUND, True))
 
 
 def test_a_batch_of_which_nobody_exists_is_all_gone() -> None:

@@ -155,7 +155,7 @@ def test_trends_are_ranked_in_the_order_given() -> None:
 def test_counters_may_come_as_strings() -> None:
     page = read("counts", ("1", "2"), answer([{"id": "1", "followers_count": "12", "friends_count": "3", "statuses_count": "4"}]))
     assert (page.users[0].followers, page.users[0].following, page.users[0].posts) == (12, 3, 4)
-    assert page.gone == (Gone(Subject.USER, "2", Outcome.NOT_FOUND),)
+    assert page.gone == (Gone(Subject.USER, "2", Outcome.NOT_FOUND, True),)
 
 
 def test_suggested_users_are_named_by_uid() -> None:

@@ -161,7 +161,7 @@ def test_users_and_applications_have_tables_of_their_own() -> None:
     user, app = x.facets_for("user"), x.facets_for("app")
     assert (user["timeline"].limits[0].allowance, app["timeline"].limits[0].allowance) == (900, 10_000)
     assert app["timeline"].limits[0].bucket == "{service}/app:{app}/{facet}"
-    assert set(app) - set(user) == {"search_all", "trends", "usage"}
+    assert set(app) - set(user) == {"search_all", "trends", "volumes", "usage"}
     assert set(user) - set(app) == {"likes", "liked", "people"}
     assert set(x.facets) == set(user) | set(app)
 

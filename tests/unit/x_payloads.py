@@ -100,6 +100,14 @@ X_PAGES: dict[str, Any] = {
     "posts": {"data": [x_post("1")], "includes": {"users": [x_user()]}, "errors": [unauthorized("tweet", "2")]},
     "post": {"data": x_post("1", note_tweet={"text": "long"}), "includes": {"users": [x_user()]}},
     "search": envelope([x_post("1", **referring("quoted", "9")), x_post("2", **referring("replied_to", "9"))], users=[x_user()]),
+    "lists": envelope(
+        [{"id": "7", "name": "Birds", "owner_id": "1", "member_count": 3, "private": False}], token="b26v89c19zqg8o3f"
+    ),
+    "members": envelope([x_user("1"), x_user("2")]),
+    "volumes": {
+        "data": [{"start": "2026-01-05T11:00:00.000Z", "end": "2026-01-05T12:00:00.000Z", "tweet_count": 7}],
+        "meta": {"total_tweet_count": 7},
+    },
     "trends": {"data": [{"trend_name": "#birds", "tweet_count": 7}]},
     "usage": {"data": {"project_cap": "3000000", "project_usage": "7", "cap_reset_day": 1}},
 }

@@ -44,9 +44,9 @@ def provider(name: str, *, now: Callable[[], datetime] | None = None, base: str 
         case "mastodon":
             return Mastodon()
         case "twitter_v1":
-            return TwitterV1(now=now, base=base) if base else TwitterV1(now=now)
+            return TwitterV1(now=now, base=base or "")
         case "weibo":
             return Weibo()
         case "x":
-            return XV2(now=now, base=base) if base else XV2(now=now)
+            return XV2(now=now, base=base or "")
     raise UserError(f"there is no provider {name!r}; choose one of {', '.join(PROVIDERS)}")

@@ -8,7 +8,21 @@ from typing import TypeVar
 
 import msgspec
 
-from bowerbird.model import Answer, Ask, Facet, Outcome, Page, Reading, Relation, RelationKind, Side, Subject, User
+from bowerbird.model import (
+    Answer,
+    Ask,
+    Facet,
+    Outcome,
+    Page,
+    Reaction,
+    ReactionKind,
+    Reading,
+    Relation,
+    RelationKind,
+    Side,
+    Subject,
+    User,
+)
 from bowerbird.providers import headers
 from bowerbird.providers.items import UNREADABLE, Harvest, identified, shortened
 from bowerbird.providers.snowflakes import order
@@ -72,7 +86,7 @@ class Gathering(ABC):
             return
         for key in targets:
             if key not in keys and key.casefold() not in keys and key not in self.lost_keys:
-                self.harvest.lose(self.facet.subject, key, Outcome.NOT_FOUND)
+                self.harvest.lose(self.facet.subject, key, Outcome.NOT_FOUND, is_vague=True)
 
     def edges(self, keys: Iterable[str]) -> tuple[Relation, ...]:
         """The relations between the account asked about and those listed, by the side of the facet."""
@@ -81,11 +95,16 @@ class Gathering(ABC):
             return tuple(Relation(RelationKind.FOLLOW, key, target) for key in keys)
         return tuple(Relation(RelationKind.FOLLOW, target, key) for key in keys)
 
+    def reactions(self, kind: ReactionKind, keys: Iterable[str]) -> tuple[Reaction, ...]:
+        """What the listed accounts did to the post asked about, in the order of the list."""
+        return tuple(Reaction(kind, self.ask.targets[0], key) for key in dict.fromkeys(keys))
+
     def page(self, *, results: int, cursor: str | None = None, head: str | None = None, detail: str = "") -> Page:
         found = self.harvest
         return Page(
             users=tuple(found.users.values()),
             posts=tuple(found.posts.values()),
+            along=frozenset(found.along),
             gone=tuple(found.gone.values()),
             broken=tuple(found.broken),
             results=results,

@@ -91,6 +91,8 @@ class Harvest:
     def __init__(self) -> None:
         self.users: dict[str, User] = {}
         self.posts: dict[str, Post] = {}
+        self.along: set[str] = set()
+        """Ids of posts that only came with others."""
         self.gone: dict[tuple[Subject, str], Gone] = {}
         self.broken: list[Broken] = []
         self.authors: dict[bytes, User] = {}
@@ -103,11 +105,16 @@ class Harvest:
             known = self.users[user.id] = user
         return known
 
-    def add_post(self, post: Post) -> Post:
+    def add_post(self, post: Post, *, is_along: bool = False) -> Post:
+        """The post as the page shows it first; listed once, it no longer counts as come along."""
+        if not is_along:
+            self.along.discard(post.id)
+        elif post.id not in self.posts:
+            self.along.add(post.id)
         return self.posts.setdefault(post.id, post)
 
-    def lose(self, subject: Subject, key: str, reason: Outcome) -> None:
-        self.gone.setdefault((subject, key), Gone(subject, key, reason))
+    def lose(self, subject: Subject, key: str, reason: Outcome, *, is_vague: bool = False) -> None:
+        self.gone.setdefault((subject, key), Gone(subject, key, reason, is_vague))
 
     def quarantine(self, subject: Subject, raw: bytes, error: Exception) -> None:
         self.broken.append(Broken(subject, raw, f"{type(error).__name__}: {error}"[:200].encode(errors="replace").decode()))

@@ -60,7 +60,8 @@ def authorization(request: Request, base: str, secret: Mapping[str, str], *, non
         "oauth_token": secret["access_token"],
         "oauth_version": "1.0",
     }
-    form = parse_qsl(request.body.decode(errors="replace"), keep_blank_values=True)
+    is_form = "json" not in request.headers.get("content-type", "")
+    form = parse_qsl(request.body.decode(errors="replace"), keep_blank_values=True) if is_form else []
     pairs = [*oauth.items(), *request.query, *form]
     oauth["oauth_signature"] = signature(
         request.method, base + request.path, pairs, secret["consumer_secret"], secret["access_token_secret"]

@@ -19,7 +19,10 @@ Tables = Mapping[str, FacetTable]
 Numbers = Mapping[str, int | timedelta]
 FacetOverride = Mapping[str, int | timedelta | Numbers]
 Overrides = Mapping[str, FacetOverride]
-"""By facet (`*` is every facet): its own numbers, `allowance` and `window` of its first limit, or of a limit by name."""
+"""By facet (`*` is every facet): its own numbers, `allowance` and `window` of its first limit, or of a limit by name; under
+`together` the `allowance` and `window` of a limit of the user's own on all calls to the service."""
+
+TOGETHER = "together"
 
 _FACET_NUMBERS = ("objects_per_call", "results_per_call", "total_results")
 _LIMIT_NUMBERS = ("allowance", "window")
@@ -58,12 +61,31 @@ def with_limits(provider: P, overrides: Overrides) -> P:
     """The same provider with other numbers; a bucket that facets share changes for all of them."""
     tables = {kind: dict(table) for kind, table in provider.tables.items()}
     for name, numbers in overrides.items():
+        if name == TOGETHER:
+            continue
         _check_facet(provider, name)
         _check_numbers(provider, name, numbers)
         for table in tables.values():
             for each in list(table) if name == "*" else [name] if name in table else []:
                 _override(table, each, numbers)
+    if TOGETHER in overrides:
+        tables = _limited_together(tables, overrides[TOGETHER])
     return provider.with_tables(tables)
+
+
+def _limited_together(tables: Mapping[str, FacetTable], numbers: FacetOverride) -> dict[str, dict[str, Facet]]:
+    """The tables with one more limit, last because the first one is the facet's own: it counts the calls of all facets."""
+    if set(numbers) != set(_LIMIT_NUMBERS):
+        raise UserError(f"limits of {TOGETHER}: write both allowance and window, and nothing else")
+    limit = Limit(
+        bucket=f"{{service}}/{TOGETHER}",
+        allowance=_positive(TOGETHER, "allowance", numbers["allowance"]),
+        window=_duration(TOGETHER, numbers["window"]),
+    )
+    return {
+        kind: {name: msgspec.structs.replace(facet, limits=(*facet.limits, limit)) for name, facet in table.items()}
+        for kind, table in tables.items()
+    }
 
 
 def _check_facet(provider: Provider, name: str) -> None:
@@ -107,7 +129,9 @@ def _changed(facet: str, limit: Limit, numbers: Numbers) -> Limit:
         raise UserError(f"limits of {facet}: {', '.join(sorted(unknown))} is not known; write allowance or window")
     changed = limit
     if "allowance" in numbers:
-        changed = msgspec.structs.replace(changed, allowance=_positive(facet, "allowance", numbers["allowance"]))
+        wanted = _positive(facet, "allowance", numbers["allowance"])
+        published = limit.published or limit.allowance
+        changed = msgspec.structs.replace(changed, allowance=wanted, published=published if wanted < published else None)
     if "window" in numbers:
         changed = msgspec.structs.replace(changed, window=_duration(facet, numbers["window"]))
     return changed

@@ -32,3 +32,17 @@ class Spelling(Struct, frozen=True):
         if found is None:
             raise UserError(f"{facet.name}: cannot tell what {text!r} is; write {self.accepted(facet)}")
         return found
+
+
+def by_id(facet: Facet, written: str, handle: str) -> UserError:
+    """The advice to somebody who wrote a handle where only an id will do."""
+    return UserError(
+        f"{facet.name} asks by the account's id, not by {written!r}: write the id (digits), "
+        f"or seed the facet `profile` with @{handle} and let an edge lead to `{facet.name}`"
+    )
+
+
+def hashtag(written: str) -> str | None:
+    """A hashtag in small letters and without its mark; None for what cannot be one."""
+    tag = written.removeprefix("#").casefold()
+    return tag if tag and not any(mark.isspace() or mark == "#" for mark in tag) else None

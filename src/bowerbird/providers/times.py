@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
@@ -23,6 +24,8 @@ def iso(text: str | None) -> datetime | None:
         return None
 
 
+# The same texts come again and again: when an account was made is said with each of its posts.
+@lru_cache(1 << 15)
 def classic(text: str | None) -> datetime | None:
     """A time such as `Thu Nov 08 02:31:41 +0000 2012`, read without the locale that `strptime` would ask."""
     found = _CLASSIC.fullmatch(text or "")

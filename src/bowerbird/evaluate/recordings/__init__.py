@@ -15,7 +15,7 @@ from bowerbird.evaluate.recordings.routes import Aside, Route, route
 from bowerbird.model import Ask, Outcome, Page, Service
 from bowerbird.providers import provider
 
-_ITEMS = ("users", "posts", "relations", "user_tags", "trends")
+_ITEMS = ("users", "posts", "relations", "user_tags", "trends", "lists", "members", "versions", "volumes")
 _LISTED = 50
 
 

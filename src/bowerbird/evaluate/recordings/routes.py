@@ -11,7 +11,12 @@ from bowerbird.evaluate.recordings.cassettes import Exchange
 
 OWN = "the token's own account"
 SERVER = "the server itself"
-NO_ITEMS = "public, but neither users nor posts"
+PART = "a part of a post, which the post itself brings"
+ROOM = "an audio room: no post, and gone when it is over"
+TAG = "a hashtag's own page: its posts come from the facet `hashtag`"
+ONE_LIST = "one list by itself: the facet `lists` of its owner brings it"
+OPERATORS = "jobs for those who already hold data"
+ARCHIVE = "counts over the whole archive, for academic access that is no longer given"
 
 _ID = r"(?P<target>[^/]+?)"
 _MASTODON = {
@@ -25,6 +30,7 @@ _MASTODON = {
     r"/api/v1/accounts/(?P<target>\d+)": "profile",
     r"/api/v1/accounts": "profiles",
     rf"/api/v1/statuses/{_ID}/context": "thread",
+    rf"/api/v1/statuses/{_ID}/history": "versions",
     rf"/api/v1/statuses/{_ID}/reblogged_by": "reposts",
     rf"/api/v1/statuses/{_ID}/favourited_by": "likes",
     rf"/api/v1/statuses/{_ID}/quotes": "quotes",
@@ -61,6 +67,8 @@ _TWITTER = {
     "users/search": "people",
     "lists/(?:members|subscribers)": "members",
     "blocks/list": "members",
+    "lists/(?:ownerships|memberships|subscriptions)": "lists",
+    "statuses/retweeters/ids": "reposters",
     "lists/statuses": "list_timeline",
 }
 _X = {
@@ -75,11 +83,13 @@ _X = {
     f"users/{_ID}/mentions": "mentions",
     f"users/{_ID}/liked_(?:tweets|posts)": "liked",
     f"users/{_ID}/(?:muting|blocking)": "members",
+    f"users/{_ID}/(?:owned_lists|list_memberships|followed_lists|pinned_lists)": "lists",
+    "(?:tweets|posts)/counts/recent": "volumes",
     r"users/(?P<target>\d+)": "profile",
     "(?:tweets|posts)/search/recent": "search",
     "(?:tweets|posts)/search/all": "search_all",
-    f"(?:tweets|posts)/{_ID}/retweeted_by": "reposts",
-    f"(?:tweets|posts)/{_ID}/retweets": "repost_posts",
+    f"(?:tweets|posts)/{_ID}/retweeted_by": "reposters",
+    f"(?:tweets|posts)/{_ID}/retweets": "reposts",
     f"(?:tweets|posts)/{_ID}/quote_(?:tweets|posts)": "quotes",
     f"(?:tweets|posts)/{_ID}/liking_users": "likes",
     r"(?:tweets|posts)/(?P<target>\d+)": "post",
@@ -123,15 +133,16 @@ _ASIDES = {
         r"/(?:nodeinfo|\.well-known|health).*",
         r"/1\.1/(?:application|help|geo)/.*",
     ),
-    NO_ITEMS: (
-        rf"/api/v1/statuses/{_ID}/(?:history|source|card)",
-        r"/api/v1/(?:polls|tags)/[^/]+",
-        r"/1\.1/lists/(?:list|show|memberships|ownerships|subscriptions)\.json",
-        r"/1\.1/statuses/(?:oembed|retweeters/ids)\.json",
-        rf"/2/lists/{_ID}",
-        rf"/2/users/{_ID}/(?:owned_lists|list_memberships|followed_lists|pinned_lists)",
-        r"/2/(?:spaces|tweets/counts|posts/counts|compliance)(?:/.*)?",
+    PART: (
+        rf"/api/v1/statuses/{_ID}/(?:source|card)",
+        r"/api/v1/polls/[^/]+",
+        r"/1\.1/statuses/oembed\.json",
     ),
+    TAG: (r"/api/v1/tags/[^/]+",),
+    ONE_LIST: (r"/1\.1/lists/(?:list|show)\.json", rf"/2/lists/{_ID}"),
+    ROOM: (r"/2/spaces(?:/.*)?",),
+    ARCHIVE: (r"/2/(?:tweets|posts)/counts/all",),
+    OPERATORS: (r"/2/compliance(?:/.*)?",),
 }
 _TARGETS = (
     "id[]",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from bowerbird.model import Answer, Ask, Facet, Network, Page, Request, Secret, Service
-from bowerbird.providers.bluesky import facets, parse, requests, sessions, targets
+from bowerbird.model import Answer, Ask, Channel, Facet, Network, Opening, Page, Request, Secret, Service, Subscription
+from bowerbird.ports import Listener
+from bowerbird.providers.bluesky import facets, parse, requests, sessions, streams, targets
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 
 
@@ -15,6 +16,9 @@ class Bluesky:
     name = "bluesky"
     network: str = Network.BLUESKY
     hints: Mapping[str, frozenset[str]] = facets.HINTS
+    channels: Mapping[str, Channel] = streams.CHANNELS
+    session_limits = facets.SESSION_LIMITS
+    """What logging in costs."""
     secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("identifier", "app_password")}
     """What a secret usually holds, by kind of credential; an `access_jwt` alone will do until it expires."""
 
@@ -57,3 +61,19 @@ class Bluesky:
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)
+
+    def subscription(self, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
+        return streams.subscription(channel, options)
+
+    def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+        return streams.opened(wanted, cursor, answers)
+
+    def refused(self, wanted: Subscription, answer: Answer) -> Page:
+        return streams.refused(answer)
+
+    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
+        return streams.listener(wanted, opening, cursor)
+
+    def fill_target(self, wanted: Subscription) -> str:
+        """Nothing: these streams go back by themselves, and what lies further back no facet lists."""
+        return ""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.model import Page, Subject, User
+from bowerbird.model import Page, Relation, RelationKind, Subject, User
 from bowerbird.providers.bluesky.gather import BlueskyGathering
 from bowerbird.providers.bluesky.pages import listing
 from bowerbird.providers.bluesky.records import follow_records, identity, profile_of
-from bowerbird.providers.bluesky.repo import as_json, opened
+from bowerbird.providers.bluesky.repo import as_json, is_empty, opened
 from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, is_tid
 from bowerbird.providers.gathering import REPEATED
 from bowerbird.providers.items import UNREADABLE, Reader
@@ -43,18 +43,21 @@ def records(found: BlueskyGathering) -> Page:
 def follows(found: BlueskyGathering) -> Page:
     """Whom an account follows, by its own records."""
     items = listing(found.answer.body, "records")
-    keys = [key for _, raw in _own(found, items.items) for key in _followed(found, raw)]
+    followed = [each for uri, raw in _own(found, items.items) for each in _followed(found, uri, raw)]
     cursor, detail = _next(found, items.cursor, len(items.items))
     page = found.page(results=len(items.items), cursor=cursor, detail=detail)
-    return msgspec.structs.replace(page, relations=found.edges(dict.fromkeys(keys)))
+    return msgspec.structs.replace(page, relations=_once(followed))
 
 
 def repo(found: BlueskyGathering) -> Page:
     """A whole repository: profile, posts, reposts and follows of one account."""
+    if found.ask.progress.newest and is_empty(found.answer.body):
+        found.harvest.add_user(User(id=found.ask.targets[0], key=found.ask.targets[0]))
+        return found.page(results=0)
     export = opened(found.answer.body)
     if export.did != found.ask.targets[0]:
         raise ValueError("the repository of another account")
-    followed: list[str] = []
+    followed: list[Relation] = []
     results = 0
     for path, record in sorted(export.records.items()):
         collection, _, rkey = path.partition("/")
@@ -63,17 +66,17 @@ def repo(found: BlueskyGathering) -> Page:
             followed += _exported(found, AtUri(export.did, collection, rkey), record)
     found.harvest.add_user(User(id=export.did, key=export.did))
     head = export.rev if is_tid(export.rev) else None
-    return msgspec.structs.replace(found.page(results=results, head=head), relations=found.edges(dict.fromkeys(followed)))
+    return msgspec.structs.replace(found.page(results=results, head=head), relations=_once(followed))
 
 
-def _exported(found: BlueskyGathering, uri: AtUri, record: Any) -> list[str]:
-    """Maps one record of an export; answers whom it follows, if it is a follow."""
+def _exported(found: BlueskyGathering, uri: AtUri, record: Any) -> list[Relation]:
+    """Maps one record of an export; answers what it says of whom, if it is a follow."""
     raw = b""
     try:
         raw = as_json(record)
         identity(str(uri))
         if uri.collection == FOLLOW:
-            return _followed(found, raw)
+            return _followed(found, uri, raw)
         if uri.collection == PROFILE and uri.rkey == "self":
             found.harvest.add_user(profile_of(uri.authority, raw))
         else:
@@ -103,7 +106,8 @@ def _record(found: BlueskyGathering, uri: AtUri, raw: bytes) -> None:
         found.lose(Subject.POST, raw, error)
 
 
-def _followed(found: BlueskyGathering, raw: bytes) -> list[str]:
+def _followed(found: BlueskyGathering, uri: AtUri, raw: bytes) -> list[Relation]:
+    """The follow under the name of its record: a stream tells its end by that name alone."""
     try:
         subject = follow_records.read(raw).subject
         if not is_did(subject):
@@ -111,7 +115,13 @@ def _followed(found: BlueskyGathering, raw: bytes) -> list[str]:
     except UNREADABLE as error:
         found.lose(Subject.USER, raw, error)
         return []
-    return [subject]
+    return [Relation(RelationKind.FOLLOW, uri.authority, subject, uri.rkey)]
+
+
+def _once(followed: Iterable[Relation]) -> tuple[Relation, ...]:
+    """Each account once; of several records about it the newest, whose key is the highest."""
+    by_age = sorted(followed, key=lambda relation: relation.record or "")
+    return tuple({relation.target: relation for relation in by_age}.values())
 
 
 def _next(found: BlueskyGathering, cursor: str | None, results: int) -> tuple[str | None, str]:

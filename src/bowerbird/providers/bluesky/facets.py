@@ -25,6 +25,7 @@ SESSION_LIMITS = (
 _USERS = frozenset({"users"})
 _POSTS = frozenset({"users", "posts"})
 _RELATIONS = frozenset({"users", "relations"})
+_REACTIONS = frozenset({"users", "reactions"})
 _REPO = frozenset({"users", "posts", "relations"})
 
 _FACETS = (
@@ -39,16 +40,16 @@ _FACETS = (
     Facet(name="records", subject=Subject.USER, yields=_POSTS, results_per_call=100, is_incremental=True),
     Facet(name="repo", subject=Subject.USER, yields=_REPO, results_per_call=100_000, side=Side.FOLLOWING, is_incremental=True),
     Facet(name="status", subject=Subject.USER, yields=_USERS),
-    Facet(name="lists", subject=Subject.USER, yields=_USERS, results_per_call=100),
+    Facet(name="lists", subject=Subject.USER, yields=frozenset({"users", "lists"}), results_per_call=100),
     Facet(name="posts", subject=Subject.POST, yields=_POSTS, objects_per_call=25, results_per_call=25),
     Facet(name="thread", subject=Subject.POST, yields=_POSTS, results_per_call=1000),
-    Facet(name="reposts", subject=Subject.POST, yields=_USERS, results_per_call=100),
+    Facet(name="reposts", subject=Subject.POST, yields=_REACTIONS, results_per_call=100),
     Facet(name="quotes", subject=Subject.POST, yields=_POSTS, results_per_call=100),
-    Facet(name="likes", subject=Subject.POST, yields=_USERS, results_per_call=100),
+    Facet(name="likes", subject=Subject.POST, yields=_REACTIONS, results_per_call=100),
     Facet(name="search", subject=Subject.WORD, yields=_POSTS, results_per_call=100, is_incremental=True),
     Facet(name="hashtag", subject=Subject.WORD, yields=_POSTS, results_per_call=100, is_incremental=True),
     Facet(name="people", subject=Subject.WORD, yields=_USERS, results_per_call=100),
-    Facet(name="members", subject=Subject.WORD, yields=_USERS, results_per_call=100),
+    Facet(name="members", subject=Subject.WORD, yields=frozenset({"users", "members"}), results_per_call=100),
     Facet(name="trends", subject=Subject.WORD, yields=frozenset({"users", "trends"}), results_per_call=25),
     Facet(name="repos", subject=Subject.WORD, yields=_USERS, results_per_call=1000),
 )

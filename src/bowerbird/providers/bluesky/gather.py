@@ -61,7 +61,8 @@ class BlueskyGathering(Gathering):
                     times.append(when)
                 if self.is_old(when):
                     continue
-                original = self._post(viewed_post(view, part), bytes(view.author), view.quoted)
+                is_passed_on = item.reason is not None
+                original = self._post(viewed_post(view, part), bytes(view.author), view.quoted, is_along=is_passed_on)
                 if item.reason is not None:
                     by = self.user(bytes(item.reason.by))
                     self.harvest.add_post(reposted(item.reason, by, original, raw))
@@ -98,12 +99,12 @@ class BlueskyGathering(Gathering):
             return self.harvest.add_post(repost_of(uri, original, iso(record.created_at), raw))
         return None
 
-    def _post(self, post: Post, author: bytes, quoted: bytes) -> Post:
+    def _post(self, post: Post, author: bytes, quoted: bytes, *, is_along: bool = False) -> Post:
         if self.user(author).id != post.author:
             raise ValueError("a post under another author's name")
         if quoted:
             self._quoted(quoted)
-        return self.harvest.add_post(post)
+        return self.harvest.add_post(post, is_along=is_along)
 
     def _quoted(self, raw: bytes, depth: int = 0) -> None:
         """What a post quotes, as a post of its own where the service shows it whole."""
@@ -112,6 +113,6 @@ class BlueskyGathering(Gathering):
             if is_there(view.record) and not view.uri and depth == 0:
                 self._quoted(bytes(view.record), depth + 1)
             elif view.uri and f"/{POST}/" in view.uri and is_there(view.author) and is_there(view.value):
-                self._post(quoted_post(view, raw), bytes(view.author), b"")
+                self._post(quoted_post(view, raw), bytes(view.author), b"", is_along=True)
         except UNREADABLE as error:
             self.harvest.quarantine(Subject.POST, raw, error)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import msgspec
 from msgspec import Struct
 
-from bowerbird.model import Answer, Outcome
+from bowerbird.model import Answer, Outcome, Reading
+from bowerbird.providers import headers
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
 
 _BY_NAME = {
@@ -51,6 +55,14 @@ _MISSING = (
     "unable to resolve handle",
 )
 """How an `InvalidRequest` says that there is no such subject."""
+STATUSES = {
+    "takendown": Outcome.SUSPENDED,
+    "suspended": Outcome.SUSPENDED,
+    "deactivated": Outcome.DEACTIVATED,
+    "deleted": Outcome.NOT_FOUND,
+}
+"""Why an account is not active, as hosts and streams say it."""
+_CUT_OFF = timedelta(seconds=1)
 
 
 class _Error(Struct):
@@ -70,6 +82,15 @@ def outcome(answer: Answer) -> tuple[Outcome, str]:
     error = _error(answer.body)
     words = f"{error.error} {error.message}" if error else answer.headers.get("location", "")
     return _of(answer.status, error), shortened(f"{answer.status} {words}")
+
+
+def said(answer: Answer) -> Reading | None:
+    """What the host says of its limit, with an end of the window that has certainly passed by then."""
+    reading = headers.reading(answer.headers, "ratelimit")
+    if reading is None or reading.reset_at is None:
+        return reading
+    # xrpc-server cuts the fraction of the second off: a call made at that second may still be refused.
+    return msgspec.structs.replace(reading, reset_at=reading.reset_at + _CUT_OFF)
 
 
 def _of(status: int, error: _Error | None) -> Outcome:

@@ -9,8 +9,12 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from bowerbird.providers.gathering import REPEATED
 from bowerbird.providers.headers import LONGEST_CURSOR
 from bowerbird.providers.items import Reader
+
+STALE = "::"
+"""The mark of cursors that the AppView no longer understands: it answers them with an empty list."""
 
 
 class Listing(Struct, frozen=True):
@@ -40,6 +44,15 @@ def listing(body: bytes, name: str) -> Listing:
         # One item with a lone surrogate makes the fast reader refuse the page; the slow one parts the items.
         return _slowly(body, name)
     return Listing([bytes(item) for item in page.items], _usable(page.cursor), bytes(page.subject))
+
+
+def onward(before: str | None, page: Listing) -> tuple[str | None, str]:
+    """Where the list goes on: only a missing cursor ends it, a short or empty page does not."""
+    if before is not None and STALE in before and not page.items and page.cursor is None:
+        raise ValueError("an empty answer to a cursor of the old kind, which says nothing about the list")
+    if page.cursor is not None and page.cursor == before:
+        return None, REPEATED
+    return page.cursor, ""
 
 
 @cache

@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime
 
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Reading, Subject, Trend, User
+from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Reaction, ReactionKind, Subject, Trend, User
 from bowerbird.providers import headers
 from bowerbird.providers.bluesky.exports import follows, records, repo
 from bowerbird.providers.bluesky.gather import BlueskyGathering
-from bowerbird.providers.bluesky.outcomes import outcome
-from bowerbird.providers.bluesky.pages import Listing, listing
+from bowerbird.providers.bluesky.lists import lists, members
+from bowerbird.providers.bluesky.outcomes import STATUSES, outcome, said
+from bowerbird.providers.bluesky.pages import Listing, listing, onward
 from bowerbird.providers.bluesky.syntax import is_did
 from bowerbird.providers.bluesky.threads import thread
-from bowerbird.providers.gathering import REPEATED, read_page
+from bowerbird.providers.gathering import read_page
 from bowerbird.providers.items import UNREADABLE, Reader, an_object, count
-
-STALE = "::"
-"""The mark of cursors that the AppView no longer understands: it answers them with an empty list."""
-_CUT_OFF = timedelta(seconds=1)
-_STATUSES = {
-    "takendown": Outcome.SUSPENDED,
-    "suspended": Outcome.SUSPENDED,
-    "deactivated": Outcome.DEACTIVATED,
-    "deleted": Outcome.NOT_FOUND,
-}
+from bowerbird.providers.times import iso
 
 
-class _Like(Struct):
+class _Like(Struct, rename="camel"):
     actor: Raw
-
-
-class _Member(Struct):
-    subject: Raw
-
-
-class _List(Struct):
-    creator: Raw
+    indexed_at: str | None = None
+    created_at: str | None = None
 
 
 class _Status(Struct):
@@ -55,30 +41,19 @@ class _Trend(Struct, rename="camel"):
     actors: list[Raw] = []
 
 
-_likes = Reader(_Like)
-_members = Reader(_Member)
-_lists = Reader(_List)
+_like_items = Reader(_Like)
 _statuses = Reader(_Status)
 _trends = Reader(_Trend)
 
 
 def parse(ask: Ask, facet: Facet, answer: Answer) -> Page:
     """One answer, understood."""
-    said = _said(answer)
+    limit = said(answer)
     ended, detail = outcome(answer)
     if ended is Outcome.OK:
-        return read_page(BlueskyGathering(ask, facet, answer), _READERS[facet.name], said)
+        return read_page(BlueskyGathering(ask, facet, answer), _READERS[facet.name], limit)
     page = _refused(ask, facet, ended, detail)
-    return msgspec.structs.replace(page, reading=said, retry_after=headers.retry_after(answer))
-
-
-def _said(answer: Answer) -> Reading | None:
-    """What the host says of its limit, with an end of the window that has certainly passed by then."""
-    said = headers.reading(answer.headers, "ratelimit")
-    if said is None or said.reset_at is None:
-        return said
-    # xrpc-server cuts the fraction of the second off: a call made at that second may still be refused.
-    return msgspec.structs.replace(said, reset_at=said.reset_at + _CUT_OFF)
+    return msgspec.structs.replace(page, reading=limit, retry_after=headers.retry_after(answer))
 
 
 def _refused(ask: Ask, facet: Facet, ended: Outcome, detail: str) -> Page:
@@ -136,26 +111,37 @@ def _come_along(found: BlueskyGathering, raw: bytes) -> None:
         found.harvest.quarantine(Subject.USER, raw, error)
 
 
-def _people(name: str, inner: Callable[[bytes], bytes] | None = None) -> Callable[[BlueskyGathering], Page]:
-    """A list of accounts, or of things that each hold one."""
-
-    def read(found: BlueskyGathering) -> Page:
-        page = listing(found.answer.body, name)
-        found.users(_inside(found, page.items, inner) if inner else page.items)
-        cursor, detail = _next(found, page)
-        return found.page(results=len(page.items), cursor=cursor, detail=detail)
-
-    return read
+def _people(found: BlueskyGathering) -> Page:
+    page = listing(found.answer.body, "actors")
+    found.users(page.items)
+    cursor, detail = _next(found, page)
+    return found.page(results=len(page.items), cursor=cursor, detail=detail)
 
 
-def _inside(found: BlueskyGathering, raws: Iterable[bytes], inner: Callable[[bytes], bytes]) -> list[bytes]:
-    held: list[bytes] = []
-    for raw in raws:
+def _reposts(found: BlueskyGathering) -> Page:
+    """Who passed the post on; the list tells no times."""
+    page = listing(found.answer.body, "repostedBy")
+    keys = [user.key for user in found.users(page.items)]
+    return _reacted(found, page, found.reactions(ReactionKind.REPOST, keys))
+
+
+def _likes(found: BlueskyGathering) -> Page:
+    page, target = listing(found.answer.body, "likes"), found.ask.targets[0]
+    liked: list[Reaction] = []
+    for raw in page.items:
         try:
-            held.append(inner(raw))
+            like = _like_items.read(raw)
+            user = found.user(bytes(like.actor))
+            liked.append(Reaction(ReactionKind.LIKE, target, user.key, iso(like.indexed_at) or iso(like.created_at)))
         except UNREADABLE as error:
             found.lose(Subject.USER, raw, error)
-    return held
+    return _reacted(found, page, tuple(liked))
+
+
+def _reacted(found: BlueskyGathering, page: Listing, reactions: tuple[Reaction, ...]) -> Page:
+    cursor, detail = _next(found, page)
+    whole = found.page(results=len(page.items), cursor=cursor, detail=detail)
+    return msgspec.structs.replace(whole, reactions=reactions)
 
 
 def _timeline(found: BlueskyGathering) -> Page:
@@ -191,13 +177,7 @@ def _quotes(found: BlueskyGathering) -> Page:
 
 
 def _next(found: BlueskyGathering, page: Listing) -> tuple[str | None, str]:
-    """Where the list goes on: only a missing cursor ends it, a short or empty page does not."""
-    before = found.ask.progress.cursor
-    if before is not None and STALE in before and not page.items and page.cursor is None:
-        raise ValueError("an empty answer to a cursor of the old kind, which says nothing about the list")
-    if page.cursor is not None and page.cursor == before:
-        return None, REPEATED
-    return page.cursor, ""
+    return onward(found.ask.progress.cursor, page)
 
 
 def _status(found: BlueskyGathering) -> Page:
@@ -205,7 +185,7 @@ def _status(found: BlueskyGathering) -> Page:
     status = _statuses.read(raw)
     if status.did != found.ask.targets[0]:
         raise ValueError("the status of another account")
-    reason = None if status.active is not False else _STATUSES.get(status.status or "")
+    reason = None if status.active is not False else STATUSES.get(status.status or "")
     if reason is not None:
         found.harvest.lose(Subject.USER, status.did, reason)
         return msgspec.structs.replace(found.page(results=1), outcome=reason, detail=status.status or "")
@@ -220,7 +200,7 @@ def _repos(found: BlueskyGathering) -> Page:
             status = _statuses.read(raw)
             if not is_did(status.did):
                 raise ValueError("a repository without a DID")
-            reason = _STATUSES.get(status.status or "") if status.active is False else None
+            reason = STATUSES.get(status.status or "") if status.active is False else None
             if reason is not None:
                 found.harvest.lose(Subject.USER, status.did, reason)
             else:
@@ -254,16 +234,16 @@ _READERS: dict[str, Callable[[BlueskyGathering], Page]] = {
     "records": records,
     "repo": repo,
     "status": _status,
-    "lists": _people("lists", lambda raw: bytes(_lists.read(raw).creator)),
+    "lists": lists,
     "posts": _posts,
     "thread": thread,
-    "reposts": _people("repostedBy"),
+    "reposts": _reposts,
     "quotes": _quotes,
-    "likes": _people("likes", lambda raw: bytes(_likes.read(raw).actor)),
+    "likes": _likes,
     "search": _search,
     "hashtag": _search,
-    "people": _people("actors"),
-    "members": _people("items", lambda raw: bytes(_members.read(raw).subject)),
+    "people": _people,
+    "members": members,
     "trends": _trending,
     "repos": _repos,
 }

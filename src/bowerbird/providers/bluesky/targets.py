@@ -37,12 +37,8 @@ def _post(written: str) -> str | None:
 
 def _record(written: str, place: str, collection: str) -> str | None:
     """A record named by at-uri or by its page on the web; only a DID names its author for good."""
-    address = _RECORD_URL.fullmatch(written)
-    if address is not None and address[2] == place and is_record_key(address[3]):
-        uri: AtUri | None = AtUri(address[1], collection, address[3])
-    else:
-        uri = at_uri(written)
-    if uri is None or uri.collection != collection or not uri.rkey:
+    uri = _uri(written, place, collection)
+    if uri is None:
         return None
     if not is_did(uri.authority):
         raise UserError(
@@ -50,6 +46,14 @@ def _record(written: str, place: str, collection: str) -> str | None:
             f"(at://did:plc:…/{collection}/{uri.rkey}); the facet `profile` tells the DID of @{uri.authority}"
         )
     return str(uri)
+
+
+def _uri(written: str, place: str, collection: str) -> AtUri | None:
+    address = _RECORD_URL.fullmatch(written)
+    if address is not None and address[2] == place and is_record_key(address[3]):
+        return AtUri(address[1], collection, address[3])
+    uri = at_uri(written)
+    return uri if uri is not None and uri.collection == collection and uri.rkey else None
 
 
 def _word(written: str, facet: Facet) -> str | None:
@@ -78,4 +82,12 @@ def _accepted(facet: Facet) -> str:
     return "a hashtag without spaces" if facet.name == "hashtag" else "a query of 1 to 500 characters"
 
 
-target = Spelling(_user, _post, _word, _accepted).target
+_spelling = Spelling(_user, _post, _word, _accepted)
+
+
+def target(text: str, facet: Facet) -> str:
+    """The target meant by what was written. A thread may be asked for by a post whose author is named by handle: the service
+    looks the handle up itself."""
+    if facet.name == "thread" and (uri := _uri(text.strip(), "post", POST)) is not None and is_handle(uri.authority):
+        return str(uri)
+    return _spelling.target(text, facet)

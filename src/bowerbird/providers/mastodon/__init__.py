@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from bowerbird.errors import CredentialError
-from bowerbird.model import Answer, Ask, Facet, Network, Page, Request, Secret, Service
-from bowerbird.providers.mastodon import facets, parse, requests, targets
+from bowerbird.model import Answer, Ask, Channel, Facet, Network, Opening, Page, Request, Secret, Service, Subscription
+from bowerbird.ports import Listener
+from bowerbird.providers.mastodon import channels, facets, parse, requests, streams, targets
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 
 
 class Mastodon:
-    """Mastodon's REST API; user and post ids are ActivityPub addresses, keys the server's own ids."""
+    """Mastodon's REST API and its streams; user and post ids are ActivityPub addresses, keys the server's own ids."""
 
     name = "mastodon"
     network: str = Network.MASTODON
+    has_local_keys = True
+    """A key means something on its own server alone."""
     hints: Mapping[str, frozenset[str]] = facets.HINTS
+    channels: Mapping[str, Channel] = channels.CHANNELS
     secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("access_token",), "app": ("access_token",)}
     """What a secret must hold, by kind of credential."""
 
@@ -48,3 +52,18 @@ class Mastodon:
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)
+
+    def subscription(self, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
+        return channels.DESK.subscription(channel, options)
+
+    def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+        return streams.opening(wanted)
+
+    def refused(self, wanted: Subscription, answer: Answer) -> Page:
+        return streams.refused(answer)
+
+    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
+        return streams.MastodonListener(wanted, self.channels[wanted.channel].facet, service)
+
+    def fill_target(self, wanted: Subscription) -> str:
+        return channels.fill_target(wanted)

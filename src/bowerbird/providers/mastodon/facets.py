@@ -19,18 +19,24 @@ _ADDRESS_PAGING = Limit(bucket="{service}/address/paging", allowance=300, window
 _USERS = frozenset({"users"})
 _POSTS = frozenset({"users", "posts"})
 _RELATIONS = frozenset({"users", "relations"})
+_REACTIONS = frozenset({"users", "reactions"})
 
 _FACETS = (
     Facet(name="profiles", subject=Subject.USER, yields=_USERS, is_lookup=True, objects_per_call=40, results_per_call=40),
     Facet(name="profile", subject=Subject.USER, yields=_USERS, is_lookup=True),
-    Facet(name="followers", subject=Subject.USER, yields=_RELATIONS, results_per_call=80, side=Side.FOLLOWERS),
-    Facet(name="following", subject=Subject.USER, yields=_RELATIONS, results_per_call=80, side=Side.FOLLOWING),
+    Facet(
+        name="followers", subject=Subject.USER, yields=_RELATIONS, results_per_call=80, side=Side.FOLLOWERS, tells_counters=True
+    ),
+    Facet(
+        name="following", subject=Subject.USER, yields=_RELATIONS, results_per_call=80, side=Side.FOLLOWING, tells_counters=True
+    ),
     Facet(name="timeline", subject=Subject.USER, yields=_POSTS, results_per_call=40, is_incremental=True),
     Facet(name="posts", subject=Subject.POST, yields=_POSTS, objects_per_call=20, results_per_call=20),
     Facet(name="post", subject=Subject.POST, yields=_POSTS),
     Facet(name="thread", subject=Subject.POST, yields=_POSTS, results_per_call=8192),
-    Facet(name="reposts", subject=Subject.POST, yields=_USERS, results_per_call=80),
-    Facet(name="likes", subject=Subject.POST, yields=_USERS, results_per_call=80),
+    Facet(name="versions", subject=Subject.POST, yields=frozenset({"versions"}), results_per_call=100),
+    Facet(name="reposts", subject=Subject.POST, yields=_REACTIONS, results_per_call=80),
+    Facet(name="likes", subject=Subject.POST, yields=_REACTIONS, results_per_call=80),
     Facet(name="quotes", subject=Subject.POST, yields=_POSTS, results_per_call=40),
     Facet(name="hashtag", subject=Subject.WORD, yields=_POSTS, results_per_call=40, is_incremental=True),
     Facet(name="search", subject=Subject.WORD, yields=_POSTS, results_per_call=40, is_incremental=True),

@@ -57,10 +57,11 @@ class MastodonGathering(Gathering):
         author = self.user(bytes(status.account))
         if is_there(status.reblog):
             original = self._nested(bytes(status.reblog), uris, depth)
-            return self.harvest.add_post(repost_of(status, author, original, raw)) if original else None
+            return self.harvest.add_post(repost_of(status, author, original, raw), is_along=depth > 0) if original else None
         reply_to = self._parent(status.in_reply_to_id, uris)
         quote_of = self._quoted(status, uris, depth) if is_there(status.quote) else None
-        return self.harvest.add_post(post_of(status, author, raw, reply_to=reply_to, quote_of=quote_of))
+        post = post_of(status, author, raw, reply_to=reply_to, quote_of=quote_of)
+        return self.harvest.add_post(post, is_along=depth > 0)
 
     def _nested(self, raw: bytes, uris: dict[str, str], depth: int) -> Post | None:
         if depth > 2:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Service, Subject
+from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, ReactionKind, Service, Subject
 from bowerbird.providers import headers
 from bowerbird.providers.gathering import EMPTY, REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
 from bowerbird.providers.mastodon.gather import MastodonGathering
 from bowerbird.providers.mastodon.outcomes import outcome
+from bowerbird.providers.mastodon.versions import versions_of
 from bowerbird.providers.mastodon.words import trends_of, user_tags_of
 from bowerbird.providers.paths import page_size
 from bowerbird.providers.snowflakes import is_number, newest, oldest, order
@@ -92,11 +93,15 @@ def _relations(found: MastodonGathering) -> Page:
     return msgspec.structs.replace(page, relations=found.edges((*keys, *sorted(found.lost_keys))))
 
 
-def _people(found: MastodonGathering) -> Page:
-    raws = listed(found.answer.body)
-    found.users(raws)
-    cursor, detail = _linked(found, len(raws))
-    return found.page(results=len(raws), cursor=cursor, detail=detail)
+def _reactions(kind: ReactionKind) -> Callable[[MastodonGathering], Page]:
+    def read(found: MastodonGathering) -> Page:
+        raws = listed(found.answer.body)
+        keys = [user.key for user in found.users(raws)]
+        cursor, detail = _linked(found, len(raws))
+        page = found.page(results=len(raws), cursor=cursor, detail=detail)
+        return msgspec.structs.replace(page, reactions=found.reactions(kind, keys))
+
+    return read
 
 
 def _linked(found: MastodonGathering, results: int) -> tuple[str | None, str]:
@@ -188,6 +193,12 @@ def _tags(found: MastodonGathering) -> Page:
     return msgspec.structs.replace(found.page(results=len(raws)), user_tags=tags)
 
 
+def _versions(found: MastodonGathering) -> Page:
+    raws = listed(found.answer.body)
+    versions = versions_of(found, raws)
+    return msgspec.structs.replace(found.page(results=len(raws)), versions=versions)
+
+
 def _offset(found: MastodonGathering, results: int) -> str | None:
     before = found.ask.progress.cursor or "0"
     if results < page_size(found.ask, found.facet) or not before.isdigit():
@@ -204,8 +215,9 @@ _READERS: dict[str, Callable[[MastodonGathering], Page]] = {
     "posts": _posts,
     "post": _post,
     "thread": _thread,
-    "reposts": _people,
-    "likes": _people,
+    "versions": _versions,
+    "reposts": _reactions(ReactionKind.REPOST),
+    "likes": _reactions(ReactionKind.LIKE),
     "quotes": _quotes,
     "hashtag": _timeline,
     "public": _timeline,

@@ -15,6 +15,7 @@ _PATHS = {
     "posts": "/api/v1/statuses",
     "post": "/api/v1/statuses/{}",
     "thread": "/api/v1/statuses/{}/context",
+    "versions": "/api/v1/statuses/{}/history",
     "reposts": "/api/v1/statuses/{}/reblogged_by",
     "likes": "/api/v1/statuses/{}/favourited_by",
     "quotes": "/api/v1/statuses/{}/quotes",
@@ -28,11 +29,14 @@ _PATHS = {
     "trends": "/api/v1/trends/{}",
     "tags": "/api/v1/accounts/{}/featured_tags",
 }
-_SINGLE = frozenset({"profile", "post", "thread", "tags"})
+_SINGLE = frozenset({"profile", "post", "thread", "versions", "tags"})
 _BATCH = frozenset({"profiles", "posts"})
 _OFFSET = frozenset({"search", "people", "directory", "trending"})
 _INCREMENTAL = frozenset({"timeline", "hashtag", "public", "link"})
 _LISTS = frozenset({"any", "all", "none"})
+
+SCOPES = ("all", "local", "remote")
+"""Whose posts or accounts, in what asks about everybody."""
 
 TRENDING = ("tags", "links")
 """What trends besides posts."""
@@ -50,7 +54,7 @@ def build(ask: Ask, facet: Facet) -> Request:
         return Request(path="/api/v1/accounts/lookup", query=(("acct", target[1:]),))
     if facet.name == "trends" and target not in TRENDING:
         target = TRENDING[0]
-    path = _PATHS[facet.name].format(segment(target))
+    path = _PATHS[facet.name].format(segment(scope_and_tags(target)[1][0] if facet.name == "hashtag" else target))
     if facet.name in _BATCH:
         return Request(path=path, query=tuple(("id[]", each) for each in ask.targets))
     if facet.name in _SINGLE:
@@ -67,9 +71,23 @@ def _subject(facet: str, target: str) -> Query:
             return ("q", target), ("type", "accounts")
         case "link":
             return (("url", target),)
-        case "public" | "directory" if target in ("local", "remote"):
-            return ((target, "true"),)
+        case "hashtag":
+            scope, tags = scope_and_tags(target)
+            return *_within(scope), *(("any[]", tag) for tag in tags[1:])
+        case "public" | "directory":
+            scope, _, kind = target.partition(":")
+            return *_within(scope), *((("only_media", "true"),) if kind == "media" else ())
     return ()
+
+
+def scope_and_tags(target: str) -> tuple[str, list[str]]:
+    """The parts of a hashtag's target: `local:birds,trees` is either of the two, by the server's own people."""
+    scope, mark, tags = target.rpartition(":")
+    return (scope, tags.split(",")) if mark and scope in SCOPES else ("all", target.split(","))
+
+
+def _within(scope: str) -> Query:
+    return ((scope, "true"),) if scope in SCOPES[1:] else ()
 
 
 def _position(facet: str, progress: Progress) -> Query:

@@ -13,6 +13,11 @@ from bowerbird.providers.markup import plain, text_and_links
 from bowerbird.providers.times import iso
 
 _OPT_OUT = re.compile(r"#(nobots?|noindex|noarchive|nosearch)\b", re.IGNORECASE)
+_LABELS = """location where city country place based ort wohnort standort stadt lieu ville localisation ubicación ubicacion
+lugar ciudad localização localizacao cidade onde luogo città dove località plaats woonplaats plats miasto lokalizacja
+kaupunki 居住地 场所 所在地"""
+_WHERE = frozenset({*_LABELS.split(), "based in", "lives in", "i live in"})
+"""Labels that people give to the field in which they say where they are."""
 _OPEN = frozenset({"public", "unlisted", None})
 
 
@@ -127,6 +132,7 @@ def user_of(account: Account, raw: bytes) -> User:
         handle=handle,
         name=account.display_name,
         description=description,
+        location=_location(account),
         url=account.url,
         avatar=account.avatar,
         created_at=iso(account.created_at),
@@ -138,6 +144,14 @@ def user_of(account: Account, raw: bytes) -> User:
         opts_out=_opts_out(account, description),
         raw=raw,
     )
+
+
+def _location(account: Account) -> str | None:
+    """What the account wrote beside a label such as `Location`: there is no field of its own for it."""
+    if account.fields is None:
+        return None
+    named = (each.value for each in account.fields if (each.name or "").strip(" :.📍").casefold() in _WHERE)
+    return plain(next(named, "")) or ""
 
 
 def _handle(account: Account, identity: str) -> str:

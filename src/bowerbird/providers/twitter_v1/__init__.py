@@ -2,59 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 
-import msgspec
-
-from bowerbird.model import Answer, Ask, Facet, Network, Page, Request, Secret, Service
-from bowerbird.providers.oauth import FIELDS, Signer, fresh_nonce
-from bowerbird.providers.tables import FacetTable, Tables, table_for
-from bowerbird.providers.twitter_v1 import facets, parse, requests, targets
+from bowerbird.model import Answer, Area, Ask, Channel, Facet, Geography, Opening, Page, Request, Service, Subscription
+from bowerbird.ports import Listener
+from bowerbird.providers.twitter_v1 import channels, facets, geography, parse, requests, streams, targets
+from bowerbird.providers.x_family import XFamily
 
 
-class TwitterV1:
-    """Twitter's REST API v1.1; ids are `x:` and the number, keys the number itself."""
+class TwitterV1(XFamily):
+    """Twitter's REST API v1.1 and its streams; ids are `x:` and the number, keys the number itself."""
 
     name = "twitter_v1"
-    network: str = Network.X
     hints: Mapping[str, frozenset[str]] = facets.HINTS
-    secret_fields: Mapping[str, tuple[str, ...]] = {"user": FIELDS, "app": ("bearer_token",)}
-    """What a secret usually holds, by kind of credential; a `bearer_token` will do for either."""
-
-    def __init__(
-        self,
-        tables: Tables = facets.TABLES,
-        *,
-        now: Callable[[], datetime] | None = None,
-        base: str = "https://api.twitter.com",
-        nonce: Callable[[], str] = fresh_nonce,
-    ) -> None:
-        self.tables = tables
-        self.facets = table_for(tables, "user")
-        self._now, self._base, self._nonce = now, base, nonce
-
-    def facets_for(self, kind: str) -> FacetTable:
-        return table_for(self.tables, kind)
-
-    def with_tables(self, tables: Tables) -> TwitterV1:
-        return TwitterV1(tables, now=self._now, base=self._base, nonce=self._nonce)
+    channels: Mapping[str, Channel] = channels.CHANNELS
+    place_ways: tuple[str, ...] = geography.WAYS
+    own_tables = facets.TABLES
+    own_order = facets.ORDER
+    own_base = "https://api.twitter.com"
+    positions = requests.POSITIONS
 
     def request(self, ask: Ask) -> Request:
         return requests.build(ask, self.facets[ask.facet])
 
-    def sign(self, request: Request, secret: Secret) -> Request:
-        """Carries the bearer token where there is one, else signs with OAuth 1.0a."""
-        bearer = secret.values.get("bearer_token")
-        signer = Signer(self._base, self._now, self._nonce)
-        header = f"Bearer {bearer}" if bearer else signer.header(request, secret)
-        return msgspec.structs.replace(request, headers={**request.headers, "authorization": header})
-
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         return parse.parse(ask, self.facets[ask.facet], answer)
 
-    def is_paged(self, ask: Ask) -> bool:
-        return any(name in requests.POSITIONS for name, _ in self.request(ask).query)
-
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)
+
+    def subscription(self, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
+        return channels.subscription(channel, options)
+
+    def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+        return streams.opening(wanted)
+
+    def refused(self, wanted: Subscription, answer: Answer) -> Page:
+        return streams.refused(answer)
+
+    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
+        return streams.ClassicListener(self.channels[wanted.channel].facet)
+
+    def fill_target(self, wanted: Subscription) -> str:
+        return channels.fill_target(wanted)
+
+    def geography(self, areas: Sequence[Area], way: str) -> Geography:
+        return geography.geography(areas, way)

@@ -9,10 +9,13 @@ import msgspec
 from bowerbird.model import Facet, Limit, Side, Subject, WindowKind
 from bowerbird.providers.tables import FacetTable
 
-_USERS = frozenset({"users"})
 _POSTS = frozenset({"users", "posts"})
 _RELATIONS = frozenset({"relations"})
+_REACTIONS = frozenset({"users", "reactions"})
 _EDGES_AND_USERS = frozenset({"users", "posts", "relations"})
+
+_RECENT = timedelta(days=7)
+"""How far back search goes."""
 
 _FACETS = (
     Facet(name="profiles", subject=Subject.USER, yields=_POSTS, is_lookup=True, objects_per_call=100, results_per_call=100),
@@ -23,13 +26,15 @@ _FACETS = (
     Facet(name="following_list", subject=Subject.USER, yields=_EDGES_AND_USERS, results_per_call=200, side=Side.FOLLOWING),
     Facet(name="timeline", subject=Subject.USER, yields=_POSTS, results_per_call=200, total_results=3200, is_incremental=True),
     Facet(name="liked", subject=Subject.USER, yields=_POSTS, results_per_call=200),
+    Facet(name="lists", subject=Subject.USER, yields=frozenset({"users", "lists"}), results_per_call=1000),
     Facet(name="posts", subject=Subject.POST, yields=_POSTS, objects_per_call=100, results_per_call=100),
     Facet(name="post", subject=Subject.POST, yields=_POSTS),
     Facet(name="reposts", subject=Subject.POST, yields=_POSTS, results_per_call=100, total_results=100),
-    Facet(name="search", subject=Subject.WORD, yields=_POSTS, results_per_call=100, is_incremental=True),
-    Facet(name="hashtag", subject=Subject.WORD, yields=_POSTS, results_per_call=100, is_incremental=True),
+    Facet(name="reposters", subject=Subject.POST, yields=_REACTIONS, results_per_call=100, total_results=100),
+    Facet(name="search", subject=Subject.WORD, yields=_POSTS, results_per_call=100, reach=_RECENT, is_incremental=True),
+    Facet(name="hashtag", subject=Subject.WORD, yields=_POSTS, results_per_call=100, reach=_RECENT, is_incremental=True),
     Facet(name="people", subject=Subject.WORD, yields=_POSTS, results_per_call=20, total_results=1000),
-    Facet(name="members", subject=Subject.WORD, yields=_POSTS, results_per_call=1000),
+    Facet(name="members", subject=Subject.WORD, yields=_POSTS | {"members"}, results_per_call=1000),
     Facet(name="list_timeline", subject=Subject.WORD, yields=_POSTS, results_per_call=200, is_incremental=True),
 )
 
@@ -42,9 +47,11 @@ _ALLOWED = {
     "following_list": (15, 15),
     "timeline": (900, 1500),
     "liked": (75, 75),
+    "lists": (15, 15),
     "posts": (900, 300),
     "post": (900, 900),
     "reposts": (75, 300),
+    "reposters": (75, 300),
     "search": (180, 450),
     "hashtag": (180, 450),
     "people": (900, 0),
@@ -75,6 +82,7 @@ def _table(column: int) -> FacetTable:
 
 
 TABLES = {"user": _table(0), "app": _table(1)}
+ORDER = tuple(facet.name for facet in _FACETS)
 
 _POST_LISTS = frozenset({"limit", "exclude_replies", "include_rts"})
 HINTS = {
@@ -82,9 +90,9 @@ HINTS = {
     "list_timeline": frozenset({"limit", "include_rts"}),
     "search": frozenset({"limit", "lang", "result_type", "geocode", "until"}),
     "hashtag": frozenset({"limit", "lang", "result_type", "geocode", "until"}),
-    **{
-        name: frozenset({"limit"})
-        for name in ("followers", "following", "followers_list", "following_list", "liked", "reposts", "people", "members")
-    },
+    **dict.fromkeys(
+        ("followers", "following", "followers_list", "following_list", "liked", "lists", "reposts", "people", "members"),
+        frozenset({"limit"}),
+    ),
 }
 """Options a crawl file may set for a facet; any other is left out of the request."""

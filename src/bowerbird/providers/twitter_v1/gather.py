@@ -43,12 +43,17 @@ class TwitterGathering(Gathering):
         for raw in raws:
             try:
                 tweet = tweets.read(raw)
-                if not self.is_known(tweet.key) and not self._is_hidden(tweet):
-                    self.post(tweet, raw)
+                if not self.is_known(tweet.key):
+                    self.tell(tweet, raw)
                 keys.append(tweet.key)
             except UNREADABLE as error:
                 self.lose(Subject.POST, raw, error)
         return keys
+
+    def tell(self, tweet: Tweet, raw: bytes) -> None:
+        """One tweet that stands by itself; raises one of `UNREADABLE` when it cannot be mapped."""
+        if not self._is_hidden(tweet):
+            self.post(tweet, raw)
 
     def _is_hidden(self, tweet: Tweet) -> bool:
         """Whether only our token may see the post: such posts are never kept."""
@@ -62,10 +67,11 @@ class TwitterGathering(Gathering):
         """The tweet, and what it passes on or quotes as posts of their own."""
         author = author or self.user(bytes(tweet.user)).id
         if is_there(tweet.retweeted_status):
-            return self.harvest.add_post(repost_of(tweet, author, self._nested(bytes(tweet.retweeted_status), depth), raw))
+            original = self._nested(bytes(tweet.retweeted_status), depth)
+            return self.harvest.add_post(repost_of(tweet, author, original, raw), is_along=depth > 0)
         if is_there(tweet.quoted_status):
             self._quoted(bytes(tweet.quoted_status), depth)
-        return self.harvest.add_post(post_of(tweet, author, raw))
+        return self.harvest.add_post(post_of(tweet, author, raw), is_along=depth > 0)
 
     def _quoted(self, raw: bytes, depth: int) -> None:
         try:

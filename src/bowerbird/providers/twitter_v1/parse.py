@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Subject
+from bowerbird.model import Answer, Ask, Facet, Gone, Member, Outcome, Page, ReactionKind, Subject
 from bowerbird.providers import headers
 from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
 from bowerbird.providers.paths import page_size
 from bowerbird.providers.snowflakes import below, is_number, newest, oldest, order
+from bowerbird.providers.twitter_v1.besides import bare_users, lists_of
 from bowerbird.providers.twitter_v1.gather import TwitterGathering
 from bowerbird.providers.twitter_v1.outcomes import NONE_MATCHES, Verdict, verdict
 from bowerbird.providers.twitter_v1.requests import joined, split
@@ -31,6 +32,12 @@ class _Users(Struct):
     next_cursor_str: str | None = None
 
 
+class _Lists(Struct):
+    lists: list[Raw]
+    next_cursor: int | str | None = None
+    next_cursor_str: str | None = None
+
+
 class _Metadata(Struct, gc=False):
     next_results: str | None = None
 
@@ -42,6 +49,7 @@ class _Found(Struct):
 
 _id_pages = Reader(_Ids)
 _user_pages = Reader(_Users)
+_list_pages = Reader(_Lists)
 _found = Reader(_Found)
 
 
@@ -100,6 +108,21 @@ def _single(found: TwitterGathering) -> Page:
 
 def _relation_ids(found: TwitterGathering) -> Page:
     page = _id_pages.read(found.answer.body)
+    keys = _numbers(found, page)
+    cursor, detail = _next(found, page)
+    return msgspec.structs.replace(found.page(results=len(page.ids), cursor=cursor, detail=detail), relations=found.edges(keys))
+
+
+def _reposters(found: TwitterGathering) -> Page:
+    page = _id_pages.read(found.answer.body)
+    keys = _numbers(found, page)
+    bare_users(found, keys)
+    cursor, detail = _next(found, page)
+    whole = found.page(results=len(page.ids), cursor=cursor, detail=detail)
+    return msgspec.structs.replace(whole, reactions=found.reactions(ReactionKind.REPOST, keys))
+
+
+def _numbers(found: TwitterGathering, page: _Ids) -> list[str]:
     keys: list[str] = []
     for each in page.ids:
         key = str(each)
@@ -107,8 +130,14 @@ def _relation_ids(found: TwitterGathering) -> Page:
             keys.append(key)
         else:
             found.harvest.quarantine(Subject.USER, msgspec.json.encode(each), ValueError("an id is not a number"))
+    return keys
+
+
+def _lists(found: TwitterGathering) -> Page:
+    page = _list_pages.read(found.answer.body)
+    lists = lists_of(found, [bytes(raw) for raw in page.lists])
     cursor, detail = _next(found, page)
-    return msgspec.structs.replace(found.page(results=len(page.ids), cursor=cursor, detail=detail), relations=found.edges(keys))
+    return msgspec.structs.replace(found.page(results=len(page.lists), cursor=cursor, detail=detail), lists=lists)
 
 
 def _relation_users(found: TwitterGathering) -> Page:
@@ -121,12 +150,15 @@ def _relation_users(found: TwitterGathering) -> Page:
 
 def _members(found: TwitterGathering) -> Page:
     page = _user_pages.read(found.answer.body)
-    found.users(bytes(raw) for raw in page.users)
+    users = found.users(bytes(raw) for raw in page.users)
     cursor, detail = _next(found, page)
-    return found.page(results=len(page.users), cursor=cursor, detail=detail)
+    key = found.ask.targets[0]
+    # Asked by owner and slug, the answer does not tell the list's id.
+    members = tuple(Member(key, user.key) for user in users) if is_number(key) else ()
+    return msgspec.structs.replace(found.page(results=len(page.users), cursor=cursor, detail=detail), members=members)
 
 
-def _next(found: TwitterGathering, page: _Ids | _Users) -> tuple[str | None, str]:
+def _next(found: TwitterGathering, page: _Ids | _Users | _Lists) -> tuple[str | None, str]:
     """The next cursor; 0 ends the list, a short or empty page does not."""
     cursor = page.next_cursor_str or str(page.next_cursor or 0)
     if cursor == "0" or len(cursor) > headers.LONGEST_CURSOR:
@@ -210,9 +242,11 @@ _READERS: dict[str, Callable[[TwitterGathering], Page]] = {
     "following_list": _relation_users,
     "timeline": _timeline,
     "liked": _timeline,
+    "lists": _lists,
     "posts": _posts,
     "post": _post,
     "reposts": _reposts,
+    "reposters": _reposters,
     "search": _search,
     "hashtag": _search,
     "people": _people,

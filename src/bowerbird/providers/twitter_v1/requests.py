@@ -16,21 +16,25 @@ _PATHS = {
     "following_list": "friends/list",
     "timeline": "statuses/user_timeline",
     "liked": "favorites/list",
+    "lists": "lists/ownerships",
     "posts": "statuses/lookup",
     "post": "statuses/show/{}",
     "reposts": "statuses/retweets/{}",
+    "reposters": "statuses/retweeters/ids",
     "search": "search/tweets",
     "hashtag": "search/tweets",
     "people": "users/search",
     "members": "lists/members",
     "list_timeline": "lists/statuses",
 }
-_CURSORED = frozenset({"followers", "following", "followers_list", "following_list", "members"})
+_CURSORED = frozenset({"followers", "following", "followers_list", "following_list", "lists", "reposters", "members"})
 _SINGLE = frozenset({"profiles", "profile", "posts", "post"})
-_IDS = frozenset({"followers", "following"})
+_IDS = frozenset({"followers", "following", "reposters"})
 _EXTENDED = ("tweet_mode", "extended")
 _DEFAULTS = {"timeline": {"include_rts": "true"}, "search": {"result_type": "recent"}, "hashtag": {"result_type": "recent"}}
 
+CIRCLE = "geocode:"
+"""How a search target begins that is a circle and no words."""
 POSITIONS = frozenset({"since_id", "max_id", "cursor", "page"})
 
 Query = tuple[tuple[str, str], ...]
@@ -65,6 +69,11 @@ def _subject(ask: Ask, facet: Facet) -> Query:
             return (("id", ",".join(ask.targets)),)
         case "post" | "reposts":
             return ()
+        case "reposters":
+            return (("id", target),)
+        case "search" if target.startswith(CIRCLE):
+            # The documentation's own example of a search by place alone has an empty `q`.
+            return ("q", ""), ("geocode", target.removeprefix(CIRCLE))
         case "search" | "people":
             return (("q", target),)
         case "hashtag":

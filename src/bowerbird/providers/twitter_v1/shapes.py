@@ -49,7 +49,7 @@ class Account(Struct):
 
     @property
     def key(self) -> str:
-        return _key(self.id_str, self.id)
+        return key_of(self.id_str, self.id)
 
 
 class _Hashtag(Struct, gc=False):
@@ -130,14 +130,14 @@ class Tweet(Struct):
 
     @property
     def key(self) -> str:
-        return _key(self.id_str, self.id)
+        return key_of(self.id_str, self.id)
 
 
 accounts = Reader(Account)
 tweets = Reader(Tweet)
 
 
-def _key(text: str | None, number: int | None) -> str:
+def key_of(text: str | None, number: int | None) -> str:
     """The id as text: the number alone may have lost digits on its way through other software."""
     key = text or (str(number) if number is not None else "")
     if not (key.isascii() and key.isdigit() and len(key) <= 20):
@@ -146,7 +146,7 @@ def _key(text: str | None, number: int | None) -> str:
 
 
 def _optional_id(text: str | None, number: int | None) -> str | None:
-    return NETWORK_PREFIX + _key(text, number) if text or number is not None else None
+    return NETWORK_PREFIX + key_of(text, number) if text or number is not None else None
 
 
 def user_of(account: Account, raw: bytes) -> User:
@@ -230,7 +230,7 @@ def _entities(tweet: Tweet) -> tuple[_Entities, list[_Attachment]]:
 
 def _mentioned(mention: _Mention) -> str | None:
     try:
-        return _key(mention.id_str, mention.id)
+        return key_of(mention.id_str, mention.id)
     except ValueError:
         # People who have left are still mentioned, with null for an id.
         return None
@@ -241,7 +241,7 @@ def _media(attachments: list[_Attachment]) -> list[Media]:
     for item in attachments:
         url = _video(item) or item.media_url_https
         if url and (item.id_str or item.id is not None):
-            identity = NETWORK_PREFIX + _key(item.id_str, item.id)
+            identity = NETWORK_PREFIX + key_of(item.id_str, item.id)
             found.append(Media(id=identity, kind=item.type or "unknown", url=url, description=item.ext_alt_text))
     return found
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from bowerbird.errors import CredentialError, UserError
-from bowerbird.model import Answer, Ask, Facet, Network, Page, Request, Secret, Service
+from bowerbird.model import Answer, Area, Ask, Facet, Geography, Network, Page, Request, Secret, Service
 from bowerbird.providers.tables import FacetTable, Tables, table_for
-from bowerbird.providers.weibo import facets, parse, requests, targets
+from bowerbird.providers.weibo import facets, geography, parse, requests, targets
 
 
 class Weibo:
@@ -18,6 +18,7 @@ class Weibo:
     name = "weibo"
     network: str = Network.WEIBO
     hints: Mapping[str, frozenset[str]] = facets.HINTS
+    place_ways: tuple[str, ...] = geography.WAYS
     secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("access_token",), "app": ("access_token",)}
     """What a secret must hold, by kind of credential."""
 
@@ -51,6 +52,9 @@ class Weibo:
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)
+
+    def geography(self, areas: Sequence[Area], way: str) -> Geography:
+        return geography.geography(areas, way)
 
     def _facet(self, ask: Ask) -> Facet:
         """The facet as the crawl's era has it."""

@@ -72,7 +72,7 @@ class WeiboGathering(Gathering):
                 self.lose(Subject.POST, raw, error)
         return keys
 
-    def _post(self, status: Status, raw: bytes, *, author: User | None = None) -> Post | None:
+    def _post(self, status: Status, raw: bytes, *, author: User | None = None, is_along: bool = False) -> Post | None:
         """The post and the root it passes on; None for what is deleted or not public."""
         if status.is_deleted:
             self.harvest.lose(Subject.POST, status.key, Outcome.NOT_FOUND)
@@ -83,7 +83,8 @@ class WeiboGathering(Gathering):
         author = author or self.user(bytes(status.user))
         original = self._root(bytes(status.retweeted_status)) if is_there(status.retweeted_status) else None
         has_place = is_there(status.geo) and accounts.read(author.raw).geo_enabled is not False
-        return self.harvest.add_post(post_of(status, author, raw, original=original, has_place=has_place))
+        post = post_of(status, author, raw, original=original, has_place=has_place)
+        return self.harvest.add_post(post, is_along=is_along)
 
     def _hide(self, status: Status) -> None:
         if self.facet.subject is Subject.POST and status.key in self.ask.targets:
@@ -94,7 +95,7 @@ class WeiboGathering(Gathering):
         status = statuses.read(raw)
         try:
             if is_there(status.user) or status.is_deleted:
-                self._post(msgspec.structs.replace(status, retweeted_status=msgspec.Raw(b"")), raw)
+                self._post(msgspec.structs.replace(status, retweeted_status=msgspec.Raw(b"")), raw, is_along=True)
         except UNREADABLE as error:
             self.harvest.quarantine(Subject.POST, raw, error)
         return NETWORK_PREFIX + status.key

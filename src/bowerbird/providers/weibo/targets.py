@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from bowerbird.errors import UserError
 from bowerbird.model import Facet, Subject
-from bowerbird.providers.targets import Spelling
+from bowerbird.providers.targets import Spelling, by_id
 from bowerbird.providers.weibo.ids import from_mid
 from bowerbird.providers.weibo.requests import PERIODS
 
@@ -32,10 +31,7 @@ def _user(written: str, facet: Facet) -> str | None:
     if found is None:
         return None
     if facet.name not in _BY_HANDLE:
-        raise UserError(
-            f"{facet.name} asks by the account's id, not by {written!r}: write the id (digits), "
-            f"or seed the facet `profile` with @{found[1]} and let an edge lead to `{facet.name}`"
-        )
+        raise by_id(facet, written, found[1])
     return f"@{found[1]}"
 
 

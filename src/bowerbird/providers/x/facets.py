@@ -12,33 +12,40 @@ from bowerbird.providers.tables import FacetTable
 _USERS = frozenset({"users"})
 _POSTS = frozenset({"users", "posts"})
 _EDGES = frozenset({"users", "relations"})
+_REACTIONS = frozenset({"users", "reactions"})
 _TRENDS = frozenset({"trends"})
+_LISTS = frozenset({"lists"})
+
+_RECENT = timedelta(days=7)
+"""How far back search goes without access to the whole archive."""
 
 _FACETS = (
     Facet(name="profiles", subject=Subject.USER, yields=_USERS, is_lookup=True, objects_per_call=100, results_per_call=100),
     Facet(name="profile", subject=Subject.USER, yields=_USERS, is_lookup=True),
     Facet(name="handles", subject=Subject.USER, yields=_USERS, is_lookup=True, objects_per_call=100, results_per_call=100),
-    Facet(name="followers", subject=Subject.USER, yields=_EDGES, results_per_call=1000, side=Side.FOLLOWERS),
-    Facet(name="following", subject=Subject.USER, yields=_EDGES, results_per_call=1000, side=Side.FOLLOWING),
+    Facet(name="followers", subject=Subject.USER, yields=_EDGES, results_per_call=1000, side=Side.FOLLOWERS, tells_counters=True),
+    Facet(name="following", subject=Subject.USER, yields=_EDGES, results_per_call=1000, side=Side.FOLLOWING, tells_counters=True),
     Facet(name="timeline", subject=Subject.USER, yields=_POSTS, results_per_call=100, total_results=3200, is_incremental=True),
     Facet(name="mentions", subject=Subject.USER, yields=_POSTS, results_per_call=100, total_results=800, is_incremental=True),
     Facet(name="liked", subject=Subject.USER, yields=_POSTS, results_per_call=100),
+    Facet(name="lists", subject=Subject.USER, yields=_LISTS, results_per_call=100),
     Facet(name="posts", subject=Subject.POST, yields=_POSTS, objects_per_call=100, results_per_call=100),
     Facet(name="post", subject=Subject.POST, yields=_POSTS),
     Facet(name="thread", subject=Subject.POST, yields=_POSTS, results_per_call=100, is_incremental=True),
-    Facet(name="reposts", subject=Subject.POST, yields=_USERS, results_per_call=100),
-    Facet(name="repost_posts", subject=Subject.POST, yields=_POSTS, results_per_call=100),
+    Facet(name="reposts", subject=Subject.POST, yields=_POSTS, results_per_call=100),
+    Facet(name="reposters", subject=Subject.POST, yields=_REACTIONS, results_per_call=100),
     Facet(name="quotes", subject=Subject.POST, yields=_POSTS, results_per_call=100),
-    Facet(name="likes", subject=Subject.POST, yields=_USERS, results_per_call=100, total_results=100),
-    Facet(name="search", subject=Subject.WORD, yields=_POSTS, results_per_call=100, is_incremental=True),
+    Facet(name="likes", subject=Subject.POST, yields=_REACTIONS, results_per_call=100, total_results=100),
+    Facet(name="search", subject=Subject.WORD, yields=_POSTS, results_per_call=100, reach=_RECENT, is_incremental=True),
     Facet(name="search_all", subject=Subject.WORD, yields=_POSTS, results_per_call=500, is_incremental=True),
-    Facet(name="hashtag", subject=Subject.WORD, yields=_POSTS, results_per_call=100, is_incremental=True),
+    Facet(name="hashtag", subject=Subject.WORD, yields=_POSTS, results_per_call=100, reach=_RECENT, is_incremental=True),
     Facet(name="people", subject=Subject.WORD, yields=_USERS, results_per_call=1000),
-    Facet(name="members", subject=Subject.WORD, yields=_USERS, results_per_call=100),
+    Facet(name="members", subject=Subject.WORD, yields=frozenset({"users", "members"}), results_per_call=100),
     Facet(
         name="list_timeline", subject=Subject.WORD, yields=_POSTS, results_per_call=100, total_results=800, is_incremental=True
     ),
     Facet(name="trends", subject=Subject.WORD, yields=_TRENDS, results_per_call=50),
+    Facet(name="volumes", subject=Subject.WORD, yields=frozenset({"volumes"}), results_per_call=168),
     Facet(name="usage", subject=Subject.WORD, yields=frozenset()),
 )
 
@@ -51,11 +58,12 @@ _ALLOWED = {
     "timeline": (900, 10_000),
     "mentions": (300, 450),
     "liked": (75, 0),
+    "lists": (15, 15),
     "posts": (5_000, 3_500),
     "post": (900, 450),
     "thread": (300, 450),
     "reposts": (75, 75),
-    "repost_posts": (75, 75),
+    "reposters": (75, 75),
     "quotes": (75, 75),
     "likes": (75, 0),
     "search": (300, 450),
@@ -65,13 +73,15 @@ _ALLOWED = {
     "members": (900, 900),
     "list_timeline": (900, 900),
     "trends": (0, 75),
+    "volumes": (0, 300),
     "usage": (0, 50),
 }
 """Calls per 15 minutes: with a user's token, with the application's own; 0 where the endpoint refuses that kind."""
 
 _POST_CAP = 3_000_000
-_PER_POST, _PER_USER, _PER_LIKE, _PER_TRENDS = 5, 10, 1, 10
-"""Prices in thousandths of a dollar for each object returned; trends are paid by the request."""
+_PER_POST, _PER_USER, _PER_LIKE, _PER_LIST = 5, 10, 1, 5
+_BY_CALL = {"trends": 10, "volumes": 5}
+"""Prices in thousandths of a dollar for each object returned; trends and volumes are paid by the request."""
 
 _MONTH = timedelta(days=31)
 _SEARCHES = frozenset({"search", "hashtag", "thread"})
@@ -83,16 +93,24 @@ _CAP = Limit(
 
 def _money(facet: Facet) -> Limit:
     """What the facet costs; the allowance, which a crawl should lower to its own budget, is what the post cap would cost."""
-    is_by_call = facet.name == "trends"
-    price = _PER_LIKE if facet.name == "likes" else _PER_POST if "posts" in facet.yields else _PER_USER
+    per_call = _BY_CALL.get(facet.name, 0)
+    price = {"likes": _PER_LIKE, "lists": _PER_LIST}.get(facet.name, _PER_POST if "posts" in facet.yields else _PER_USER)
     return Limit(
         bucket="{service}/app:{app}/money",
         allowance=_POST_CAP * _PER_POST,
         window=_MONTH,
         kind=WindowKind.MONTH,
-        per_call=_PER_TRENDS if is_by_call else 0,
-        per_result=0 if is_by_call else price,
+        per_call=per_call,
+        per_result=0 if per_call else price,
     )
+
+
+def paid_posts(facet: Facet) -> tuple[Limit, ...]:
+    """What every post takes besides a call: from the month's cap, and in money.
+
+    The cap comes before the money: of two months, the first bears a refusal.
+    """
+    return _CAP, _money(facet)
 
 
 def _limits(facet: Facet, kind: str, allowance: int) -> tuple[Limit, ...]:
@@ -101,9 +119,9 @@ def _limits(facet: Facet, kind: str, allowance: int) -> tuple[Limit, ...]:
     whose = "{service}/app:{app}/" if kind == "app" else "{service}/{credential}/"
     quarter = Limit(bucket=whose + own, allowance=allowance, window=timedelta(minutes=15), kind=WindowKind.FIRST_CALL)
     second = (_SECOND,) if facet.name == "search_all" else ()
-    # The cap comes before the money: of two months, the first bears a refusal.
-    cap = (_CAP,) if "posts" in facet.yields else ()
-    return (quarter, *second, *cap) if facet.name == "usage" else (quarter, *second, *cap, _money(facet))
+    if facet.name == "usage":
+        return (quarter,)
+    return (quarter, *second, *(paid_posts(facet) if "posts" in facet.yields else (_money(facet),)))
 
 
 def _table(kind: str, column: int) -> FacetTable:
@@ -138,6 +156,8 @@ HINTS = {
     **dict.fromkeys(("search", "search_all", "hashtag", "thread"), _SEARCH),
     "quotes": frozenset({"limit", "exclude", "spelling"}),
     "trends": frozenset({"limit"}),
+    "lists": frozenset({"limit"}),
+    "volumes": frozenset({"granularity", "start_time", "end_time"}),
     "usage": frozenset({"days"}),
 }
 """Options a crawl file may set for a facet; any other is left out of the request."""

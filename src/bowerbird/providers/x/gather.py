@@ -31,7 +31,11 @@ class XGathering(Gathering):
 
     def open(self) -> Envelope:
         """Parts the answer and reads what came along; raises one of `UNREADABLE` when it is no such answer."""
-        self.envelope = envelope = opened(self.answer.body)
+        return self.take(opened(self.answer.body))
+
+    def take(self, envelope: Envelope) -> Envelope:
+        """What is mapped next is joined with what came along in this envelope."""
+        self.envelope = envelope
         self.problems = [problem(raw) for raw in envelope.errors]
         media = {each.media_key: each for each in self._readable(envelope.media, attachments)}
         places = {each.id: each for each in self._readable(envelope.places, locations)}
@@ -47,6 +51,12 @@ class XGathering(Gathering):
 
     def user(self, raw: bytes) -> User:
         return self.harvest.add_user(user_of(accounts.read(raw), raw))
+
+    def tell(self, tweet: Tweet, raw: bytes) -> None:
+        """A post that comes alone, with what came along; raises one of `UNREADABLE` when it cannot be mapped."""
+        self._come_along()
+        self._post(tweet, raw)
+        self.note_absences()
 
     def posts(self, raws: Iterable[bytes]) -> list[str]:
         """Maps what is new to us and answers the ids of everything listed that has one."""
@@ -71,11 +81,11 @@ class XGathering(Gathering):
                 self.harvest.quarantine(Subject.USER, raw, error)
         for raw in self.envelope.posts:
             try:
-                self._post(tweets.read(raw), raw)
+                self._post(tweets.read(raw), raw, is_along=True)
             except UNREADABLE as error:
                 self.harvest.quarantine(Subject.POST, raw, error)
 
-    def _post(self, tweet: Tweet, raw: bytes) -> Post | None:
+    def _post(self, tweet: Tweet, raw: bytes, *, is_along: bool = False) -> Post | None:
         """The post, unless only our token may see it: such posts are never kept."""
         author = self._author(tweet)
         known = self.harvest.users.get(author)
@@ -83,7 +93,7 @@ class XGathering(Gathering):
             if self.facet.subject is Subject.POST and tweet.key in self.ask.targets:
                 self.harvest.lose(Subject.POST, tweet.key, Outcome.PROTECTED)
             return None
-        return self.harvest.add_post(post_of(tweet, author, raw, self.joined))
+        return self.harvest.add_post(post_of(tweet, author, raw, self.joined), is_along=is_along)
 
     def _author(self, tweet: Tweet) -> str:
         if tweet.author_id is not None:

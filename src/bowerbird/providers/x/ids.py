@@ -38,6 +38,11 @@ def taken_in(post: str) -> datetime | None:
     return _EPOCH + timedelta(milliseconds=(int(post) >> 22) + _FLAKE_EPOCH_MS)
 
 
+def earlier(post: str, span: timedelta) -> str:
+    """The key that a post taken in so much earlier would have."""
+    return post if taken_in(post) is None else str(max(0, int(post) - (span // timedelta(milliseconds=1) << 22)))
+
+
 def is_doubtful(created_at: datetime | None, listed_at: datetime | None) -> bool:
     """Whether a claimed time cannot be true: before the network opened, or after the service had the post."""
     if created_at is None:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Subject, Trend
+from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, ReactionKind, Subject, Trend
 from bowerbird.providers import headers
 from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import UNREADABLE, count, shortened
 from bowerbird.providers.snowflakes import newest, oldest, order
+from bowerbird.providers.x.besides import lists, members_of, volumes
 from bowerbird.providers.x.gather import XGathering
 from bowerbird.providers.x.ids import is_key
 from bowerbird.providers.x.outcomes import Problem, verdict
@@ -129,6 +130,26 @@ def _users(found: XGathering) -> Page:
     return found.page(results=len(raws), cursor=cursor, detail=detail)
 
 
+def _reactions(kind: ReactionKind) -> Callable[[XGathering], Page]:
+    def read(found: XGathering) -> Page:
+        raws = _listed(found)
+        keys = [user.key for user in found.users(raws)]
+        cursor, detail = _next(found)
+        page = found.page(results=len(raws), cursor=cursor, detail=detail)
+        return msgspec.structs.replace(page, reactions=found.reactions(kind, keys))
+
+    return read
+
+
+def _members(found: XGathering) -> Page:
+    return members_of(found, _users(found))
+
+
+def _lists(found: XGathering) -> Page:
+    _listed(found)
+    return lists(found)
+
+
 def _next(found: XGathering) -> tuple[str | None, str]:
     """The next page's token; a short or empty page does not end the list, only a missing token does."""
     token = found.envelope.next_token
@@ -199,15 +220,17 @@ _READERS: dict[str, Callable[[XGathering], Page]] = {
     "posts": _batch_of_posts,
     "post": _post,
     "thread": _posts,
-    "reposts": _users,
-    "repost_posts": _posts,
+    "reposts": _posts,
+    "reposters": _reactions(ReactionKind.REPOST),
     "quotes": _posts,
-    "likes": _users,
+    "likes": _reactions(ReactionKind.LIKE),
     "search": _posts,
     "search_all": _posts,
     "hashtag": _posts,
     "people": _users,
-    "members": _users,
+    "members": _members,
+    "lists": _lists,
+    "volumes": volumes,
     "list_timeline": _posts,
     "trends": _trends,
     "usage": _usage,

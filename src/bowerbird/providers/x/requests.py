@@ -18,11 +18,12 @@ _PATHS = {
     "timeline": "users/{}/tweets",
     "mentions": "users/{}/mentions",
     "liked": "users/{}/liked_tweets",
+    "lists": "users/{}/owned_lists",
     "posts": "tweets",
     "post": "tweets/{}",
     "thread": "tweets/search/recent",
-    "reposts": "tweets/{}/retweeted_by",
-    "repost_posts": "tweets/{}/retweets",
+    "reposts": "tweets/{}/retweets",
+    "reposters": "tweets/{}/retweeted_by",
     "quotes": "tweets/{}/quote_tweets",
     "likes": "tweets/{}/liking_users",
     "search": "tweets/search/recent",
@@ -32,10 +33,11 @@ _PATHS = {
     "members": "lists/{}/members",
     "list_timeline": "lists/{}/tweets",
     "trends": "trends/by/woeid/{}",
+    "volumes": "tweets/counts/recent",
     "usage": "usage/tweets",
 }
 _SINGLE = frozenset({"profiles", "profile", "handles", "posts", "post"})
-_NEXT_TOKEN = frozenset({"thread", "search", "search_all", "hashtag", "people"})
+_NEXT_TOKEN = frozenset({"thread", "search", "search_all", "hashtag", "people", "volumes"})
 _RECENT = frozenset({"thread", "search", "hashtag"})
 _WINDOW = timedelta(days=7) - timedelta(hours=1)
 """Recent search refuses a `since_id` older than seven days; the hour is for clocks that differ."""
@@ -58,7 +60,11 @@ _BESIDES: Query = (
     ("place.fields", "country,country_code,full_name,geo,id,name,place_type"),
 )
 _OF_USERS: Query = (("user.fields", _USER_FIELDS),)
-_OF_POSTS: Query = (("tweet.fields", _POST_FIELDS), ("expansions", _EXPANSIONS), *_OF_USERS, *_BESIDES)
+OF_POSTS: Query = (("tweet.fields", _POST_FIELDS), ("expansions", _EXPANSIONS), *_OF_USERS, *_BESIDES)
+_OTHER_FIELDS: dict[str, Query] = {
+    "lists": (("list.fields", "created_at,description,follower_count,id,member_count,name,owner_id,private"),),
+    "volumes": (),
+}
 _RENAMED_USER_FIELDS = _USER_FIELDS.replace("tweet_id", "post_id")
 _RENAMED_OF_USERS: Query = (("user.fields", _RENAMED_USER_FIELDS),)
 _RENAMED_OF_POSTS: Query = (
@@ -77,6 +83,8 @@ def build(ask: Ask, facet: Facet, now: datetime | None = None) -> Request:
     if facet.name == "trends":
         return Request(path=path, query=(("max_trends", str(page_size(ask, facet))), ("trend.fields", "trend_name,tweet_count")))
     query = (*_subject(ask, facet), *_fields(ask, facet))
+    if facet.name == "volumes":
+        return Request(path=path, query=(*query, *_position(facet, ask.progress, now), *_hints(ask)))
     if facet.name in _SINGLE:
         return Request(path=path, query=query)
     size = max(page_size(ask, facet), SMALLEST_PAGES.get(facet.name, 1))
@@ -98,7 +106,7 @@ def _subject(ask: Ask, facet: Facet) -> Query:
             return (("ids", ",".join(ask.targets)),)
         case "handles":
             return (("usernames", ",".join(each.removeprefix("@") for each in ask.targets)),)
-        case "search" | "search_all" | "people":
+        case "search" | "search_all" | "people" | "volumes":
             return (("query", target),)
         case "hashtag":
             return (("query", f"#{target}"),)
@@ -108,9 +116,11 @@ def _subject(ask: Ask, facet: Facet) -> Query:
 
 
 def _fields(ask: Ask, facet: Facet) -> Query:
+    if facet.name in _OTHER_FIELDS:
+        return _OTHER_FIELDS[facet.name]
     is_renamed = ask.hints.get("spelling") == "post"
     if "posts" in facet.yields:
-        return _RENAMED_OF_POSTS if is_renamed else _OF_POSTS
+        return _RENAMED_OF_POSTS if is_renamed else OF_POSTS
     return _RENAMED_OF_USERS if is_renamed else _OF_USERS
 
 

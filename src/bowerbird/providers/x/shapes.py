@@ -185,9 +185,33 @@ class Consumption(Struct):
     cap_reset_day: int | None = None
 
 
+class OwnList(Struct):
+    """A list of accounts that somebody keeps."""
+
+    id: str | int | None = None
+    owner_id: str | int | None = None
+    name: str | None = None
+    description: str | None = None
+    private: bool | None = None
+    member_count: int | None = None
+    follower_count: int | None = None
+    created_at: str | None = None
+
+
+class Stretch(Struct, gc=False):
+    """How many posts match a query from one time to another."""
+
+    start: str
+    end: str
+    tweet_count: int | None = None
+    post_count: int | None = None
+
+
 accounts = Reader(Account)
 tweets = Reader(Tweet)
 attachments = Reader(Attachment)
 locations = Reader(Location)
 populars = Reader(Popular)
 consumptions = Reader(Consumption)
+own_lists = Reader(OwnList)
+stretches = Reader(Stretch)

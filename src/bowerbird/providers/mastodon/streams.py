@@ -1,0 +1,133 @@
+"""A Mastodon server's streams: how to connect, and what its messages say. Pure, and never raises."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import Raw, Struct
+
+from bowerbird.model import Answer, Ask, Facet, Opening, Outcome, Page, Request, Service, Subject, Subscription, from_micros
+from bowerbird.providers import headers
+from bowerbird.providers.items import Reader
+from bowerbird.providers.listening import NO_ANSWER, Hearing, MessageListener, no_stream
+from bowerbird.providers.mastodon.channels import EVENTS, base_name, has_only_media
+from bowerbird.providers.mastodon.gather import MastodonGathering
+from bowerbird.providers.mastodon.outcomes import outcome
+from bowerbird.providers.mastodon.shapes import Status, statuses
+from bowerbird.providers.snowflakes import is_number
+from bowerbird.providers.times import iso
+
+_PATH = "/api/v1/streaming"
+_STREAMS = {"local": "public:local", "remote": "public:remote", "hashtag_local": "hashtag:local"}
+_LONGEST_KEY = 300
+_DIGITS = 18
+"""Of the ids of this century: longer numbers tell no time."""
+_FIRST_SERVER = datetime(2016, 1, 1, tzinfo=UTC)
+_BY_STATUS = {400: Outcome.BAD_REQUEST, 401: Outcome.BAD_TOKEN, 403: Outcome.FORBIDDEN_SCOPE, 429: Outcome.RATE_LIMITED}
+
+
+class _Frame(Struct):
+    event: str = ""
+    payload: Raw = Raw(b"")
+    error: str | None = None
+    status: int | None = None
+
+
+_frames = Reader(_Frame)
+_texts = msgspec.json.Decoder(str)
+
+
+def opening(wanted: Subscription) -> Opening:
+    """How to connect: of several hashtags the first is in the address, the others are subscribed to once it is open."""
+    name = base_name(wanted.channel)
+    stream = _STREAMS.get(name, name)
+    if name != wanted.channel:
+        path = f"{_PATH}/{stream.replace(':', '/')}"
+        media = (("only_media", "true"),) if has_only_media(wanted) else ()
+        return Opening(request=Request(path=path, query=(*media, *_about(wanted)[:1]), headers={"accept": "text/event-stream"}))
+    stream += ":media" if has_only_media(wanted) else ""
+    first, *others = _about(wanted) or [("", "")]
+    query = (("stream", stream), *((first,) if first[0] else ()))
+    greetings = tuple(msgspec.json.encode({"type": "subscribe", "stream": stream, option: value}) for option, value in others)
+    return Opening(request=Request(path=_PATH, query=query), greetings=greetings)
+
+
+def _about(wanted: Subscription) -> list[tuple[str, str]]:
+    return [(option, value) for option in ("tag", "list") for value in wanted.options.get(option, ())]
+
+
+def refused(answer: Answer) -> Page:
+    """What came instead of a stream."""
+    ended, detail = outcome(answer)
+    if answer.status == 401 and "scopes" in detail:
+        ended = Outcome.FORBIDDEN_SCOPE
+    return no_stream(answer, ended, detail, headers.reading(answer.headers, "x-ratelimit"))
+
+
+class MastodonListener(MessageListener[MastodonGathering]):
+    """Hears a server's statuses, edits and deletions, over a WebSocket or as server-sent events."""
+
+    def __init__(self, wanted: Subscription, facet: Facet, service: Service) -> None:
+        super().__init__()
+        self._ask, self._facet, self._service = Ask(wanted.channel, ()), facet, service
+        self._is_events = wanted.channel.endswith(EVENTS)
+
+    def gathering(self) -> MastodonGathering:
+        return MastodonGathering(self._ask, self._facet, NO_ANSWER, self._service)
+
+    def read(self, hearing: Hearing[MastodonGathering], message: bytes) -> None:
+        event, payload = _event(message) if self._is_events else _framed(hearing, message)
+        if event in ("update", "status.update"):
+            self._tell(hearing, payload)
+        elif event == "delete":
+            self._lose(hearing, payload)
+
+    def _tell(self, hearing: Hearing[MastodonGathering], raw: bytes) -> None:
+        status = statuses.read(raw)
+        # The same post comes once for each hashtag that is listened to.
+        if self.recent.is_repeated(status.id, hash(raw)):
+            hearing.count()
+            return
+        hearing.tell(status.id, taken_in(status))
+        hearing.found.post(status, raw, hearing.harvest.ids)
+
+    def _lose(self, hearing: Hearing[MastodonGathering], payload: bytes) -> None:
+        key = payload.decode().strip().strip('"')
+        if not (key.isprintable() and 0 < len(key) <= _LONGEST_KEY):
+            raise ValueError("a deletion that names no post")
+        self.recent.forget(key)
+        hearing.lose(Subject.POST, key)
+
+
+def _framed(hearing: Hearing[MastodonGathering], message: bytes) -> tuple[str, bytes]:
+    """Event and payload of a WebSocket's frame; an error frame ends the connection."""
+    frame = _frames.read(message)
+    if frame.error is not None:
+        hearing.close(_BY_STATUS.get(frame.status or 0, Outcome.OVERLOADED), f"{frame.status or ''} {frame.error}")
+        return "", b""
+    payload = bytes(frame.payload)
+    # The payload is JSON once more, inside a string.
+    return frame.event, _texts.decode(payload).encode() if payload.startswith(b'"') else payload
+
+
+def _event(message: bytes) -> tuple[str, bytes]:
+    """Name and data of a server-sent event; comments (`:thump`) have neither."""
+    event, lines = "", []
+    for line in message.splitlines():
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"event":
+            event = value.decode()
+        elif name == b"data":
+            lines.append(value)
+    return event, b"\n".join(lines)
+
+
+def taken_in(status: Status) -> datetime | None:
+    """When the server had the post, which its numeric ids tell; `created_at` is only what the author's server claims."""
+    claimed = iso(status.created_at)
+    if not is_number(status.id) or len(status.id) > _DIGITS:
+        return claimed
+    at = from_micros((int(status.id) >> 16) * 1000)
+    return at if at > _FIRST_SERVER else claimed

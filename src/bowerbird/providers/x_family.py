@@ -1,0 +1,88 @@
+"""What the two APIs of the X network share: how they are set up and signed for, and when a lost stream is tried again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import ClassVar, Self
+
+import msgspec
+
+from bowerbird.model import Ask, Backoff, Channel, Facet, Network, Request, Secret, Wire
+from bowerbird.providers.oauth import FIELDS, Signer, fresh_nonce
+from bowerbird.providers.tables import FacetTable, Tables, table_for
+
+LOST = Backoff(first=timedelta(milliseconds=250), most=timedelta(seconds=16), is_linear=True)
+REFUSED = Backoff(first=timedelta(seconds=5), most=timedelta(seconds=320))
+LIMITED = Backoff(first=timedelta(minutes=1), most=timedelta(minutes=15))
+"""The network says no more than "doubling"; longer than a window of its limits is of no use."""
+
+
+class XFamily(ABC):
+    """An API of the X network: tables by kind of credential, and bearer tokens or OAuth 1.0a signatures."""
+
+    network: str = Network.X
+    secret_fields: Mapping[str, tuple[str, ...]] = {"user": FIELDS, "app": ("bearer_token",)}
+    """What a secret usually holds, by kind of credential; a `bearer_token` will do for either."""
+    own_tables: ClassVar[Tables]
+    own_order: ClassVar[tuple[str, ...]]
+    """Every facet of either table, in the order they are shown in."""
+    own_base: ClassVar[str]
+    positions: ClassVar[frozenset[str]]
+    """Parameters that say where to go on."""
+
+    def __init__(
+        self,
+        tables: Tables | None = None,
+        *,
+        now: Callable[[], datetime] | None = None,
+        base: str = "",
+        nonce: Callable[[], str] = fresh_nonce,
+    ) -> None:
+        self.tables = tables or self.own_tables
+        either = {**self.tables["app"], **self.tables["user"]}
+        self.facets: FacetTable = {name: either[name] for name in self.own_order}
+        self._now, self._base, self._nonce = now, base or self.own_base, nonce
+
+    def facets_for(self, kind: str) -> FacetTable:
+        """Some facets are for users only, some for applications only."""
+        return table_for(self.tables, kind)
+
+    def with_tables(self, tables: Tables) -> Self:
+        return type(self)(tables, now=self._now, base=self._base, nonce=self._nonce)
+
+    def sign(self, request: Request, secret: Secret) -> Request:
+        """Carries a bearer token where there is one, else signs with OAuth 1.0a."""
+        bearer = self.bearer(secret)
+        header = f"Bearer {bearer}" if bearer else Signer(self._base, self._now, self._nonce).header(request, secret)
+        return msgspec.structs.replace(request, headers={**request.headers, "authorization": header})
+
+    def bearer(self, secret: Secret) -> str | None:
+        return secret.values.get("bearer_token")
+
+    @abstractmethod
+    def request(self, ask: Ask) -> Request: ...
+
+    def is_paged(self, ask: Ask) -> bool:
+        return any(name in self.positions for name, _ in self.request(ask).query)
+
+
+def line_channel(facet: Facet, options: Mapping[str, str], silence: timedelta, fills: str = "") -> Channel:
+    """A stream of posts, one a line, that does not know where the last connection ended."""
+    return Channel(
+        facet=facet,
+        wire=Wire.LINES,
+        options=options,
+        silence=silence,
+        fills=fills,
+        lost=LOST,
+        refused=REFUSED,
+        limited=LIMITED,
+    )
+
+
+def any_of(queries: Sequence[str], longest: int) -> str:
+    """The search that finds what any of the queries finds; empty when the service would not take it."""
+    joined = queries[0] if len(queries) == 1 else " OR ".join(f"({query})" for query in queries)
+    return joined if len(joined) <= longest else ""

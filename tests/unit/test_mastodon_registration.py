@@ -1,0 +1,115 @@
+"""Registration with a Mastodon server: what is sent, what is understood, and refusals in words."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+import pytest
+from provider_payloads import answer
+
+from bowerbird.cli.registration import server_address
+from bowerbird.errors import CredentialError
+from bowerbird.model import Answer
+from bowerbird.providers.mastodon.registration import (
+    Application,
+    account,
+    authorisation_address,
+    exchange,
+    register,
+    registered,
+    token,
+    whose,
+)
+
+APPLICATION = Application("the-id", "hush-secret")
+
+
+def test_the_application_asks_to_read_and_for_the_code_to_be_shown() -> None:
+    request = register("https://lab.example")
+    assert (request.method, request.path) == ("POST", "/api/v1/apps")
+    assert dict(parse_qsl(request.body.decode())) == {
+        "client_name": "bowerbird",
+        "redirect_uris": "urn:ietf:wg:oauth:2.0:oob",
+        "scopes": "read",
+        "website": "https://lab.example",
+    }
+    assert b"website" not in register("ada@lab.example").body
+
+
+def test_the_address_to_agree_at_holds_the_client_and_not_its_secret() -> None:
+    address = authorisation_address("https://m.example", APPLICATION)
+    query = parse_qs(urlsplit(address).query)
+    assert address.startswith("https://m.example/oauth/authorize?")
+    assert (query["client_id"], query["response_type"], query["scope"]) == (["the-id"], ["code"], ["read"])
+    assert "hush" not in address
+
+
+@pytest.mark.parametrize(("code", "grant"), [("c1", "authorization_code"), (None, "client_credentials")])
+def test_a_code_is_exchanged_and_without_one_the_application_gets_its_own_token(code: str | None, grant: str) -> None:
+    form = dict(parse_qsl(exchange(APPLICATION, code).body.decode()))
+    assert (form["grant_type"], form.get("code"), form["client_secret"]) == (grant, code, "hush-secret")
+
+
+def test_good_answers_are_understood() -> None:
+    assert registered(answer({"client_id": "a", "client_secret": "b", "vapid_key": "c"})) == Application("a", "b")
+    assert token(answer({"access_token": "t", "token_type": "Bearer"})) == "t"
+    assert account(answer({"acct": "ada", "id": "1"})) == "ada"
+    assert whose("t").headers == {"authorization": "Bearer t"}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (answer({"error": "Validation failed"}, 422), "Validation failed.*Development"),
+        (answer(b"<html>", 404), "status 404; is this the address of a Mastodon server"),
+        (answer({"error": "Too many requests"}, 429), "wait ten minutes"),
+        (answer(b"", 503), "try again later"),
+        (answer({}), "neither its id nor its secret"),
+        (answer({"client_id": "a b", "client_secret": ""}), "neither its id nor its secret"),
+        (answer(b"<html>"), "is it a Mastodon server"),
+        (Answer(status=0, sent_at=answer().sent_at, received_at=answer().sent_at, failure="cannot connect"), "check the address"),
+    ],
+)
+def test_a_refused_registration_says_what_to_do(given: Answer, words: str) -> None:
+    with pytest.raises(CredentialError, match=words):
+        registered(given)
+
+
+@pytest.mark.parametrize("body", [{}, {"access_token": 7}, {"access_token": ""}, [], {"access_token": "two words"}])
+def test_an_answer_without_a_token_is_refused(body: Any) -> None:
+    with pytest.raises(CredentialError, match="no access token"):
+        token(answer(body))
+
+
+def test_a_refusal_never_repeats_a_secret_even_if_the_server_does() -> None:
+    refusal = answer({"error": "invalid_grant", "error_description": "code c-hush is not good"}, 400)
+    with pytest.raises(CredentialError, match="run the command again") as caught:
+        token(refusal, "c-hush")
+    assert "hush" not in str(caught.value)
+    assert "hush" not in repr(APPLICATION) + str(APPLICATION)
+
+
+@pytest.mark.parametrize("body", [{}, [], {"acct": "a b"}, {"acct": ""}])
+def test_an_account_that_is_not_told_is_nobody(body: Any) -> None:
+    assert account(answer(body)) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "base"),
+    [
+        ("mastodon.social", "https://mastodon.social"),
+        ("https://m.example/", "https://m.example"),
+        ("http://127.0.0.1:4000", "http://127.0.0.1:4000"),
+    ],
+)
+def test_a_server_is_named_by_its_address(written: str, base: str) -> None:
+    assert server_address(written) == base
+
+
+@pytest.mark.parametrize(
+    "written", ["http://m.example", "https://m.example/@ada", "https://a:b@m.example", "", "ftp://m.example", "https://["]
+)
+def test_an_address_that_would_show_the_secret_or_is_none_is_refused(written: str) -> None:
+    with pytest.raises(CredentialError, match="--register"):
+        server_address(written)
