@@ -11,7 +11,7 @@ import typer
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
-from bowerbird.simulated.faults import KINDS, Faults
+from bowerbird.simulated.faults import KINDS, MESSAGE_KINDS, Faults
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import DIALECTS, Setup, SimulatedService, simulate
@@ -28,17 +28,21 @@ def command(
     limit_scale: Annotated[float, typer.Option("--limit-scale", help="Factor on every allowance; 1 is the real one.")] = 1.0,
     window_scale: Annotated[float, typer.Option("--window-scale", help="Factor on every window; 0.01 makes 15 min 9 s.")] = 1.0,
     tokens: Annotated[int, typer.Option(help="How many user tokens to give out.")] = 1,
-    fault: Annotated[list[str] | None, typer.Option(help=f"NAME=RATE, repeatable. Names: {', '.join(KINDS)}.")] = None,
+    fault: Annotated[
+        list[str] | None, typer.Option(help=f"NAME=RATE, repeatable. Names: {', '.join([*KINDS, *MESSAGE_KINDS])}.")
+    ] = None,
+    pace: Annotated[float, typer.Option(help="How many times as fast as the clock the world's time runs; limits do not.")] = 1.0,
     skew: Annotated[float, typer.Option(help="Seconds by which the service's clock is ahead.")] = 0.0,
     as_json: JsonFlag = False,
 ) -> None:
     """Serve a simulated microblog over HTTP."""
-    clock = RealClock()
+    clock, rates = RealClock(), _rates(fault or [])
+    messages = {name: rates.pop(name) for name in MESSAGE_KINDS if name in rates}
     setup = Setup(
         dialect=dialect,
-        world=WorldSettings(seed=seed, accounts=accounts, start=clock.now()),
+        world=WorldSettings(seed=seed, accounts=accounts, start=clock.now(), pace=pace, since=clock.now()),
         scale=Scale(limit_scale, window_scale),
-        faults=Faults(seed=seed, rates=_rates(fault or []), skew=timedelta(seconds=skew)),
+        faults=Faults(seed=seed, rates=rates, messages=messages, skew=timedelta(seconds=skew)),
         tokens=tokens,
         app_tokens=1,
     )

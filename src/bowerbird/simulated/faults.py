@@ -32,7 +32,19 @@ KINDS: dict[str, str] = {
     "bad_token": "401 for a good token; the call does not count",
 }
 
+MESSAGE_KINDS: dict[str, str] = {
+    "stream_cut": "the connection breaks, over lines and events in the middle of the next message",
+    "stream_silence": "the connection stays open, but nothing comes any more, not even a sign of life",
+    "stream_duplicate": "the message comes twice",
+    "stream_garbage": "something unreadable comes before it",
+    "stream_disorder": "the message comes after the next one, where the real network does that (line streams)",
+    "stream_oversized": "a commit is announced without its content (firehose)",
+}
+"""Faults of streams; each has a rate per message, apart from the others."""
+
 UNCOUNTED = frozenset({"bad_gateway", "unavailable", "lost_before", "limited_bare", "bad_token"})
+NO_STREAM = UNCOUNTED | {"error_500", "reset", "lost_after", "cut", "limited"}
+"""With these no stream is opened, and an outage of this kind breaks the open ones; the others only spoil an answer."""
 _PAGE = b"<!DOCTYPE html><html><head><title>%b</title></head><body><h1>%b</h1><hr>nginx</body></html>"
 
 
@@ -49,6 +61,8 @@ class Faults(Struct, frozen=True, kw_only=True):
 
     seed: int = 1
     rates: dict[str, float] = {}
+    messages: dict[str, float] = {}
+    """Rates of the faults that streams meet, per message."""
     outages: tuple[Outage, ...] = ()
     skew: timedelta = timedelta(0)
     """How far the service's clock is ahead of true time."""
@@ -60,18 +74,31 @@ class Faults(Struct, frozen=True, kw_only=True):
             raise UserError(f"There is no fault named {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}.")
         if min(self.rates.values(), default=0) < 0 or sum(self.rates.values()) > 1:
             raise UserError(f"The rates of all faults together must lie between 0 and 1; these are {self.rates}.")
+        strange = set(self.messages) - set(MESSAGE_KINDS)
+        if strange:
+            raise UserError(f"There is no stream fault named {', '.join(sorted(strange))}; there are {', '.join(MESSAGE_KINDS)}.")
+        if not all(0 <= rate <= 1 for rate in self.messages.values()):
+            raise UserError(f"The rate of a stream fault must lie between 0 and 1; these are {self.messages}.")
 
     def at(self, serial: int, now: datetime) -> str | None:
         """Which fault the request with this number meets, if any."""
-        for outage in self.outages:
-            if outage.since <= now < outage.until:
-                return outage.kind
+        outage = self.outage(now)
+        if outage is not None:
+            return outage.kind
         draw = unit(mix(serial, self.seed)) if self.rates else 1.0
         for kind, rate in self.rates.items():
             draw -= rate
             if draw < 0:
                 return kind
         return None
+
+    def outage(self, now: datetime) -> Outage | None:
+        return next((outage for outage in self.outages if outage.since <= now < outage.until), None)
+
+    def hits(self, kind: str, connection: int, serial: int) -> bool:
+        """Whether a stream fault meets the message of this number on this connection."""
+        rate, salt = self.messages.get(kind, 0.0), list(MESSAGE_KINDS).index(kind)
+        return rate > 0 and unit(mix(connection << 32 | serial, self.seed * 64 + salt)) < rate
 
 
 NO_FAULTS = Faults()

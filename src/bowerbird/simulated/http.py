@@ -1,4 +1,4 @@
-"""A simulated service over real HTTP: the same replies, with resets that reset and cuts that cut."""
+"""A simulated service over real HTTP: the same replies and streams, with resets that reset and cuts that cut."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from bowerbird.errors import UserError
 from bowerbird.model import Request
 from bowerbird.ports import Clock
 from bowerbird.simulated.service import Delivery, Manner, SimulatedService
+from bowerbird.simulated.streaming.live import Live
+from bowerbird.simulated.streaming.sockets import stream
 from bowerbird.simulated.truth_pages import PREFIX, TruthPages
 
 _PATIENCE = timedelta(minutes=2)
@@ -25,7 +27,8 @@ async def serve(service: SimulatedService, clock: Clock, host: str = "127.0.0.1"
     """Serves until the block ends; gives the base URL. Port 0 takes any free one."""
     app = web.Application(client_max_size=_LARGEST_REQUEST)
     app.router.add_route("*", "/{path:.*}", _Door(service, clock).answer)
-    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.2)
+    # A visitor who goes away ends the work for him: a stream's place is free again at once.
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.2, handler_cancellation=True)
     await runner.setup()
     try:
         yield await _listen(runner, host, port)
@@ -55,7 +58,12 @@ class _Door:
         request, address = await _read(incoming), incoming.remote or ""
         if request.path.startswith(PREFIX):
             return _whole(Delivery(self._truth.handle(request, self._clock.now() + self._service.faults.skew, address)))
-        delivery = self._service.receive(request, self._clock.now(), address)
+        opened = self._service.connect(request, self._clock.now(), address)
+        if isinstance(opened, Live):
+            return await stream(opened, incoming, self._clock)
+        return await self._deliver(opened or self._service.receive(request, self._clock.now(), address), incoming)
+
+    async def _deliver(self, delivery: Delivery, incoming: web.Request) -> web.StreamResponse:
         if delivery.manner is Manner.LOST:
             await self._clock.sleep_until(self._clock.now() + _PATIENCE)
         if delivery.delay:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from email.utils import format_datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from bowerbird.errors import UserError
-from bowerbird.model import Request, Service
+from bowerbird.model import Request, Service, Wire
+from bowerbird.simulated import twitter_v1, x_v2
 from bowerbird.simulated.bluesky import BlueskyDialect
-from bowerbird.simulated.faults import NO_FAULTS, UNCOUNTED, Faults, page, spoil, with_no_remainder
+from bowerbird.simulated.faults import NO_FAULTS, NO_STREAM, UNCOUNTED, Faults, page, spoil, with_no_remainder
+from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.mastodon import MastodonDialect
 from bowerbird.simulated.scale import Scale
+from bowerbird.simulated.streaming.live import Live
+from bowerbird.simulated.streaming.told import Told, told
 from bowerbird.simulated.tokens import TokenBook
 from bowerbird.simulated.twitter_v1 import TwitterV1Dialect
 from bowerbird.simulated.weibo import WeiboDialect
@@ -71,6 +75,15 @@ class Dialect(Protocol):
     def handle_of(self, account: int, now: datetime) -> str: ...
 
 
+@runtime_checkable
+class StreamDialect(Dialect, Protocol):
+    """An API that also speaks by itself."""
+
+    def stream(self, request: Request, now: datetime, address: str) -> Feed | Reply | None:
+        """An open connection, the refusal, or None when this is no address of a stream."""
+        ...
+
+
 class SimulatedService:
     """Receives requests at given times and answers as the real service would, faults included."""
 
@@ -82,22 +95,49 @@ class SimulatedService:
         self.tokens = tokens
         self.faults = faults
         self.calls = 0
+        self.connections = 0
         self.statuses: Counter[int] = Counter()
         self.met: Counter[str] = Counter()
 
     def receive(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Delivery:
         """Handles one request that arrives now, in true time; the service's own clock may be ahead."""
         now = now + self.faults.skew
+        serial, kind = self._count(now)
+        reply = self.dialect.handle(_lowered(request), now, address) if kind not in UNCOUNTED else Reply(0)
+        return self._deliver(self._disturb(reply, kind, serial) if kind is not None else Delivery(reply), now)
+
+    def connect(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Live | Delivery | None:
+        """Opens a stream, or delivers the refusal; None when the request asks for no stream."""
+        now = now + self.faults.skew
+        opened = self.dialect.stream(_lowered(request), now, address) if isinstance(self.dialect, StreamDialect) else None
+        if opened is None:
+            return None
+        serial, kind = self._count(now)
+        if isinstance(opened, Reply):
+            return self._deliver(self._disturb(opened, kind, serial) if kind is not None else Delivery(opened), now)
+        if kind is not None and kind in NO_STREAM:
+            opened.end()
+            return self._deliver(self._disturb(Reply(0), kind, serial), now)
+        connection, self.connections = self.connections, self.connections + 1
+        self.statuses[101 if opened.wire is Wire.WEBSOCKET else 200] += 1
+        return Live(opened, self.faults, connection, self.met)
+
+    def _count(self, now: datetime) -> tuple[int, str | None]:
+        """The number of the call that comes in now, and the fault it meets."""
         serial, self.calls = self.calls, self.calls + 1
         kind = self.faults.at(serial, now)
         if kind is not None:
             self.met[kind] += 1
-        request = replace(request, headers={name.lower(): value for name, value in request.headers.items()})
-        reply = self.dialect.handle(request, now, address) if kind not in UNCOUNTED else Reply(0)
-        delivery = self._disturb(reply, kind, serial) if kind is not None else Delivery(reply)
+        return serial, kind
+
+    def _deliver(self, delivery: Delivery, now: datetime) -> Delivery:
         reply = delivery.reply.adding({"date": format_datetime(now, usegmt=True)})
         self.statuses[reply.status] += delivery.manner is Manner.WHOLE
         return Delivery(reply, delivery.manner, delivery.delay)
+
+    def happenings(self, since: datetime, until: datetime) -> Iterator[Told]:
+        """What happens in `since < time <= until` of the world's time in the service's own keys: the truth behind streams."""
+        return told(self.dialect, self.world.happenings(to_ms(since), to_ms(until)))
 
     def described(self, base: str, name: str = "simulated") -> Service:
         """The service as a crawl names it."""
@@ -163,6 +203,10 @@ class SimulatedService:
         return Delivery(spoil(reply, kind, serial), delay=self.faults.slowness if kind == "slow" else timedelta(0))
 
 
+def _lowered(request: Request) -> Request:
+    return replace(request, headers={name.lower(): value for name, value in request.headers.items()})
+
+
 def _limits(reply: Reply) -> dict[str, str]:
     return {name: text for name, text in reply.headers.items() if "limit" in name}
 
@@ -176,6 +220,12 @@ class Setup(Struct, frozen=True, kw_only=True):
     faults: Faults = Faults()
     tokens: int = 1
     app_tokens: int = 0
+    domain: str = "simulated.example"
+    """Of a Mastodon server: part of every name it gives."""
+    servers: tuple[str, ...] = ()
+    """The domains of all Mastodon servers that share the world, this one among them; alone if none is named."""
+    sample: float = 0.01
+    """Share of all posts in the sample streams of X and v1.1."""
 
 
 DIALECTS = ("mastodon", "twitter_v1", "bluesky", "x", "x_post", "weibo", "weibo_restricted", "weibo_minimal")
@@ -193,14 +243,16 @@ def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
         tokens.issue("app")
     dialect: Dialect
     if setup.dialect == "mastodon":
-        dialect = MastodonDialect(world, limiter, tokens, scale=setup.scale)
+        dialect = MastodonDialect(world, limiter, tokens, scale=setup.scale, domain=setup.domain, servers=setup.servers)
     elif setup.dialect == "bluesky":
-        dialect = BlueskyDialect(world, limiter, tokens, scale=setup.scale)
+        oversized = setup.faults.messages.get("stream_oversized", 0.0)
+        dialect = BlueskyDialect(world, limiter, tokens, scale=setup.scale, oversized=oversized)
     elif setup.dialect.startswith("weibo"):
         era = setup.dialect.partition("_")[2] or "classic"
         dialect = WeiboDialect(world, limiter, tokens, scale=setup.scale, era=era)
     elif setup.dialect in ("x", "x_post"):
-        dialect = XV2Dialect(world, limiter, tokens, scale=setup.scale, spelling=setup.dialect.partition("_")[2] or "tweet")
+        spelling, manner = setup.dialect.partition("_")[2] or "tweet", x_v2.Manner(sample=setup.sample)
+        dialect = XV2Dialect(world, limiter, tokens, scale=setup.scale, spelling=spelling, manner=manner)
     else:
-        dialect = TwitterV1Dialect(world, limiter, tokens, scale=setup.scale)
+        dialect = TwitterV1Dialect(world, limiter, tokens, scale=setup.scale, manner=twitter_v1.Manner(sample=setup.sample))
     return SimulatedService(dialect, limiter, tokens, setup.faults)

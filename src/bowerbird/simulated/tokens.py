@@ -62,3 +62,18 @@ class TokenBook:
 
     def _secret(self, number: int, salt: int) -> str:
         return f"{mix(self._seed * 1_000_003 + number, salt):016x}"
+
+
+def secret_values(token: Token) -> dict[str, str]:
+    """A token under the names that the providers ask for: a bearer for Mastodon and for apps, OAuth 1.0a for users of v1.1,
+    an app password for Bluesky."""
+    if token.kind == "app":
+        return {"access_token": token.value, "bearer_token": token.value, "access_jwt": token.value}
+    return {
+        "access_token": token.value,
+        "access_token_secret": token.secret,
+        "consumer_key": token.consumer_key,
+        "consumer_secret": token.consumer_secret,
+        "identifier": token.account,
+        "app_password": token.secret,
+    }

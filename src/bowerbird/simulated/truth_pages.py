@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from bowerbird.errors import UserError
@@ -12,6 +13,7 @@ from bowerbird.simulated.wire import Params, Reply, reply
 from bowerbird.simulated.world.hashing import generator
 
 PREFIX = "/_simulated/"
+_MOST_HAPPENINGS = 100_000
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
 
@@ -39,10 +41,12 @@ class TruthPages:
             return reply(self._accounts(params, now))
         if page == "truth":
             return reply(self._account(rest, params, now) if rest else self._summary(now))
+        if page == "happenings":
+            return reply(self._happenings(params, now))
         if page == "tokens" and method == "POST" and self._service.tokens.get(rest) is not None:
             self._service.tokens.mark(rest, params.get("state", "revoked"))
             return reply({"token": rest, "state": params.get("state", "revoked")})
-        raise UserError("There are /_simulated/audit, accounts, truth, truth/KEY and (POST) tokens/TOKEN.")
+        raise UserError("There are /_simulated/audit, accounts, happenings, truth, truth/KEY and (POST) tokens/TOKEN.")
 
     def _summary(self, now: datetime) -> dict[str, Any]:
         settings = self._service.world.settings
@@ -63,11 +67,24 @@ class TruthPages:
         dialect = self._service.dialect
         return [{"key": dialect.account_key(account), "handle": dialect.handle_of(account, now)} for account in chosen]
 
+    def _happenings(self, params: Params, now: datetime) -> list[dict[str, Any]]:
+        """What streams had to tell, by default in the last minute of the world's time."""
+        since, until = _stretch(params, now, timedelta(minutes=1))
+        return [
+            {
+                "at": each.at.isoformat(),
+                "kind": each.kind.name.lower(),
+                "account": each.account,
+                "post": each.post,
+                "other": each.other,
+            }
+            for each in islice(self._service.happenings(since, min(until, now)), _MOST_HAPPENINGS)
+        ]
+
     def _account(self, key: str, params: Params, now: datetime) -> dict[str, Any]:
         service = self._service
         account = service.account(key)
-        until = datetime.fromisoformat(params.get("until")) if params.get("until") else now
-        since = datetime.fromisoformat(params.get("since")) if params.get("since") else until - timedelta(days=7)
+        since, until = _stretch(params, now, timedelta(days=7))
         posts = service.posts_to_find(key, since, until, now)
         return {
             "key": key,
@@ -78,3 +95,8 @@ class TruthPages:
             "followers": sorted(map(service.dialect.account_key, service.truth.followers(account, now))),
             "following": sorted(map(service.dialect.account_key, service.truth.following(account, now))),
         }
+
+
+def _stretch(params: Params, now: datetime, usual: timedelta) -> tuple[datetime, datetime]:
+    until = datetime.fromisoformat(params.get("until")) if params.get("until") else now
+    return datetime.fromisoformat(params.get("since")) if params.get("since") else until - usual, until

@@ -14,6 +14,8 @@ from bowerbird.simulated.bluesky.limits import Throttles
 from bowerbird.simulated.bluesky.payloads import Payloads
 from bowerbird.simulated.bluesky.repos import Repos
 from bowerbird.simulated.bluesky.sessions import Sessions, read_login
+from bowerbird.simulated.bluesky.streams import Streams
+from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.scale import REAL, Scale
 from bowerbird.simulated.tokens import Token, TokenBook
@@ -43,7 +45,14 @@ class BlueskyDialect:
     name = "bluesky"
 
     def __init__(
-        self, world: World, limiter: Limiter, tokens: TokenBook, *, scale: Scale = REAL, domain: str = "simulated.example"
+        self,
+        world: World,
+        limiter: Limiter,
+        tokens: TokenBook,
+        *,
+        scale: Scale = REAL,
+        domain: str = "simulated.example",
+        oversized: float = 0.0,
     ) -> None:
         self.world = world
         self.domain = domain
@@ -52,6 +61,7 @@ class BlueskyDialect:
         self._sessions = Sessions(tokens, domain)
         payloads = Payloads(world, self.ids)
         self.actors = Actors(payloads)
+        self._streams = Streams(payloads, oversized)
         self._queries = self._table(payloads, Crowd(world))
 
     def handle(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Reply:
@@ -67,6 +77,10 @@ class BlueskyDialect:
         except RefusedError as refused:
             answer = refused.reply
         return answer.adding(limits)
+
+    def stream(self, request: Request, now: datetime, address: str) -> Feed | Reply | None:
+        """Jetstream and the firehose are open to everybody and counted by nobody."""
+        return self._streams.open(request, now)
 
     def failure(self, status: int) -> Reply:
         """What this server says when it is not well."""
@@ -127,6 +141,7 @@ class BlueskyDialect:
             "com.atproto.sync.getRepo": repos.export,
             "com.atproto.sync.getRepoStatus": repos.status,
             "com.atproto.sync.listRepos": repos.list_repos,
+            "network.bsky.jetstream.getZstdDictionary": self._streams.dictionary,
         }
 
 

@@ -9,13 +9,15 @@ from typing import Any
 import libipld
 
 _SIGNATURE = bytes(64)
+Blocks = dict[bytes, bytes]
+"""Blocks by CID."""
 Entry = tuple[bytes, int, bytes]
 """Path, layer in the tree, CID of the record."""
 
 
 def export(did: str, rev: str, records: Mapping[str, Any], shown: frozenset[str] | None = None) -> bytes:
     """The whole repository, or the whole tree with only some records (`shown`) for one who has the others."""
-    blocks: dict[bytes, bytes] = {}
+    blocks: Blocks = {}
     left_out: set[bytes] = set()
     entries: list[Entry] = []
     for path in sorted(records):
@@ -23,10 +25,34 @@ def export(did: str, rev: str, records: Mapping[str, Any], shown: frozenset[str]
         if shown is not None and path not in shown:
             left_out.add(cid)
         entries.append((path.encode(), _layer(path.encode()), cid))
+    root = _commit(did, rev, entries, blocks)
+    return _archive(root, {cid: block for cid, block in blocks.items() if cid not in left_out})
+
+
+def commit(did: str, rev: str, written: Mapping[str, bytes], *, is_bare: bool = False) -> tuple[bytes, bytes]:
+    """The CID of a commit, and the archive that announces it: the commit, the records written by path, and a tree over them.
+
+    The true tree would need the whole repository for every commit; this one holds only what the commit wrote. A bare
+    archive has nothing but the commit.
+    """
+    blocks: Blocks = {}
+    cids = {path: _keep(blocks, block) for path, block in written.items()}
+    root = _commit(did, rev, [(path.encode(), _layer(path.encode()), cids[path]) for path in sorted(cids)], blocks)
+    return root, _archive(root, {root: blocks[root]} if is_bare else dict(reversed(blocks.items())))
+
+
+def cid_of_block(block: bytes) -> bytes:
+    return b"\x01\x71\x12\x20" + sha256(block).digest()
+
+
+def _commit(did: str, rev: str, entries: Sequence[Entry], blocks: Blocks) -> bytes:
     tree = _tree(entries, max((layer for _, layer, _ in entries), default=0), blocks)
-    root = _add(blocks, {"did": did, "version": 3, "data": tree, "rev": rev, "prev": None, "sig": _SIGNATURE})
+    return _add(blocks, {"did": did, "version": 3, "data": tree, "rev": rev, "prev": None, "sig": _SIGNATURE})
+
+
+def _archive(root: bytes, blocks: Blocks) -> bytes:
     header = libipld.encode_dag_cbor({"roots": [root], "version": 1})
-    parts = [cid + block for cid, block in blocks.items() if cid not in left_out]
+    parts = [cid + block for cid, block in blocks.items()]
     return b"".join(_varint(len(part)) + part for part in (header, *parts))
 
 
@@ -38,9 +64,12 @@ def linked(value: Any) -> Any:
     return [linked(each) for each in value] if isinstance(value, list) else value
 
 
-def _add(blocks: dict[bytes, bytes], value: Any) -> bytes:
-    block = libipld.encode_dag_cbor(value)
-    cid = b"\x01\x71\x12\x20" + sha256(block).digest()
+def _add(blocks: Blocks, value: Any) -> bytes:
+    return _keep(blocks, libipld.encode_dag_cbor(value))
+
+
+def _keep(blocks: Blocks, block: bytes) -> bytes:
+    cid = cid_of_block(block)
     blocks[cid] = block
     return cid
 
@@ -50,7 +79,7 @@ def _layer(path: bytes) -> int:
     return (256 - int.from_bytes(sha256(path).digest()).bit_length()) // 2
 
 
-def _tree(entries: Sequence[Entry], layer: int, blocks: dict[bytes, bytes]) -> bytes:
+def _tree(entries: Sequence[Entry], layer: int, blocks: Blocks) -> bytes:
     """The node of one layer over sorted entries; entries below it go into subtrees between its own."""
     node: dict[str, Any] = {"l": None, "e": []}
     below: list[Entry] = []

@@ -64,7 +64,7 @@ class Feeds:
         return page("posts", self._write.posts(rows, call.now))
 
     def thread(self, call: Call) -> Reply:
-        uri = call.text("uri")
+        uri = self._ids.with_did(call.text("uri"), call.now)
         row = self._readable(uri, call.now)
         if row is None:
             raise refuse(400, "NotFound", f"Post not found: {uri}")

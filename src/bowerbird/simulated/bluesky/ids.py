@@ -11,6 +11,7 @@ from bowerbird.simulated.world.hashing import mix
 from bowerbird.simulated.world.rows import REPOST, SNOWFLAKE_EPOCH, author_of, ms_of, number_of
 
 POST = "app.bsky.feed.post"
+LIKED = "app.bsky.feed.like"
 REPOSTED = "app.bsky.feed.repost"
 FOLLOW = "app.bsky.graph.follow"
 LIST = "app.bsky.graph.list"
@@ -47,7 +48,7 @@ def ms_of_tid(text: str) -> int | None:
 
 
 def cid_of(text: str, *, is_file: bool = False) -> str:
-    """The CID that views show for a record or file of this name (exports compute real ones)."""
+    """A made-up CID for what has no bytes here: files, heads, lists."""
     return libipld.encode_cid((b"\x01\x55" if is_file else b"\x01\x71") + b"\x12\x20" + sha256(text.encode()).digest())
 
 
@@ -94,6 +95,12 @@ class Ids:
         """The number that a post of this account and record key would have."""
         ms = ms_of_tid(rkey)
         return None if ms is None or ms < SNOWFLAKE_EPOCH or ms >= 1 << 41 else number_of(ms, account)
+
+    def with_did(self, uri: str, now: int) -> str:
+        """The at-uri with its author's DID, where a handle stands for it."""
+        name, slash, rest = uri.removeprefix("at://").partition("/")
+        account = None if name.startswith("did:") else self.named(name, now)
+        return uri if account is None else f"at://{self.did(account)}{slash}{rest}"
 
     def split(self, uri: str) -> tuple[int, str, str] | None:
         """Account, collection and record key of an at-uri of this world."""

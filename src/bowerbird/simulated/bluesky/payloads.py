@@ -8,14 +8,13 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from bowerbird.simulated.bluesky.ids import POST, PROFILE, REPOSTED, Ids, cid_of
-from bowerbird.simulated.bluesky.records import Records, indexed_ms, picture, stamp
+from bowerbird.simulated.bluesky.records import Records, indexed_ms, picture, stamp, written
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability, World
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import NEVER
 
-_KEPT = 50_000
 _CDN = "https://cdn.simulated.example/img"
 
 
@@ -37,7 +36,6 @@ class Payloads:
         self.ids = ids
         self.records = Records(world, ids)
         self.reactions = Reactions(world)
-        self._kept: dict[int, Raw] = {}
 
     def is_shown(self, account: int, now: int) -> bool:
         """Everybody is public here: only those taken down, deactivated, deleted or unborn are not to be seen."""
@@ -117,7 +115,7 @@ class Payloads:
 
     def _view(self, account: int, now: int) -> dict[str, Any]:
         basic = self.basic(account, now)
-        return {**basic, "description": self.world.profiles.at(account, now).bio, "indexedAt": basic["createdAt"]}
+        return {**basic, "description": self.world.profiles.at(account, now).bio_with_place, "indexedAt": basic["createdAt"]}
 
     def _sight(self, rows: Iterable[Row], now: int) -> _Sight:
         known = {row.number: row for row in rows}
@@ -152,8 +150,8 @@ class Payloads:
     def _reason(self, row: Row, sight: _Sight) -> dict[str, Any]:
         uri = self.ids.uri(row.author, REPOSTED, self.ids.rkey(row.number))
         indexed = stamp(indexed_ms(row.number, row.ms))
-        kind = "app.bsky.feed.defs#reasonRepost"
-        return {"$type": kind, "by": self._author(row.author, sight), "uri": uri, "cid": cid_of(uri), "indexedAt": indexed}
+        kind, cid = "app.bsky.feed.defs#reasonRepost", written(self.records.repost(row.target, row.ms)).cid
+        return {"$type": kind, "by": self._author(row.author, sight), "uri": uri, "cid": cid, "indexedAt": indexed}
 
     def _above(self, number: int, sight: _Sight) -> dict[str, Any]:
         row = sight.rows.get(number)
@@ -174,7 +172,7 @@ class Payloads:
         uri, counters = self.ids.uri(row.author, POST, self.ids.rkey(row.number)), sight.counters[row.number]
         return {
             "uri": uri,
-            "cid": cid_of(uri),
+            "cid": self.records.written(row).cid,
             "author": self._author(row.author, sight),
             "replyCount": counters.replies,
             "repostCount": counters.reposts,
@@ -193,12 +191,7 @@ class Payloads:
 
     def record(self, row: Row) -> Raw:
         """A post's record, which never changes."""
-        kept = self._kept.get(row.number)
-        if kept is None:
-            if len(self._kept) >= _KEPT:
-                self._kept.clear()
-            kept = self._kept[row.number] = Raw(encode(self.records.post(row)))
-        return kept
+        return self.records.written(row).json
 
     def _embed(self, row: Row, sight: _Sight) -> dict[str, Any] | None:
         content = self.world.contents.of(row)

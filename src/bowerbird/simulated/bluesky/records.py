@@ -4,19 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from bowerbird.simulated.bluesky.ids import POST, PROFILE, Ids, cid_of
+import libipld
+from msgspec import Raw, Struct
+
+from bowerbird.simulated.bluesky.car import cid_of_block, linked
+from bowerbird.simulated.bluesky.ids import FOLLOW, LIKED, POST, PROFILE, REPOSTED, Ids, cid_of, tid
+from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability, World
 from bowerbird.simulated.world.content import Content
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.rows import QUOTE, REPLY, Row, author_of
+from bowerbird.simulated.world.rows import QUOTE, REPLY, Row, author_of, ms_of
 from bowerbird.simulated.world.settings import DAY, from_ms
 
 _LONGEST_CHAIN = 60
 _SIZE = 100_000
+_KEPT = 50_000
 
 
 def stamp(ms: int) -> str:
     return from_ms(ms).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+
+
+class Written(Struct, frozen=True, gc=False):
+    """A record as JSON, as the block a repository keeps, and with the CID that names it everywhere."""
+
+    json: Raw
+    block: bytes
+    cid: str
+
+
+def written(record: dict[str, Any]) -> Written:
+    block = libipld.encode_dag_cbor(linked(record))
+    return Written(Raw(encode(record)), block, libipld.encode_cid(cid_of_block(block)))
 
 
 class Records:
@@ -25,6 +44,16 @@ class Records:
     def __init__(self, world: World, ids: Ids) -> None:
         self.world = world
         self.ids = ids
+        self._kept: dict[int, Written] = {}
+
+    def written(self, row: Row) -> Written:
+        """A post's record, which never changes."""
+        kept = self._kept.get(row.number)
+        if kept is None:
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            kept = self._kept[row.number] = written(self.post(row))
+        return kept
 
     def post(self, row: Row) -> dict[str, Any]:
         content = self.world.contents.of(row)
@@ -45,7 +74,7 @@ class Records:
 
     def profile(self, account: int, now: int) -> dict[str, Any]:
         profile = self.world.profiles.at(account, now)
-        record: dict[str, Any] = {"$type": PROFILE, "displayName": profile.name, "description": profile.bio}
+        record: dict[str, Any] = {"$type": PROFILE, "displayName": profile.name, "description": profile.bio_with_place}
         record["createdAt"] = stamp(int(self.world.people.created[account]))
         values = [{"val": value} for value in self.self_labels(account, now)]
         if values:
@@ -58,9 +87,19 @@ class Records:
         is_shy = self.world.availability(account, now) is Availability.PROTECTED or bool(people.is_noindex[account])
         return ["!no-unauthenticated"] * is_shy + ["bot"] * bool(people.is_bot[account])
 
+    def repost(self, target: int, ms: int) -> dict[str, Any]:
+        return {"$type": REPOSTED, "subject": self.strong(target), "createdAt": stamp(ms)}
+
+    def like(self, target: int, ms: int) -> dict[str, Any]:
+        return {"$type": LIKED, "subject": self.strong(target), "createdAt": stamp(ms)}
+
+    def follow(self, other: int, ms: int) -> dict[str, Any]:
+        return {"$type": FOLLOW, "subject": self.ids.did(other), "createdAt": stamp(ms)}
+
     def strong(self, number: int) -> dict[str, str]:
         uri = self.ids.uri(author_of(number), POST, self.ids.rkey(number))
-        return {"uri": uri, "cid": cid_of(uri)}
+        row = self.world.row(number, ms_of(number))
+        return {"uri": uri, "cid": self.written(row).cid if row is not None else cid_of(uri)}
 
     def root(self, row: Row) -> int:
         """Number of the post that opened the conversation, deleted or not."""
@@ -107,6 +146,14 @@ class Records:
             "alt": "a picture",
             "image": {"$type": "blob", "ref": {"$link": picture(row, nth)}, "mimeType": "image/jpeg", "size": _SIZE},
         }
+
+
+def like_key(target: int, ms: int) -> str:
+    return tid(ms, mix(target, 73) % 1_000_000)
+
+
+def follow_key(rank: int, ms: int) -> str:
+    return tid(ms, rank % 1_000_000)
 
 
 def picture(row: Row, nth: int) -> str:

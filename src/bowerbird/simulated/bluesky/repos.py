@@ -11,9 +11,9 @@ import msgspec
 from bowerbird.simulated.bluesky.actors import Actors
 from bowerbird.simulated.bluesky.call import Call, invalid, page, refuse
 from bowerbird.simulated.bluesky.car import export
-from bowerbird.simulated.bluesky.ids import FOLLOW, POST, PROFILE, REPOSTED, cid_of, tid
+from bowerbird.simulated.bluesky.ids import FOLLOW, LIKED, POST, PROFILE, REPOSTED, cid_of, tid
 from bowerbird.simulated.bluesky.payloads import Payloads
-from bowerbird.simulated.bluesky.records import stamp
+from bowerbird.simulated.bluesky.records import Written, follow_key, like_key, written
 from bowerbird.simulated.wire import Reply, encode, reply
 from bowerbird.simulated.world.rows import REPOST
 
@@ -26,6 +26,7 @@ class Repos:
 
     def __init__(self, payloads: Payloads, actors: Actors) -> None:
         self._write = payloads
+        self._records = payloads.records
         self._world = payloads.world
         self._ids = payloads.ids
         self._actors = actors
@@ -96,44 +97,44 @@ class Repos:
         newest = self._world.newest(account, now)
         return self._ids.rkey(newest.number) if newest else tid(int(self._world.people.created[account]), account)
 
-    def _item(self, account: int, collection: str, rkey: str, value: Any) -> dict[str, Any]:
-        uri = self._ids.uri(account, collection, rkey)
-        return {"uri": uri, "cid": cid_of(uri), "value": value}
+    def _item(self, account: int, collection: str, rkey: str, value: Written) -> dict[str, Any]:
+        return {"uri": self._ids.uri(account, collection, rkey), "cid": value.cid, "value": value.json}
 
-    def _collection(self, account: int, collection: str, now: int) -> Iterator[tuple[str, Any]]:
+    def _collection(self, account: int, collection: str, now: int) -> Iterator[tuple[str, Written]]:
         """Record keys and records, newest key first."""
         match collection:
             case "app.bsky.feed.post" | "app.bsky.feed.repost":
                 return self._posts(account, collection, now)
             case "app.bsky.graph.follow":
                 return self._follows(account, now)
+            case "app.bsky.feed.like":
+                return self._likes(account, now)
             case "app.bsky.actor.profile":
-                return iter([("self", self._write.records.profile(account, now))])
+                return iter([("self", written(self._records.profile(account, now)))])
         if "." not in collection:
             raise invalid("Error: collection must be a valid nsid")
         return iter(())
 
-    def _posts(self, account: int, collection: str, now: int) -> Iterator[tuple[str, Any]]:
+    def _posts(self, account: int, collection: str, now: int) -> Iterator[tuple[str, Written]]:
         for row in self._world.timeline(account, now):
             if (row.kind == REPOST) is (collection == REPOSTED):
-                value = self._repost(row.target, row.ms) if row.kind == REPOST else self._write.record(row)
-                yield self._ids.rkey(row.number), value
+                passed_on = written(self._records.repost(row.target, row.ms)) if row.kind == REPOST else None
+                yield self._ids.rkey(row.number), passed_on or self._records.written(row)
 
-    def _follows(self, account: int, now: int) -> Iterator[tuple[str, Any]]:
+    def _follows(self, account: int, now: int) -> Iterator[tuple[str, Written]]:
         others, ranks = self._world.graph.following(account, now)
         for other, rank in zip(others.tolist()[::-1], ranks.tolist()[::-1], strict=True):
             since = int(self._world.graph.since[rank])
-            record = {"$type": FOLLOW, "subject": self._ids.did(other), "createdAt": stamp(since)}
-            yield tid(since, rank % 1_000_000), record
+            yield follow_key(rank, since), written(self._records.follow(other, since))
 
-    def _repost(self, target: int, ms: int) -> dict[str, Any]:
-        return {"$type": REPOSTED, "subject": self._write.records.strong(target), "createdAt": stamp(ms)}
+    def _likes(self, account: int, now: int) -> Iterator[tuple[str, Written]]:
+        for ms, number in self._world.likes(account, now):
+            yield like_key(number, ms), written(self._records.like(number, ms))
 
     def _all(self, account: int, now: int) -> dict[str, Any]:
         """Every record by path, in the JSON form."""
-        records: dict[str, Any] = {}
-        for collection in (PROFILE, FOLLOW, REPOSTED, POST):
-            for rkey, value in self._collection(account, collection, now):
-                is_raw = isinstance(value, msgspec.Raw)
-                records[f"{collection}/{rkey}"] = msgspec.json.decode(value) if is_raw else value
-        return records
+        return {
+            f"{collection}/{rkey}": msgspec.json.decode(value.json)
+            for collection in (PROFILE, FOLLOW, REPOSTED, LIKED, POST)
+            for rkey, value in self._collection(account, collection, now)
+        }

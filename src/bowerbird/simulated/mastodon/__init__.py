@@ -7,14 +7,17 @@ from collections.abc import Callable
 from datetime import datetime
 
 from bowerbird.model import Request
+from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.mastodon.accounts import Accounts
 from bowerbird.simulated.mastodon.call import NOT_FOUND, Call, refuse
 from bowerbird.simulated.mastodon.discovery import Discovery
-from bowerbird.simulated.mastodon.ids import Ids
+from bowerbird.simulated.mastodon.federation import Vantage
 from bowerbird.simulated.mastodon.limits import Throttles, headers
+from bowerbird.simulated.mastodon.oauth import OAuth
 from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.mastodon.statuses import Statuses
+from bowerbird.simulated.mastodon.streams import Streams
 from bowerbird.simulated.mastodon.timelines import Timelines
 from bowerbird.simulated.scale import REAL, Scale
 from bowerbird.simulated.tokens import Token, TokenBook
@@ -47,14 +50,25 @@ class MastodonDialect:
     name = "mastodon"
 
     def __init__(
-        self, world: World, limiter: Limiter, tokens: TokenBook, *, scale: Scale = REAL, domain: str = "simulated.example"
-    ):
+        self,
+        world: World,
+        limiter: Limiter,
+        tokens: TokenBook,
+        *,
+        scale: Scale = REAL,
+        domain: str = "simulated.example",
+        servers: tuple[str, ...] = (),
+    ) -> None:
+        """`servers`: the domains of all servers that share the world, this one among them; alone if none is named."""
         self.world = world
         self.domain = domain
-        self.ids = Ids(world, domain)
+        self.vantage = Vantage(world, domain, servers)
+        self.ids = self.vantage.ids
         self._tokens = tokens
         self._throttles = Throttles(scale, limiter)
-        self._routes = self._table(Payloads(world, self.ids, domain), Crowd(world))
+        payloads = Payloads(self.vantage)
+        self._streams = Streams(payloads, tokens)
+        self._routes = self._table(payloads, Crowd(world))
 
     def handle(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Reply:
         """Answers one request as of now, counting it against every limit it falls under."""
@@ -72,6 +86,10 @@ class MastodonDialect:
         except RefusedError as refused:
             answer = refused.reply
         return answer.adding(limits)
+
+    def stream(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Feed | Reply | None:
+        """A connection to one of the streams, a refusal, or None for a path that is no stream. The API's limits are not asked."""
+        return self._streams.open(request, now)
 
     def failure(self, status: int) -> Reply:
         """What this server says when it is not well."""
@@ -115,7 +133,7 @@ class MastodonDialect:
         raise refuse(404, NOT_FOUND)
 
     def _table(self, payloads: Payloads, crowd: Crowd) -> list[tuple[str, re.Pattern[str], Handler]]:
-        accounts, statuses = Accounts(payloads), Statuses(payloads)
+        accounts, statuses, oauth = Accounts(payloads), Statuses(payloads), OAuth(self._tokens)
         timelines, discovery = Timelines(payloads, crowd), Discovery(payloads, crowd, self._tokens, self.domain)
         table: dict[str, Handler] = {
             "/api/v1/accounts": accounts.batch,
@@ -153,7 +171,8 @@ class MastodonDialect:
             "/.well-known/nodeinfo": discovery.nodeinfo,
             "/nodeinfo/2.0": discovery.nodeinfo_two,
             "/robots.txt": discovery.robots,
+            "/oauth/authorize": oauth.authorize,
         }
         routes = [("GET", path, handler) for path, handler in table.items()]
-        routes += [("POST", "/api/v1/apps", discovery.register), ("POST", "/oauth/token", discovery.token)]
+        routes += [("POST", "/api/v1/apps", oauth.register), ("POST", "/oauth/token", oauth.token)]
         return [(method, re.compile(re.escape(path).replace(":key", "([^/]+)")), handler) for method, path, handler in routes]

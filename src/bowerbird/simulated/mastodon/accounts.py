@@ -39,8 +39,10 @@ class Accounts:
 
     def lookup(self, call: Call) -> Reply:
         name, _, domain = call.params.get("acct").lstrip("@").partition("@")
-        account = self._world.profiles.account_of(name, 0)
-        if account is None or not self._world.exists(account, call.now) or (domain and f"https://{domain}" != self._write.base):
+        account, vantage = self._world.profiles.account_of(name, 0), self._write.vantage
+        if account is None or not self._world.exists(account, call.now) or (domain or vantage.domain) != vantage.home(account):
+            raise refuse(404, NOT_FOUND)
+        if not vantage.knows(account, call.now):
             raise refuse(404, NOT_FOUND)
         return _single(self._write.account(account, call.now))
 
@@ -63,7 +65,8 @@ class Accounts:
 
     def featured_tags(self, call: Call, key: str) -> Reply:
         account = self.find(call, key)
-        used = [row.tag for row in islice(self._world.timeline(account, call.now), 60) if row.tag != NO_TAG]
+        rows = self._world.timeline(account, call.now, wanted=self._write.vantage.holds)
+        used = [row.tag for row in islice(rows, 60) if row.tag != NO_TAG]
         counts = sorted(((used.count(tag), tag) for tag in set(used)), reverse=True)[:5]
         base = f"{self._write.base}/@{self._write.name(account)}/tagged"
         return reply(
@@ -88,10 +91,13 @@ class Accounts:
     def wanted(self, call: Call) -> Wanted:
         """Which posts a visitor gets to see under the filters of the request."""
         params, world, write, seed = call.params, self._world, self._write, self._world.settings.seed
+        holds = write.vantage.holds
         no_replies, no_reblogs = params.flag("exclude_replies"), params.flag("exclude_reblogs")
         only_media, tag = params.flag("only_media"), tag_number(params.get("tagged")) if params.has("tagged") else None
 
         def is_wanted(row: Row) -> bool:
+            if not holds(row):
+                return False
             if row.kind == REPOST:
                 return not (no_reblogs or only_media or tag is not None) and write.is_passed_on(row, call.now)
             if (no_replies and row.kind == REPLY) or (tag is not None and tag not in (row.tag, row.second_tag)):
@@ -117,7 +123,8 @@ class Accounts:
         if not is_shown or self._world.people.hides_network[account]:
             return raw_list(())
         people = self._world.people
-        kept = np.flatnonzero(~((people.suspended[others] <= call.now) & (call.now < people.returned[others])))
+        is_away = (people.suspended[others] <= call.now) & (call.now < people.returned[others])
+        kept = np.flatnonzero(~is_away & self._write.vantage.known_follows(account, others))
         follows = ranks[kept].astype(np.int64) + FIRST_FOLLOW
         places = call.page(follows, limit)
         first = str(follows[places[0]]) if len(places) else None

@@ -1,4 +1,4 @@
-"""Everything around the content: search, directory, what the server says of itself, registration and tokens."""
+"""Everything around the content: search, directory, what the server says of itself and of a token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEARCHED = 30 * DAY
 
 
 class Discovery:
-    """Handlers of search, directory, instance, apps and OAuth."""
+    """Handlers of search, directory, instance and tokens."""
 
     def __init__(self, payloads: Payloads, crowd: Crowd, tokens: TokenBook, domain: str) -> None:
         self._write = payloads
@@ -51,8 +51,11 @@ class Discovery:
 
     def directory(self, call: Call) -> Reply:
         limit, offset = call.limit(40), call.params.integer("offset", 0)
-        listed = self._crowd.directory(call.now, call.params.get("order") == "new")[offset : offset + limit]
-        return raw_list(self._write.account(int(account), call.now) for account in listed)
+        listed = self._crowd.directory(call.now, call.params.get("order") == "new")
+        vantage = self._write.vantage
+        is_known = vantage.is_local if call.params.flag("local") else lambda account: vantage.knows(account, call.now)
+        known = (account for account in listed.tolist() if is_known(account))
+        return raw_list(self._write.account(account, call.now) for account in islice(known, offset, offset + limit))
 
     def instance(self, call: Call) -> Reply:
         access = {"local": "public", "remote": "public"}
@@ -70,7 +73,7 @@ class Discovery:
         return reply([{"id": "1", "text": "This server is simulated: nobody here is real.", "hint": ""}])
 
     def peers(self, call: Call) -> Reply:
-        return reply([])
+        return reply([each for each in self._write.vantage.servers if each != self._domain])
 
     def nodeinfo(self, call: Call) -> Reply:
         rel = "http://nodeinfo.diaspora.software/ns/schema/2.0"
@@ -85,26 +88,6 @@ class Discovery:
     def robots(self, call: Call) -> Reply:
         text = "User-agent: GPTBot\nDisallow: /\n\nUser-agent: *\nDisallow: /media_proxy/\nDisallow: /interact/\n"
         return Reply(200, text.encode(), {"content-type": "text/plain"})
-
-    def register(self, call: Call) -> Reply:
-        name = call.params.get("client_name")
-        if not name or not call.params.get("redirect_uris"):
-            raise refuse(422, "Validation failed: Application name can't be blank, Redirect URI can't be blank")
-        return reply(
-            {"id": "1", "name": name, "client_id": f"sim-client-{name}", "client_secret": "sim-client-secret", "vapid_key": ""}
-        )
-
-    def token(self, call: Call) -> Reply:
-        """App tokens by `client_credentials`; user tokens are given out by the service's owner."""
-        client = call.params.get("client_id")
-        if not client.startswith("sim-client-") or call.params.get("client_secret") != "sim-client-secret":
-            return reply({"error": "invalid_client", "error_description": "Client authentication failed."}, 401)
-        if call.params.get("grant_type") != "client_credentials":
-            return reply(
-                {"error": "unsupported_grant_type", "error_description": "The authorization grant type is not supported."}, 400
-            )
-        token = self._tokens.issue("app", app=client)
-        return reply({"access_token": token.value, "token_type": "Bearer", "scope": "read", "created_at": call.now // 1000})
 
     def verify(self, call: Call) -> Reply:
         call.require_user()
@@ -125,13 +108,23 @@ class Discovery:
         return {"domain": self._domain, "title": "Simulated", "version": VERSION, "description": "A synthetic microblog."}
 
     def _accounts(self, call: Call, text: str, offset: int, limit: int) -> list[bytes]:
-        exact = self._world.profiles.account_of(text.lstrip("@").partition("@")[0], 0)
+        exact = self._named(call, text)
         if exact is not None and self._world.exists(exact, call.now):
             return [self._write.account(exact, call.now)] if not offset else []
         matches = (account for account in range(len(self._world)) if self._matches(account, text.lower(), call.now))
         return [self._write.account(account, call.now) for account in islice(matches, offset, offset + limit)] if text else []
 
+    def _named(self, call: Call, text: str) -> int | None:
+        """The account of a name, with its domain if it lives elsewhere; one not heard of yet is only found by resolving."""
+        name, _, domain = text.lstrip("@").partition("@")
+        account, vantage = self._world.profiles.account_of(name, 0), self._write.vantage
+        if account is None or (domain or vantage.domain) != vantage.home(account):
+            return None
+        return account if vantage.knows(account, call.now) or call.params.flag("resolve") else None
+
     def _matches(self, account: int, text: str, now: int) -> bool:
+        if not self._write.vantage.knows(account, now):
+            return False
         profile = self._world.profiles.at(account, now)
         return text in f"{profile.first_handle} {profile.name.lower()}" and self._world.is_open(account, now)
 
@@ -151,7 +144,7 @@ class Discovery:
         for row in found:
             # Full-text search finds only those who let themselves be found.
             is_ours = self._world.people.is_indexable[row.author] and visibility(row.number, seed) == "public"
-            if is_ours and (author is None or row.author == author):
+            if is_ours and self._write.vantage.holds(row) and (author is None or row.author == author):
                 yield row
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from bowerbird.simulated.mastodon.ids import Ids
+from bowerbird.simulated.mastodon.federation import Vantage
 from bowerbird.simulated.wire import encode
-from bowerbird.simulated.world import Availability, World
+from bowerbird.simulated.world import Availability
 from bowerbird.simulated.world.content import Content, visibility
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
@@ -79,11 +79,12 @@ def iso(ms: int) -> str:
 class Payloads:
     """Writes accounts and statuses of one server as of a time."""
 
-    def __init__(self, world: World, ids: Ids, domain: str) -> None:
-        self.world = world
-        self.ids = ids
-        self.base = f"https://{domain}"
-        self.reactions = Reactions(world)
+    def __init__(self, vantage: Vantage) -> None:
+        self.vantage = vantage
+        self.world = vantage.world
+        self.ids = vantage.ids
+        self.base = f"https://{vantage.domain}"
+        self.reactions = Reactions(vantage.world)
         self._bodies: dict[tuple[int, bool], bytes] = {}
 
     def account(self, account: int, now: int) -> bytes:
@@ -104,6 +105,11 @@ class Payloads:
     def name(self, account: int) -> str:
         return self.world.profiles.at(account, 0).first_handle
 
+    def acct(self, account: int) -> str:
+        """The name, with the domain where the account lives elsewhere."""
+        name = self.name(account)
+        return name if self.vantage.is_local(account) else f"{name}@{self.vantage.home(account)}"
+
     def content_html(self, row: Row, content: Content, is_edited: bool) -> str:
         parts = [self._mention(account) for account in content.mentions]
         parts.append(escape(content.words, quote=False) + (" (edited)" if is_edited else ""))
@@ -119,8 +125,9 @@ class Payloads:
         people, profile = self.world.people, self.world.profiles.at(account, now)
         followers, following = self.world.graph.counts(account, now)
         newest = self.world.newest(account, now)
-        name = profile.first_handle
-        picture = f"{self.base}/system/accounts/avatars/{account}/{profile.picture}.png"
+        name, home = profile.first_handle, self._home(account)
+        folder = "system" if self.vantage.is_local(account) else "system/cache"
+        picture = f"{self.base}/{folder}/accounts/avatars/{account}/{profile.picture}.png"
         header = f"{self.base}/headers/original/missing.png"
         fields = (
             [{"name": "Location", "value": escape(profile.location, quote=False), "verified_at": None}]
@@ -133,7 +140,7 @@ class Payloads:
         return Account(
             id=self.ids.account(account),
             username=name,
-            acct=name,
+            acct=self.acct(account),
             display_name=profile.name,
             locked=self.world.availability(account, now) is Availability.PROTECTED,
             bot=bool(people.is_bot[account]),
@@ -142,8 +149,8 @@ class Payloads:
             group=False,
             created_at=iso(int(people.created[account]) // DAY * DAY),
             note=f"<p>{escape(profile.bio, quote=False)}</p>" if profile.bio else "",
-            url=f"{self.base}/@{name}",
-            uri=f"{self.base}/users/{name}",
+            url=f"{home}/@{name}",
+            uri=f"{home}/users/{name}",
             avatar=picture,
             avatar_static=picture,
             header=header,
@@ -174,6 +181,7 @@ class Payloads:
             account = accounts[row.author] = self.account(row.author, now)
         quote = b'{"state":"accepted","quoted_status":%b}' % embedded if row.kind == QUOTE and embedded != b"null" else b"null"
         parent = self.world.post(row.target, now) if row.kind == REPLY else None
+        parent = parent if parent is not None and self.vantage.holds(parent) else None
         reply_to = self.ids.post(row.target).encode() if parent else b""
         reply_to_account = self.ids.account(author_of(row.target)).encode() if parent else b""
         return (
@@ -200,6 +208,7 @@ class Payloads:
 
     def _write(self, row: Row, content: Content, is_edited: bool) -> StatusBody:
         key, name = self.ids.post(row.number), self.name(row.author)
+        home, home_key = self._home(row.author), self.vantage.home_key(row.number, row.author)
         return StatusBody(
             id=key,
             created_at=iso(row.ms),
@@ -208,8 +217,8 @@ class Payloads:
             spoiler_text="careful" if content.is_sensitive else "",
             visibility=content.visibility,
             language=content.language if row.kind != REPOST else None,
-            uri=f"{self.base}/users/{name}/statuses/{key}" + ("/activity" if row.kind == REPOST else ""),
-            url=f"{self.base}/@{name}/{key}" if row.kind != REPOST else f"{self.base}/users/{name}/statuses/{key}/activity",
+            uri=f"{home}/users/{name}/statuses/{home_key}" + ("/activity" if row.kind == REPOST else ""),
+            url=f"{home}/@{name}/{home_key}" if row.kind != REPOST else f"{home}/users/{name}/statuses/{home_key}/activity",
             content=self.content_html(row, content, is_edited),
             application={"name": APPS[content.source % len(APPS)], "website": None} if content.source % 2 else None,
             media_attachments=[self._picture(key, nth) for nth in range(content.pictures)],
@@ -229,12 +238,16 @@ class Payloads:
         }
 
     def _mention(self, account: int) -> str:
-        name = self.name(account)
-        return f'<span class="h-card"><a href="{self.base}/@{name}" class="u-url mention">@<span>{name}</span></a></span>'
+        name, home = self.name(account), self._home(account)
+        return f'<span class="h-card"><a href="{home}/@{name}" class="u-url mention">@<span>{name}</span></a></span>'
 
     def _mentioned(self, account: int) -> dict[str, str]:
         name = self.name(account)
-        return {"id": self.ids.account(account), "username": name, "url": f"{self.base}/@{name}", "acct": name}
+        url = f"{self._home(account)}/@{name}"
+        return {"id": self.ids.account(account), "username": name, "url": url, "acct": self.acct(account)}
+
+    def _home(self, account: int) -> str:
+        return f"https://{self.vantage.home(account)}"
 
 
 _EMPTIED: dict[str, Any] = {

@@ -9,7 +9,7 @@ from bowerbird.simulated.mastodon.payloads import Payloads, iso
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
 from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.reactions import Reactions
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row
+from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 
 _BATCH = 20
 _GUEST_ANCESTORS, _GUEST_DESCENDANTS, _GUEST_DEPTH = 40, 60, 20
@@ -46,7 +46,7 @@ class Statuses:
         row = self._find(call, key)
         content = self._world.contents.of(row)
         edits = [(row.ms, False)] + ([(content.edited_ms, True)] if 0 < content.edited_ms <= call.now else [])
-        account = {"id": self._write.ids.account(row.author), "acct": self._write.name(row.author)}
+        account = {"id": self._write.ids.account(row.author), "acct": self._write.acct(row.author)}
         return reply(
             [
                 {
@@ -58,10 +58,12 @@ class Statuses:
         )  # fmt: skip
 
     def reblogged_by(self, call: Call, key: str) -> Reply:
-        return self._reacted(call, self._reactions.reposters(self._find(call, key).number, call.now))
+        row = self._find(call, key)
+        return self._reacted(call, row, self._reactions.reposters(row.number, call.now))
 
     def favourited_by(self, call: Call, key: str) -> Reply:
-        return self._reacted(call, self._reactions.likers(self._find(call, key).number, call.now))
+        row = self._find(call, key)
+        return self._reacted(call, row, self._reactions.likers(row.number, call.now))
 
     def quotes(self, call: Call, key: str) -> Reply:
         call.require_user()
@@ -72,10 +74,12 @@ class Statuses:
         last = str(numbers[places[-1]] >> 22) if len(places) and len(places) == limit else None
         return raw_list(self._write.statuses(rows, call.now), call.links(None, last))
 
-    def _reacted(self, call: Call, pairs: list[tuple[int, int]]) -> Reply:
+    def _reacted(self, call: Call, row: Row, pairs: list[tuple[int, int]]) -> Reply:
         """Accounts with the internal id of their reaction, which only the `Link` header shows."""
-        limit = call.limit(40)
-        shown = [(ms, account) for ms, account in pairs if self._world.is_open(account, call.now)]
+        limit, vantage = call.limit(40), self._write.vantage
+        # What others did to a post from elsewhere is told to its own server, not to this one.
+        known = pairs if vantage.is_local(row.author) else [pair for pair in pairs if vantage.is_local(pair[1])]
+        shown = [(ms, account) for ms, account in known if self._world.is_open(account, call.now)]
         # Reaction ids rise with time and are unique: milliseconds and a little of the account.
         ids = np.array([ms * 64 + account % 64 for ms, account in shown], np.int64)
         order = np.argsort(ids, kind="stable")
@@ -117,9 +121,17 @@ class Statuses:
         number = self._write.ids.number(key)
         return self._open(number, call.now) if number else None
 
+    def _is_here(self, row: Row, now: int) -> bool:
+        """Whether the post came by itself, or was fetched because somebody here answered, quoted or passed it on."""
+        vantage = self._write.vantage
+        if vantage.holds(row):
+            return True
+        referring = (self._reactions.posts(row.number, now, kind) for kind in (REPLY, REPOST, QUOTE))
+        return any(vantage.is_local(author_of(number)) for numbers in referring for number in numbers)
+
     def _open(self, number: int, now: int) -> Row | None:
         row = self._world.post(number, now)
-        if row is None or not self._world.is_open(row.author, now):
+        if row is None or not self._world.is_open(row.author, now) or not self._is_here(row, now):
             return None
         if row.kind == REPOST:
             return row if self._write.is_passed_on(row, now) else None

@@ -33,12 +33,10 @@ class Timelines:
         self._crowd = crowd
 
     def public(self, call: Call) -> Reply:
-        if call.params.flag("remote"):
-            return raw_list(())
         return self._page(call, lambda day: self._crowd.originals(day) & (day.kind != REPLY))
 
     def tag(self, call: Call, name: str) -> Reply:
-        return self._page(call, self._tagged(call, name)) if not call.params.flag("remote") else raw_list(())
+        return self._page(call, self._tagged(call, name))
 
     def link(self, call: Call) -> Reply:
         """Only trending links have a timeline: posts of the last day with that address."""
@@ -103,10 +101,12 @@ class Timelines:
         return raw_list(self._write.statuses(rows, call.now), links)
 
     def _shown(self, rows: Iterator[Row], call: Call, most: int | None) -> Iterator[Row]:
-        seed, only_media = self._world.settings.seed, call.params.flag("only_media")
+        seed, only_media, vantage = self._world.settings.seed, call.params.flag("only_media"), self._write.vantage
+        no_local, no_remote = call.params.flag("remote"), call.params.flag("local")
+        here = (row for row in rows if not (no_local if vantage.is_local(row.author) else no_remote or not vantage.holds(row)))
         shown = (
             row
-            for row in rows
+            for row in here
             if visibility(row.number, seed) == "public" and not (only_media and not self._world.contents.of(row).pictures)
         )
         return islice(shown, most)

@@ -10,12 +10,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from bowerbird.model import Request, WindowKind
+from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.scale import REAL, Scale
 from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.twitter_v1.call import Call, account_number, error, refuse, user_key
 from bowerbird.simulated.twitter_v1.limits import ALLOWANCES, Throttles, headers
 from bowerbird.simulated.twitter_v1.payloads import Payloads, stamp
+from bowerbird.simulated.twitter_v1.streams import CALM, PATHS, Manner, Streams
 from bowerbird.simulated.twitter_v1.tweets import Tweets
 from bowerbird.simulated.twitter_v1.users import Users
 from bowerbird.simulated.wire import Params, RefusedError, Reply, reply
@@ -23,7 +25,7 @@ from bowerbird.simulated.world import World
 from bowerbird.simulated.world.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 
-__all__ = ["TwitterV1Dialect"]
+__all__ = ["Manner", "TwitterV1Dialect"]
 
 Handler = Callable[..., Reply]
 
@@ -44,6 +46,7 @@ class TwitterV1Dialect:
         *,
         scale: Scale = REAL,
         window: WindowKind = WindowKind.FIRST_CALL,
+        manner: Manner = Manner(),  # noqa: B008  a frozen value
     ) -> None:
         self.world = world
         self.domain = "api.simulated.example"
@@ -51,12 +54,28 @@ class TwitterV1Dialect:
         self._throttles = Throttles(scale, limiter, window)
         payloads = Payloads(world)
         users = Users(payloads)
+        self._streams = Streams(payloads, tokens, manner)
         self._routes = self._table(users, Tweets(payloads, Crowd(world), users))
 
     def handle(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Reply:
         """Answers one request as of now, counting it against every limit it falls under."""
         try:
             return self._handle(request, Params(request), now)
+        except RefusedError as refused:
+            return refused.reply
+
+    def stream(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Feed | Reply | None:
+        """A connection to one of the streams, a refusal, or None for a path that is no stream."""
+        if request.path not in PATHS:
+            return None
+        try:
+            params = Params(request)
+            token = self._who(request, params)
+            if token.kind != "user":
+                raise refuse(220)
+            if not self._throttles.connect(token, now):
+                return CALM
+            return self._streams.open(request.path, params, token, now)
         except RefusedError as refused:
             return refused.reply
 

@@ -41,6 +41,8 @@ ALLOWANCES: dict[str, tuple[int, int]] = {
 """Endpoint: (user, app); 0 means that kind of authentication has no access."""
 
 WINDOW = timedelta(minutes=15)
+_CONNECTIONS = 15
+"""Connections to streams per window and credential: never published, so a number of our own."""
 _DAILY = {"statuses/user_timeline": 100_000, "statuses/mentions_timeline": 100_000}
 
 
@@ -55,6 +57,7 @@ class Throttles:
             for who, allowance in zip(("user", "app"), pair, strict=True)
             if allowance
         }
+        self._connections = scale.throttle("connections[user]", _CONNECTIONS, WINDOW, kind)
         self._daily = {
             endpoint: scale.throttle(f"{endpoint}[day]", allowance, timedelta(days=1), WindowKind.ALIGNED)
             for endpoint, allowance in _DAILY.items()
@@ -69,6 +72,10 @@ class Throttles:
         if endpoint in self._daily:
             charges.append((self._daily[endpoint], token.app))
         return self._limiter.spend(charges, now)
+
+    def connect(self, token: Token, now: datetime) -> bool:
+        """Counts one more connection to a stream, unless it is one too many."""
+        return self._limiter.spend([(self._connections, token.value)], now).is_allowed
 
     def look(self, endpoint: str, token: Token, now: datetime) -> Verdict:
         return self._limiter.look(self._endpoint[endpoint, token.kind], token.value, now)

@@ -87,14 +87,30 @@ class Payloads:
         self.world = world
         self.reactions = Reactions(world)
         self._bodies: dict[int, tuple[bytes, str]] = {}
+        self._users: dict[tuple[int, bool], tuple[int, int, bytes]] = {}
+        """Users as written at a time, and until when they would be written the same."""
 
     def user(self, account: int, now: int, *, with_status: bool = False) -> bytes:
         """The user's JSON, with the newest Tweet inside where asked for and allowed."""
-        body = encode(self._user(account, now))
+        since, until, body = self._users.get((account, with_status), (0, 0, b""))
+        if since <= now < until:
+            return body
+        if len(self._users) >= _KEPT:
+            self._users.clear()
+        body, until = self._fresh_user(account, now, with_status)
+        self._users[account, with_status] = (now, until, body)
+        return body
+
+    def _fresh_user(self, account: int, now: int, with_status: bool) -> tuple[bytes, int]:
+        """The user's JSON and when it changes, at the earliest."""
+        body, until = encode(self._user(account, now)), self.world.changes.next_after(account, now)
         newest = self.world.newest(account, now) if with_status and self.world.is_open(account, now) else None
         if newest is None:
-            return body
-        return body[:-1] + b',"status":' + self.tweets([newest], now, is_extended=False, with_user=False)[0] + b"}"
+            return body, until
+        if newest.kind in (REPOST, QUOTE):
+            until = min(until, self.world.changes.next_after(author_of(newest.target), now))
+        tweet = self.tweets([newest], now, is_extended=False, with_user=False)[0]
+        return body[:-1] + b',"status":' + tweet + b"}", until
 
     def tweets(self, rows: Sequence[Row], now: int, *, is_extended: bool, with_user: bool = True) -> list[bytes]:
         """The Tweets' JSON in the order given; what a Tweet passes on or quotes is inside it."""

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 import numpy as np
 
 from bowerbird.simulated.twitter_v1.call import Call, find_user, refuse, require_open, user_key
+from bowerbird.simulated.twitter_v1.filters import near
 from bowerbird.simulated.twitter_v1.payloads import Payloads
 from bowerbird.simulated.twitter_v1.users import Users
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
@@ -104,8 +105,9 @@ class Tweets:
 
     def search(self, call: Call) -> Reply:
         text = call.params.get("q").strip()
-        if not text or len(text) > 500:
-            raise refuse(25 if not text else 195)
+        is_placed = bool(call.params.get("geocode"))
+        if (not text and not is_placed) or len(text) > 500:
+            raise refuse(195 if text else 25)
         count = call.count(15, 100)
         rows = list(islice(self._matching(call, text), count))
         following = ""
@@ -187,10 +189,10 @@ class Tweets:
             except ValueError:
                 raise refuse(25) from None
         rows = self._crowd.posts(newest, self._query(call, text), below=below, above=above, oldest=call.now - _SEARCH_DAYS * DAY)
-        language = call.params.get("lang")
+        language, is_near = call.params.get("lang"), near(call.params.get("geocode"), self._world)
         for row in rows:
             is_spoken = not language or self._world.contents.town(row.author).language == language
-            if is_spoken and row.gone_at > call.now and self._write.is_readable(row, call.now):
+            if is_spoken and is_near(row) and row.gone_at > call.now and self._write.is_readable(row, call.now):
                 yield row
 
     def _query(self, call: Call, text: str) -> Any:
@@ -198,7 +200,7 @@ class Tweets:
         terms = [self._term(call, word) for word in text.split() if word.upper() != "OR"]
 
         def mask(day: Day) -> Any:
-            parts = [term(day) for term in terms]
+            parts = [term(day) for term in terms] or [np.ones(len(day.number), bool)]
             return np.logical_or.reduce(parts) if " OR " in text else np.logical_and.reduce(parts)
 
         return mask

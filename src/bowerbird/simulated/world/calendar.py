@@ -20,11 +20,11 @@ _KEPT_BYTES = 400_000_000
 class Calendar:
     """Every day's posts and likes by day index (day 0 is the world's start)."""
 
-    def __init__(self, settings: WorldSettings, people: Population, graph: FollowGraph) -> None:
+    def __init__(self, settings: WorldSettings, people: Population, graph: FollowGraph, writers: Writers | None = None) -> None:
         self._settings = settings
         self._start_ms = settings.start_ms
         self._accounts = len(people)
-        self._writers = Writers(settings, people)
+        self._writers = writers or Writers(settings, people)
         self._resolver = Resolver(settings.seed, graph, people)
         self._writing: OrderedDict[int, Writing] = OrderedDict()
         self._days: OrderedDict[int, Day] = OrderedDict()
@@ -39,6 +39,9 @@ class Calendar:
 
     def index(self, ms: int) -> int:
         return (ms - self._start_ms) // DAY
+
+    def begin(self, index: int) -> int:
+        return self._start_ms + index * DAY
 
     def day(self, index: int) -> Day:
         """One day, whole: what lies after the present is for the asker to cut off."""

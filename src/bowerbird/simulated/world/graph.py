@@ -40,8 +40,13 @@ class FollowGraph:
 
     def ever_followed_by(self, account: int) -> Array:
         """All who ever follow the account."""
+        return self.all_followers(account)[0]
+
+    def all_followers(self, account: int) -> tuple[Array, Array]:
+        """All who ever follow the account, and the edges' ranks."""
         side = self._followers
-        return side.other[side.start[account] : side.start[account + 1]]
+        part = slice(side.start[account], side.start[account + 1])
+        return side.other[part], side.rank[part]
 
     def picks(self, accounts: Array, draws: Array, times: Array) -> Array:
         """For each account one it follows at that time, chosen by a draw in [0, 1); -1 where the draw hits nobody."""
@@ -57,6 +62,13 @@ class FollowGraph:
         """All whom the account ever follows."""
         side = self._following
         return side.other[side.start[account] : side.start[account + 1]]
+
+    def ends(self) -> tuple[Array, Array]:
+        """Who follows and who is followed, by the edge's rank."""
+        sources, targets = np.empty(len(self), np.int32), np.empty(len(self), np.int32)
+        sources[self._followers.rank] = self._followers.other
+        targets[self._following.rank] = self._following.other
+        return sources, targets
 
     def _live(self, side: _Side, account: int, now: int) -> tuple[Array, Array]:
         start = int(side.start[account])

@@ -68,7 +68,7 @@ def populate(settings: WorldSettings) -> Population:
     hours = np.array([town.utc_hours for town in TOWNS[:towns]])
     return Population(
         community=community,
-        popularity=_popularity(rng, rate),
+        popularity=_popularity(settings, rng, rate),
         rate=rate,
         like_rate=_like_rates(settings, rng, rate),
         shift_ms=((hours[community] + rng.normal(0, 1.2, n)) * 3_600_000).astype(np.int64),
@@ -97,9 +97,11 @@ def _shares(towns: int) -> Array:
     return shares
 
 
-def _popularity(rng: np.random.Generator, rate: Array) -> Array:
+def _popularity(settings: WorldSettings, rng: np.random.Generator, rate: Array) -> Array:
     popularity = (rng.pareto(1.4, len(rate)) + 0.05) * (1 + rate) ** 0.4
     capped: Array = np.minimum(popularity, 0.004 * popularity.sum())
+    if settings.celebrity:
+        capped[0] = capped[1:].sum() * settings.celebrity / (1 - settings.celebrity)
     return capped
 
 

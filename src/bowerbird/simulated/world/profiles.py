@@ -28,6 +28,11 @@ class Profile(Struct, frozen=True, gc=False):
     language: str
     version: int
 
+    @property
+    def bio_with_place(self) -> str:
+        """The bio on a network whose profiles have no field for a location."""
+        return f"{self.bio} 📍 {self.location}".strip() if self.location else self.bio
+
 
 class Profiles:
     """The profile of any account at any time."""
@@ -48,10 +53,23 @@ class Profiles:
 
     def version(self, account: int, now: int) -> int:
         """How many edits the profile has seen."""
+        edit, moment = self._edit(account, now)
+        return max(0, edit if now >= moment else edit - 1)
+
+    def next_edit(self, account: int, now: int) -> int:
+        """When the version changes next."""
+        edit, moment = self._edit(account, now)
+        return moment if now < moment else self._moment(account, edit + 1)
+
+    def _edit(self, account: int, now: int) -> tuple[int, int]:
+        """The edit that falls into the present stretch of time, and when."""
         every, created = int(self._people.edit_every[account]), int(self._people.created[account])
         edit = max(0, (now - created) // every)
-        moment = created + edit * every + int(unit(mix(account * 8191 + edit, self._seed)) * 0.8 * every)
-        return max(0, edit if now >= moment else edit - 1)
+        return edit, self._moment(account, edit)
+
+    def _moment(self, account: int, edit: int) -> int:
+        every, created = int(self._people.edit_every[account]), int(self._people.created[account])
+        return created + edit * every + int(unit(mix(account * 8191 + edit, self._seed)) * 0.8 * every)
 
     def account_of(self, handle: str, now: int) -> int | None:
         """The account that bears this handle at that time, or ever did as its first."""

@@ -76,6 +76,8 @@ class Reactions:
         calendar = self._world.calendar
         for later in range(index, min(index + REACH, calendar.index(now)) + 1):
             references = calendar.day(later).references
+            if not len(references.target):
+                continue
             found = references.target.searchsorted(wanted)
             is_there = references.target.take(found, mode="clip") == wanted
             for nth in is_there.nonzero()[0].tolist():

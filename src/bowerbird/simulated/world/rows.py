@@ -51,6 +51,10 @@ def ms_of(number: int) -> int:
     return (number >> AUTHOR_BITS) + SNOWFLAKE_EPOCH
 
 
+def times_of(numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return (numbers.astype(np.int64) >> AUTHOR_BITS) + SNOWFLAKE_EPOCH
+
+
 def author_of(number: int) -> int:
     return number & AUTHOR_MASK
 

@@ -12,6 +12,7 @@ from bowerbird.errors import UserError
 DAY = 86_400_000
 """One day in milliseconds: the world counts time in whole milliseconds since the epoch."""
 NEVER = 1 << 62
+FASTEST = 10_000
 MOST_ACCOUNTS = 1 << 18
 """A Mastodon id must carry its author: 16 bits of it below the time and 2 in it."""
 
@@ -38,6 +39,8 @@ class WorldSettings(Struct, frozen=True, kw_only=True):
     likes_per_post: float = 1.5
     following: float = 30.0
     """Mean number of accounts an account follows."""
+    celebrity: float = 0.0
+    """Share of all choices whom to follow that fall on account 0: the more, the longer the list of its followers."""
     history: timedelta = timedelta(days=60)
     """Median time for which writers have written before the world starts."""
     longest_history: int = 6_000
@@ -46,6 +49,10 @@ class WorldSettings(Struct, frozen=True, kw_only=True):
     """How long after `start` the follow graph and the accounts' fates go on changing."""
     until: datetime | None = None
     """Time stands still in the world from then on, so that crawls at different times find the same; limits go on."""
+    pace: float = 1.0
+    """How many times as fast as the clock the world's time runs from `since` on; limits keep the clock's time."""
+    since: datetime | None = None
+    """When the world's time begins to run at its own pace; `start` if nothing is said."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.accounts <= MOST_ACCOUNTS:
@@ -54,10 +61,30 @@ class WorldSettings(Struct, frozen=True, kw_only=True):
             )
         if not 0 <= self.silent < 1:
             raise UserError(f"The silent share of a simulated world must be at least 0 and below 1, not {self.silent}.")
+        if not 0 <= self.celebrity < 1:
+            raise UserError(f"The celebrity's share in a simulated world must be at least 0 and below 1, not {self.celebrity}.")
+        if not 0 < self.pace <= FASTEST:
+            raise UserError(f"A simulated world's pace must be above 0 and at most {FASTEST:,}, not {self.pace}.")
 
     def moment(self, now: datetime) -> datetime:
         """The world's time when a clock shows `now`."""
+        if self.pace != 1.0 and now > self.paced_from:
+            now = self.paced_from + (now - self.paced_from) * self.pace
         return now if self.until is None else min(now, self.until)
+
+    def shown_at(self, ms: int) -> datetime | None:
+        """What the clock shows when the world's time is first `ms`; None if time stands still before."""
+        when = from_ms(ms)
+        if self.until is not None and when > self.until:
+            return None
+        if self.pace == 1.0 or when <= self.paced_from:
+            return when
+        # Rounded up: a clock that shows this must have reached the moment.
+        return self.paced_from + (when - self.paced_from) / self.pace + timedelta(microseconds=1)
+
+    @property
+    def paced_from(self) -> datetime:
+        return self.since or self.start
 
     @property
     def start_ms(self) -> int:

@@ -11,11 +11,15 @@ import numpy as np
 
 from bowerbird.simulated.world.calendar import Calendar
 from bowerbird.simulated.world.cascades import Day
+from bowerbird.simulated.world.changes import Changes
 from bowerbird.simulated.world.content import Contents
+from bowerbird.simulated.world.doings import Doings
 from bowerbird.simulated.world.graph import FollowGraph
+from bowerbird.simulated.world.happenings import Chronicle, Happening
 from bowerbird.simulated.world.history import Histories
 from bowerbird.simulated.world.population import populate
 from bowerbird.simulated.world.profiles import Profiles
+from bowerbird.simulated.world.recorded import Recorded, RecordedWriters
 from bowerbird.simulated.world.rows import Row, author_of, is_live, ms_of, number_of
 from bowerbird.simulated.world.settings import WorldSettings
 
@@ -36,15 +40,20 @@ class Availability(StrEnum):
 class World:
     """Accounts, graph and posts. Times are milliseconds since the epoch; accounts and posts are numbers."""
 
-    def __init__(self, settings: WorldSettings) -> None:
+    def __init__(self, settings: WorldSettings, recorded: Recorded | None = None) -> None:
+        """`recorded`: times at which the accounts write, instead of drawn ones."""
         self.settings = settings
         self.warm_ms = settings.warm_ms
-        self.people = populate(settings)
+        self.people = recorded.people(populate(settings)) if recorded else populate(settings)
         self.graph = FollowGraph(settings, self.people)
-        self.calendar = Calendar(settings, self.people, self.graph)
+        writers = RecordedWriters(settings, self.people, recorded) if recorded else None
+        self.calendar = Calendar(settings, self.people, self.graph, writers)
         self.histories = Histories(settings, self.people, self.graph)
         self.profiles = Profiles(settings.seed, self.people)
+        self.changes = Changes(self.calendar, self.people, self.graph, self.profiles)
         self.contents = Contents(settings.seed, self.people.community, self.profiles)
+        doings = Doings(settings, self.people, self.graph, self.calendar, self.profiles)
+        self._chronicle = Chronicle(settings, self.calendar, doings)
 
     def __len__(self) -> int:
         return len(self.people)
@@ -109,11 +118,23 @@ class World:
 
     def liked(self, account: int, now: int, *, below: int = FAR, above: int = 0) -> Iterator[int]:
         """Numbers of the posts an account liked since the first day, latest like first."""
+        return (number for _, number in self.likes(account, now) if above < number < below)
+
+    def likes(self, account: int, now: int) -> Iterator[tuple[int, int]]:
+        """(time, post) of everything an account liked since the first day, latest like first."""
         for index in range(self.calendar.index(now), self.calendar.first - 1, -1):
             day = self.calendar.day(index)
             part = slice(int(day.liked_start[account]), int(day.liked_start[account + 1]))
             pairs = zip(day.liked_ms[part].tolist()[::-1], day.liked[part].tolist()[::-1], strict=True)
-            yield from (number for ms, number in pairs if ms <= now and above < number < below)
+            yield from (pair for pair in pairs if pair[0] <= now)
+
+    def happenings(self, after: int, until: int) -> list[Happening]:
+        """Everything that happens with `after < ms <= until`, in order; nothing before the world's first day is told."""
+        return self._chronicle.between(after, until)
+
+    def next_happening(self, after: int, until: int) -> int | None:
+        """When the first of them happens."""
+        return self._chronicle.next_after(after, until)
 
     def _written_back(self, account: int, now: int, below: int, above: int) -> Iterator[Row]:
         newest = min(below, number_of(now + 1, 0))

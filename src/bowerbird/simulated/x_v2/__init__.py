@@ -7,37 +7,46 @@ from collections.abc import Callable
 from datetime import datetime
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from bowerbird.errors import UserError
 from bowerbird.model import Request, WindowKind
+from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.scale import REAL, Scale
 from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.twitter_v1.call import account_number, user_key
 from bowerbird.simulated.wire import Params, RefusedError, Reply
 from bowerbird.simulated.world import World
+from bowerbird.simulated.world.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.x_v2.answers import Answers
 from bowerbird.simulated.x_v2.call import Call
-from bowerbird.simulated.x_v2.fields import PARAMETERS, asked
+from bowerbird.simulated.x_v2.counts import Counts
+from bowerbird.simulated.x_v2.fields import NOTHING, PARAMETERS, asked
 from bowerbird.simulated.x_v2.limits import Throttles, headers
 from bowerbird.simulated.x_v2.meter import Budget, Meter
 from bowerbird.simulated.x_v2.payloads import Payloads
 from bowerbird.simulated.x_v2.problems import invalid, not_enrolled, plain, wrong_kind
+from bowerbird.simulated.x_v2.queries import Queries
+from bowerbird.simulated.x_v2.rules import Rules
+from bowerbird.simulated.x_v2.streams import FILTERED, SAMPLED, Manner, Streams
 from bowerbird.simulated.x_v2.tweets import Tweets
 from bowerbird.simulated.x_v2.users import Users
 
-__all__ = ["Budget", "XV2Dialect"]
+__all__ = ["Budget", "Manner", "XV2Dialect"]
 
 Handler = Callable[..., Reply]
 Routes = dict[str, tuple[re.Pattern[str], Handler]]
 
 _OAUTH_FIELD = re.compile(r'(\w+)="([^"]*)"')
 _OWN_PARAMETERS = """ids usernames query max_results pagination_token next_token since_id until_id start_time end_time exclude
-sort_order max_trends days"""
+sort_order granularity max_trends days backfill_minutes dry_run delete_all"""
 _PARAMETERS = PARAMETERS | frozenset(_OWN_PARAMETERS.split())
 _MARKS = {"x-access-level": "read", "api-version": "2.167"}
-_UNMETERED = frozenset({"usage/tweets", "users/me"})
+_UNMETERED = frozenset({"usage/tweets", "users/me", "tweets/search/stream/rules", "POST tweets/search/stream/rules"})
 _SPELLINGS = ("tweet", "post")
+_STREAMS = {f"/2/{endpoint}": endpoint for endpoint in (FILTERED, SAMPLED)}
 
 
 class XV2Dialect:
@@ -54,6 +63,7 @@ class XV2Dialect:
         scale: Scale = REAL,
         spelling: str = "tweet",
         budget: Budget = Budget(),  # noqa: B008  a frozen value
+        manner: Manner = Manner(),  # noqa: B008  a frozen value
     ) -> None:
         if spelling not in _SPELLINGS:
             raise UserError(f"The v2 API is spelled {' or '.join(_SPELLINGS)}, not {spelling!r}.")
@@ -65,12 +75,23 @@ class XV2Dialect:
         payloads = Payloads(world)
         self._answers = Answers(payloads, self.meter, spelling)
         users = Users(world, self._answers)
-        self._routes = self._table(users, Tweets(payloads, self._answers, users))
+        self._rules = Rules(Queries(payloads, Crowd(world), for_streams=True))
+        self._streams = Streams(self._answers, self._rules, self.meter, manner)
+        self._routes = self._table(users, Tweets(payloads, self._answers, users), Counts(payloads, self._answers))
 
     def handle(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Reply:
         """Answers one request as of now, counting it against every limit it falls under."""
         try:
             return self._handle(request, Params(request), now)
+        except RefusedError as refused:
+            return refused.reply
+
+    def stream(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Feed | Reply | None:
+        """A connection to one of the streams, a refusal, or None for a path that is no stream."""
+        if request.method != "GET" or request.path not in _STREAMS:
+            return None
+        try:
+            return self._open(_STREAMS[request.path], request, now)
         except RefusedError as refused:
             return refused.reply
 
@@ -97,23 +118,41 @@ class XV2Dialect:
     def _handle(self, request: Request, params: Params, now: datetime) -> Reply:
         token = self._who(request)
         endpoint, handler, arguments = self._route(request)
+        is_allowed, limits = self._spend(endpoint, token, now)
+        answer = plain(429)
+        if is_allowed:
+            call = Call(params, token, to_ms(self.world.settings.moment(now)), now, NOTHING, request.body)
+            answer = self._answer(endpoint, lambda asking: handler(asking, *arguments), call)
+        return answer.adding(limits)
+
+    def _open(self, endpoint: str, request: Request, now: datetime) -> Feed | Reply:
+        token, params = self._who(request), Params(request)
+        is_allowed, limits = self._spend(endpoint, token, now)
+        if not is_allowed:
+            return plain(429).adding(limits)
+        refusal = self.meter.refusal(token.app, True, now)
+        if refusal is not None:
+            return refusal.adding(limits)
+        _check_names(params)
+        call = Call(params, token, to_ms(self.world.settings.moment(now)), now, asked(params))
+        return self._streams.open(endpoint, call, limits)
+
+    def _spend(self, endpoint: str, token: Token, now: datetime) -> tuple[bool, dict[str, str]]:
+        """Whether the call may go on, and the headers that tell of its limit."""
         if not self._throttles.allows(endpoint, token):
             raise wrong_kind(token.kind)
         spent = self._throttles.spend(endpoint, token, now)
-        answer = self._answer(endpoint, handler, arguments, params, token, now) if spent.is_allowed else plain(429)
-        return answer.adding({**headers(spent.window), **_MARKS})
+        return spent.is_allowed, {**headers(spent.window), **_MARKS}
 
-    def _answer(
-        self, endpoint: str, handler: Handler, arguments: tuple[str, ...], params: Params, token: Token, now: datetime
-    ) -> Reply:
+    def _answer(self, endpoint: str, handler: Handler, call: Call) -> Reply:
         is_about_posts = "tweets" in endpoint and not endpoint.endswith(("liking_users", "retweeted_by"))
-        refusal = None if endpoint in _UNMETERED else self.meter.refusal(token.app, is_about_posts, now)
+        is_metered = endpoint not in _UNMETERED
+        refusal = self.meter.refusal(call.token.app, is_about_posts, call.arrived_at) if is_metered else None
         if refusal is not None:
             return refusal
         try:
-            _check_names(params)
-            call = Call(params, token, to_ms(self.world.settings.moment(now)), now, asked(params))
-            return handler(call, *arguments)
+            _check_names(call.params)
+            return handler(replace(call, asked=asked(call.params)))
         except RefusedError as refused:
             return refused.reply
 
@@ -137,7 +176,7 @@ class XV2Dialect:
     def _route(self, request: Request) -> tuple[str, Handler, tuple[str, ...]]:
         for endpoint, (pattern, handler) in self._routes.items():
             match = pattern.fullmatch(request.path)
-            if match is not None and request.method == "GET":
+            if match is not None and request.method == ("POST" if endpoint.startswith("POST ") else "GET"):
                 return endpoint, handler, tuple(unquote(each) for each in match.groups())
         raise RefusedError(plain(404))
 
@@ -145,7 +184,7 @@ class XV2Dialect:
         usage = self.meter.usage(call.token.app, call.arrived_at, call.size(7, 1, 90, "days"))
         return self._answers.body({"data": usage})
 
-    def _table(self, users: Users, tweets: Tweets) -> Routes:
+    def _table(self, users: Users, tweets: Tweets, counts: Counts) -> Routes:
         """In this order: a name such as `by` or `search` is never taken for an id."""
         table: dict[str, Handler] = {
             "users": users.by_ids,
@@ -165,6 +204,7 @@ class XV2Dialect:
             "tweets": tweets.by_ids,
             "tweets/search/recent": tweets.recent,
             "tweets/search/all": tweets.archive,
+            "tweets/counts/recent": counts.recent,
             "tweets/:id": tweets.by_id,
             "tweets/:id/retweeted_by": tweets.reposters,
             "tweets/:id/retweets": tweets.reposts,
@@ -175,10 +215,14 @@ class XV2Dialect:
             "lists/:id/tweets": tweets.list_timeline,
             "trends/by/woeid/:woeid": tweets.trends,
             "usage/tweets": self._usage,
+            "tweets/search/stream/rules": self._rules.listed,
+            "POST tweets/search/stream/rules": self._rules.changed,
         }
-        return {
-            endpoint: (re.compile("/2/" + re.sub(r":\w+", "([^/]+)", endpoint)), handler) for endpoint, handler in table.items()
-        }
+        return {endpoint: (_pattern(endpoint.removeprefix("POST ")), handler) for endpoint, handler in table.items()}
+
+
+def _pattern(endpoint: str) -> re.Pattern[str]:
+    return re.compile("/2/" + re.sub(r":\w+", "([^/]+)", endpoint))
 
 
 def _check_names(params: Params) -> None:

@@ -31,6 +31,7 @@ class Answers:
     """Writes answers in one of the two spellings and counts what they return."""
 
     def __init__(self, payloads: Payloads, meter: Meter, spelling: str) -> None:
+        self.payloads = payloads
         self._write = payloads
         self._world = payloads.world
         self._meter = meter
@@ -67,6 +68,11 @@ class Answers:
     def one_post(self, call: Call, row: Row) -> Reply:
         found = self._posts(call, [row])
         return self.body({**found, "data": found["data"][0]})
+
+    def streamed(self, call: Call, row: Row, rules: Sequence[Item]) -> bytes:
+        """One post as a stream sends it, with the rules it was sent for."""
+        found = self._posts(call, [row])
+        return self.body({**found, "data": found["data"][0], **({"matching_rules": rules} if rules else {})}).body
 
     def body(self, value: Item) -> Reply:
         return reply(in_new_spelling(value) if self._is_new else value)

@@ -28,6 +28,7 @@ class Call(Struct, frozen=True):
     arrived_at: datetime
     """By the server's clock, which goes on where the world's time stands still."""
     asked: Asked
+    body: bytes = b""
 
     def size(self, default: int, least: int, most: int, name: str = "max_results") -> int:
         text = self.params.get(name)

@@ -62,6 +62,9 @@ class Asked(Struct, frozen=True):
     expansions: frozenset[str]
 
 
+NOTHING = Asked(*(frozenset[str]() for _ in Asked.__struct_fields__))
+
+
 def asked(params: Params) -> Asked:
     """What a request asks for; a name that nobody knows is an error."""
     chosen = {parameter: _chosen(params, parameter) for parameter in _KNOWN}

@@ -29,6 +29,7 @@ ALLOWANCES: dict[str, tuple[int, int]] = {
     "tweets": (5_000, 3_500),
     "tweets/search/recent": (300, 450),
     "tweets/search/all": (0, 300),
+    "tweets/counts/recent": (0, 300),
     "tweets/:id": (900, 450),
     "tweets/:id/retweeted_by": (75, 75),
     "tweets/:id/retweets": (75, 75),
@@ -39,8 +40,12 @@ ALLOWANCES: dict[str, tuple[int, int]] = {
     "lists/:id/tweets": (900, 900),
     "trends/by/woeid/:woeid": (0, 75),
     "usage/tweets": (0, 50),
+    "tweets/search/stream": (0, 50),
+    "tweets/sample/stream": (0, 50),
+    "tweets/search/stream/rules": (0, 450),
+    "POST tweets/search/stream/rules": (0, 100),
 }
-"""Endpoint: (user, app); 0 means that kind of authentication has no access."""
+"""Endpoint (with its method if not GET): (user, app); 0 means that kind of authentication has no access."""
 
 WINDOW = timedelta(minutes=15)
 _BY_THE_SECOND = "tweets/search/all"

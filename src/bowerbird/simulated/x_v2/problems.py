@@ -82,6 +82,36 @@ def out_of_credits(account: int) -> Reply:
     return problem(402, {"account_id": account, "title": "CreditsDepleted", "detail": detail, "type": _TYPES + "credits"})
 
 
+def duplicate_rule(value: str, known: str) -> dict[str, Any]:
+    return {"value": value, "id": known, "title": "DuplicateRule", "type": _TYPES + "duplicate-rules"}
+
+
+def invalid_rule(value: str, why: str) -> dict[str, Any]:
+    return {"value": value, "details": [why], "title": "UnprocessableEntity", "type": _TYPES + "invalid-rules"}
+
+
+def too_many_rules(most: int) -> RefusedError:
+    detail = f"Rules must be {most:,} or fewer: delete some before you add more."
+    return RefusedError(problem(422, {"title": "RulesCapExceeded", "detail": detail, "type": _TYPES + "rule-cap"}))
+
+
+def no_connection(status: int, issue: str, detail: str) -> RefusedError:
+    """A stream that cannot be opened."""
+    body = {
+        "title": "ConnectionException",
+        "detail": detail,
+        "connection_issue": issue,
+        "type": _TYPES + "streaming-connection",
+    }
+    return RefusedError(problem(status, body))
+
+
+def disconnected(kind: str, detail: str) -> dict[str, Any]:
+    """What a stream says before the service ends it."""
+    ending = {"title": "operational-disconnect", "disconnect_type": kind, "detail": detail}
+    return {"errors": [{**ending, "type": _TYPES + "operational-disconnect"}]}
+
+
 def missing(resource: str, parameter: str, value: str) -> dict[str, Any]:
     """One resource that does not exist."""
     detail = f"Could not find {resource} with {parameter}: [{value}]."
