@@ -1,0 +1,46 @@
+"""Where a request goes, where it may be sent on to, and headers as we keep them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote, urljoin, urlsplit
+
+import aiohttp
+from yarl import URL
+
+from bowerbird.model import Request, Service
+
+
+def address(service: Service, request: Request) -> str:
+    query = "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in request.query)
+    return service.base + request.path + (f"?{query}" if query else "")
+
+
+def encoded(url: str) -> URL:
+    """The address as it stands: what is quoted in it must not be quoted again."""
+    return URL(url, encoded=True)
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="-._~", errors="replace")
+
+
+def onward(url: str, response: aiohttp.ClientResponse) -> str | None:
+    """Where a redirect leads, if that is the same host, not less secure; None leaves the redirect as the answer."""
+    here = urlsplit(url)
+    further = urljoin(url, response.headers.get("location", ""))
+    there = urlsplit(further)
+    is_same_door = (there.scheme, there.netloc) == (here.scheme, here.netloc)
+    is_upgrade = (here.scheme, there.scheme) == ("http", "https") and there.netloc == here.netloc and here.port is None
+    return further if further != url and (is_same_door or is_upgrade) else None
+
+
+def lowered(headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers by lower-case name, each value fit for any database."""
+    kept: dict[str, str] = {}
+    for name, value in headers.items():
+        # Undecodable bytes arrive as lone surrogates, which no database stores.
+        text = value if value.isascii() else value.encode(errors="surrogateescape").decode(errors="replace")
+        key = name.lower()
+        kept[key] = f"{kept[key]}, {text}" if key in kept else text
+    return kept

@@ -1,0 +1,106 @@
+"""One transport for everything HTTP: single answers, and connections that stay open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import aiohttp
+
+from bowerbird.crawl.http.addresses import address, encoded, lowered, onward
+from bowerbird.crawl.http.bounds import FAILURES, Bounds, read_body, said
+from bowerbird.crawl.http.cutting import Events, Lines
+from bowerbird.crawl.http.refused import Refused
+from bowerbird.crawl.http.response import ResponseConnection, open_response
+from bowerbird.crawl.http.websocket import SocketConnection, handshake_traces, open_socket
+from bowerbird.model import Answer, Request, Service, Wire
+from bowerbird.ports import Clock
+
+_REDIRECTS = frozenset({301, 302, 307, 308})
+_MOST_REDIRECTS = 3
+_ACCEPTS = {Wire.EVENTS: "text/event-stream", Wire.LINES: "application/json", Wire.WEBSOCKET: "*/*"}
+
+
+class HttpTransport:
+    """Sends requests over pooled connections; follows no redirect to another host and keeps no cookies.
+
+    `{provider}` in the user agent is filled in for each service.
+    """
+
+    def __init__(self, clock: Clock, user_agent: str, *, bounds: Bounds | None = None) -> None:
+        self._clock = clock
+        self._user_agent = user_agent
+        self._bounds = bounds or Bounds()
+        self._session: aiohttp.ClientSession | None = None
+        self._sockets: aiohttp.ClientSession | None = None
+
+    async def send(self, service: Service, request: Request) -> Answer:
+        sent_at = self._clock.now()
+        try:
+            status, headers, body = await self._exchange(service, request)
+        except FAILURES as error:
+            return Answer(status=0, sent_at=sent_at, received_at=self._clock.now(), failure=said(error, self._bounds))
+        return self._answer(status, headers, body, sent_at)
+
+    async def connect(self, service: Service, request: Request, wire: Wire) -> ResponseConnection | SocketConnection | Answer:
+        """An open connection, or the answer that came instead; a redirect is such an answer."""
+        sent_at = self._clock.now()
+        headers = self._headers(service, {"accept": _ACCEPTS[wire], "accept-encoding": "identity"} | request.headers)
+        url = encoded(address(service, request))
+        try:
+            if wire is Wire.WEBSOCKET:
+                return await open_socket(self._socket_session(), url, headers, self._clock, self._bounds)
+            cut = (Events if wire is Wire.EVENTS else Lines)(self._bounds.message)
+            opened = await open_response(self._opened(), request, url, headers, self._bounds)
+        except Refused as refused:
+            return self._answer(refused.status, refused.headers, refused.body, sent_at)
+        except FAILURES as error:
+            return Answer(status=0, sent_at=sent_at, received_at=self._clock.now(), failure=said(error, self._bounds))
+        return ResponseConnection(opened, cut, self._clock)
+
+    async def close(self) -> None:
+        for session in (self._session, self._sockets):
+            if session is not None:
+                await session.close()
+        self._session = self._sockets = None
+
+    def _answer(self, status: int, headers: Mapping[str, str], body: bytes, sent_at: datetime) -> Answer:
+        return Answer(status=status, headers=lowered(headers), body=body, sent_at=sent_at, received_at=self._clock.now())
+
+    def _headers(self, service: Service, headers: Mapping[str, str]) -> dict[str, str]:
+        return {"user-agent": self._user_agent.replace("{provider}", service.provider), **headers}
+
+    async def _exchange(self, service: Service, request: Request) -> tuple[int, Mapping[str, str], bytes]:
+        url = address(service, request)
+        headers = self._headers(service, {"accept": "application/json", "accept-encoding": "gzip"} | request.headers)
+        for _ in range(_MOST_REDIRECTS + 1):
+            async with self._opened().request(
+                request.method, encoded(url), headers=headers, data=request.body or None, allow_redirects=False
+            ) as response:
+                body = await read_body(response, self._bounds.body)
+                further = onward(url, response) if response.status in _REDIRECTS else None
+                if further is None:
+                    return response.status, response.headers, body
+                url = further
+        raise ValueError(f"more than {_MOST_REDIRECTS} redirects")
+
+    def _opened(self) -> aiohttp.ClientSession:
+        # Made on first use: a session belongs to the loop that is running.
+        if self._session is None:
+            self._session = self._new_session()
+        return self._session
+
+    def _socket_session(self) -> aiohttp.ClientSession:
+        # Apart, because only handshakes are traced: ordinary calls shall not pay for it.
+        if self._sockets is None:
+            self._sockets = self._new_session(handshake_traces(self._bounds))
+        return self._sockets
+
+    def _new_session(self, traces: list[aiohttp.TraceConfig] | None = None) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._bounds.connections),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            timeout=self._bounds.timeout(),
+            trace_configs=traces,
+        )

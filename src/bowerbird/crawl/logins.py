@@ -1,0 +1,52 @@
+"""Logins booked on the limits that they have of their own, apart from those of ordinary calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from bowerbird.errors import Busy
+from bowerbird.model import Answer, Ask, Charge, Outcome, Service
+from bowerbird.ports import Clock, Database, Ledgers, Provider
+
+LoginCharges = Callable[[str, Provider, Service], Sequence[Charge]]
+"""What one login with a credential takes from each bucket; nothing where the network limits no logins."""
+
+_TRIES = 3
+
+
+class LoginBook:
+    """Says when a login is allowed, and books it when it is over.
+
+    It is booked only then: a process that dies in between leaves no login in flight behind, which nobody could ever settle.
+    """
+
+    def __init__(self, database: Database, ledgers: Ledgers, clock: Clock, charges: LoginCharges) -> None:
+        self._database = database
+        self._ledgers = ledgers
+        self._clock = clock
+        self._charges = charges
+
+    def when(self, credential: str, provider: Provider, service: Service) -> datetime:
+        """The earliest time at which the next login may be made: now or later."""
+        return self._ledgers.when(self._charges(credential, provider, service), self._clock.now())
+
+    async def book(self, credential: str, provider: Provider, service: Service, answer: Answer, *, is_open: bool) -> Outcome:
+        """Counts one login with what the service said about it; answers its outcome."""
+        # Limits and refusals look the same whatever was asked.
+        page = provider.parse(Ask(next(iter(provider.facets)), ("",)), answer, service)
+        outcome = Outcome.OK if is_open else page.outcome
+        charges = self._charges(credential, provider, service)
+        for _ in range(_TRIES if charges else 0):
+            try:
+                async with self._database.transaction() as tx:
+                    taken = await self._ledgers.charge(tx, charges, answer.received_at)
+                    await self._ledgers.settle(tx, taken, outcome, page.reading, answer, 0)
+                break
+            except Busy:
+                self._ledgers.forget()
+                await self._clock.sleep_until(self._ledgers.when(charges, self._clock.now()))
+            except BaseException:
+                self._ledgers.forget()
+                raise
+        return outcome

@@ -1,0 +1,152 @@
+"""One batch in one transaction: what was heard, what it adds to the frontier, the cursor behind it, and its gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct, structs
+
+from bowerbird.crawl import roster
+from bowerbird.crawl.dispatcher import Dispatcher, Parts, Report
+from bowerbird.crawl.flow import STREAM
+from bowerbird.crawl.streaming import book
+from bowerbird.crawl.streaming.book import Position, Step
+from bowerbird.crawl.streaming.gaps import Cause, Seam, add_gap, end_gaps, gap_after, note_undelivered
+from bowerbird.crawl.streaming.logbook import Logbook
+from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.tally import Tally
+from bowerbird.errors import Fenced
+from bowerbird.model import Arrival, Heard, Notice, NoticeKind, Outcome, Saved
+from bowerbird.ports import Transaction
+
+
+class Dictation(Struct, frozen=True):
+    """A batch of messages, understood and not saved yet."""
+
+    heard: Sequence[Heard]
+    size: int
+    received_at: datetime
+
+
+class _Written(Struct, frozen=True, kw_only=True):
+    """What one transaction did; it counts only once it is committed."""
+
+    position: Position
+    seam: Seam
+    report: Report
+    woken: frozenset[int]
+
+
+class Scribe:
+    """Saves what one stream says, in the order it was said."""
+
+    def __init__(self, parts: Parts, dispatcher: Dispatcher, stream: Stream, logbook: Logbook, tally: Tally) -> None:
+        self._parts = parts
+        self._dispatcher = dispatcher
+        self._stream = stream
+        self._logbook = logbook
+        self._tally = tally
+        self._lanes = {lane.facet.name: lane.lane for lane in parts.lanes.values() if lane.service.name == stream.service.name}
+
+    async def save(self, said: Dictation) -> None:
+        """Saves everything or nothing; raises `Fenced` when the stream or its call is no longer ours."""
+        written = await self._logbook.write(lambda tx, now: self._save(tx, said, now))
+        self._logbook.moved(written.position, written.seam)
+        self._parts.scheduler.wake(written.woken)
+        self._tally.heard(written.report, self._parts.clock.now())
+
+    async def _save(self, tx: Transaction, said: Dictation, now: datetime) -> _Written:
+        before = self._logbook.position
+        # First of all: whoever is fenced shall not write a page in vain.
+        position = await book.advance(tx, before, _step(before, said), now)
+        saved, woken = await self._pages(tx, said.heard, now)
+        woken |= await self._refetch(tx, said.heard, saved, now)
+        seam = await self._gaps(tx, before, said.heard, now)
+        report = _report(self._stream.channel.facet.name, said.heard, saved)
+        await roster.count(tx, self._stream.crawl, report.new_items, report.new_users, report.new_posts, calls=0)
+        if report.results:
+            await self._parts.ledgers.delivered(tx, self._stream.charges, report.results, now)
+        if not await self._parts.log.brought(tx, self._logbook.call, report.results, report.new_items, said.size):
+            raise Fenced(f"call {self._logbook.call} was declared lost; what its connection still brings is dropped")
+        return _Written(position=position, seam=seam, report=report, woken=woken)
+
+    async def _pages(self, tx: Transaction, heard: Sequence[Heard], now: datetime) -> tuple[list[Saved], frozenset[int]]:
+        stream, call = self._stream, self._logbook.call
+        kept: list[Saved] = []
+        woken: frozenset[int] = frozenset()
+        for page in (page for each in heard for page in each.pages):
+            saved = await self._parts.store.hear(
+                tx, page, service=stream.service, facet=stream.channel.facet, call=call, now=now
+            )  # fmt: skip
+            arrivals = stream.seeder.seed(STREAM, (), page, saved)
+            if arrivals:
+                woken |= await self._dispatcher.add(tx, arrivals, call, now)
+            kept.append(saved)
+        return kept, woken
+
+    async def _refetch(self, tx: Transaction, heard: Sequence[Heard], saved: Sequence[Saved], now: datetime) -> frozenset[int]:
+        """Wakes the tasks of what the stream only announced and of accounts that are back, where the crawl can fetch it."""
+        announced = [each for one in heard for each in one.refetch]
+        announced += [(self._stream.channel.announces, user.key) for one in saved for user in one.users if user.is_back]
+        wanted = dict.fromkeys(each for each in announced if each[0] in self._lanes)
+        # From the first item on, whatever was known before: it may have been reset, or taken out of the store meanwhile.
+        arrivals = [Arrival(lane=self._lanes[facet], target=target, newest="") for facet, target in wanted]
+        return await self._dispatcher.add(tx, arrivals, self._logbook.call, now) if arrivals else frozenset()
+
+    async def _gaps(self, tx: Transaction, before: Position, heard: Sequence[Heard], now: datetime) -> Seam:
+        """Notes what the service says it left out, and where gaps end; answers what is then known of the connection's seam."""
+        seam = self._logbook.seam
+        for each in heard:
+            for notice in each.notices:
+                seam = await self._take_notice(tx, before, notice, seam, now)
+            if seam.is_open and each.events:
+                await end_gaps(tx, before.stream, each.newest_at, each.head)
+                seam = structs.replace(seam, is_open=each.newest_at is None)
+        return seam
+
+    async def _take_notice(self, tx: Transaction, before: Position, notice: Notice, seam: Seam, now: datetime) -> Seam:
+        call = self._logbook.call
+        if notice.kind is NoticeKind.UNDELIVERED:
+            await note_undelivered(tx, before, call, notice.detail, notice.missing or 0, now)
+            return seam
+        await self._note(tx, notice, now)
+        if notice.kind is not NoticeKind.OUTDATED or seam.has_gap:
+            return seam
+        await add_gap(tx, before.stream, gap_after(before, Cause.OUTDATED, notice.detail, before.connected_at or now), call)
+        return structs.replace(seam, has_gap=True)
+
+    async def _note(self, tx: Transaction, notice: Notice, now: datetime) -> None:
+        part = f"{self._stream.service.name}/{self._stream.name}"
+        words = f"the service says {notice.kind}: {notice.detail}"
+        await roster.note_error(tx, self._stream.crawl, part, None, self._logbook.call, words, now)
+
+
+def _step(before: Position, said: Dictation) -> Step:
+    times = [each.newest_at for each in said.heard if each.newest_at is not None]
+    newest = max((*times, before.event_at) if before.event_at else times, default=None)
+    return Step(
+        state="live",
+        cursor=_last([each.cursor for each in said.heard]),
+        head=_last([each.head for each in said.heard]),
+        event_at=newest,
+        heard_at=said.received_at,
+        events=sum(each.events for each in said.heard),
+    )
+
+
+def _last(values: Sequence[str | None]) -> str | None:
+    return next((value for value in reversed(values) if value is not None), None)
+
+
+def _report(facet: str, heard: Sequence[Heard], saved: Sequence[Saved]) -> Report:
+    new_users = sum(user.is_new for each in saved for user in each.users)
+    new_posts = sum(post.is_new for each in saved for post in each.posts)
+    return Report(
+        facet=facet,
+        outcome=Outcome.OK,
+        results=sum(each.events for each in heard),
+        new_items=new_users + new_posts + sum(each.relations_new for each in saved),
+        new_users=new_users,
+        new_posts=new_posts,
+    )

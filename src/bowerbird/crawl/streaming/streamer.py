@@ -1,0 +1,248 @@
+"""Holds one live connection after the other, and loses nothing between them that the network can give back."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+
+from bowerbird.crawl.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.streaming.buffer import SILENT, Batch, Buffer, receive_into
+from bowerbird.crawl.streaming.dialling import Dialler, Line, Refusal
+from bowerbird.crawl.streaming.filling import Filler
+from bowerbird.crawl.streaming.gaps import Cause
+from bowerbird.crawl.streaming.logbook import Logbook
+from bowerbird.crawl.streaming.scribe import Dictation, Scribe
+from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.streaming.waits import Pause, Trouble, Waits
+from bowerbird.crawl.tally import Tally
+from bowerbird.errors import Fenced
+from bowerbird.model import Ended, Heard, NoticeKind, Outcome
+from bowerbird.ports import Listener, StreamTransport
+
+MOST_AT_ONCE = 2_000
+"""Messages in one transaction."""
+BEAT = timedelta(seconds=20)
+"""How often the hold on the stream is renewed when nothing else is written."""
+STEADY = timedelta(minutes=1)
+"""A connection that lived so long was a good one, even if nothing was said."""
+STOPPED = Ended("asked to stop")
+PAUSED = Ended("asked to pause")
+RESET = (
+    "the service has never come as far as our cursor: its numbering was reset. The cursor is kept; to hear on from now, give "
+    "the stream another name in the crawl file"
+)
+
+
+class Streamer:
+    """Listens to one stream until it is ended. All state is in the database: any worker may go on where this one stops."""
+
+    def __init__(self, parts: Parts, transport: StreamTransport, dispatcher: Dispatcher, stream: Stream, tally: Tally) -> None:
+        here = (lane for lane in parts.lanes.values() if lane.service.name == stream.service.name)
+        fills = next((lane for lane in here if lane.facet.name == stream.channel.fills), None)
+        filler = Filler(parts.database, dispatcher, stream, fills)
+        self._parts = parts
+        self._clock = parts.clock
+        self._stream = stream
+        self._tally = tally
+        self._dialler = Dialler(transport, parts.sessions, parts.clock, stream)
+        self._logbook = Logbook(parts, stream, filler, tally)
+        self._scribe = Scribe(parts, dispatcher, stream, self._logbook, tally)
+        self._waits = Waits(stream.channel)
+        self._buffer: Buffer | None = None
+        self._ending = asyncio.Event()
+        self._resumed = asyncio.Event()
+        self._resumed.set()
+        self._alive_at = parts.clock.now()
+
+    def end(self) -> None:
+        """Asks for an orderly end: what was received is saved first."""
+        self._ending.set()
+        self._resumed.set()
+        if self._buffer is not None:
+            self._buffer.end(STOPPED)
+
+    def pause(self, is_paused: bool) -> None:
+        """Ends the connection in order and opens no other, or goes on; what a pause misses is a gap like any other."""
+        if not is_paused:
+            self._resumed.set()
+        elif self._resumed.is_set():
+            self._resumed.clear()
+            if self._buffer is not None:
+                self._buffer.end(PAUSED)
+
+    def is_alive_since(self) -> datetime:
+        """When the streamer last did anything, if only to renew its hold."""
+        return self._alive_at
+
+    async def run(self) -> None:
+        """Listens until ended. A stream that another worker holds is waited for; one that is taken from us is let go."""
+        while not self._ending.is_set():
+            try:
+                await self._logbook.abandon("the streamer broke down and began again")
+                if await self._take():
+                    await self._listen()
+            except Fenced as fenced:
+                self._tally.fenced += 1
+                self._tally.blocked(str(fenced), self._clock.now())
+                await self._logbook.abandon(str(fenced))
+
+    async def _take(self) -> bool:
+        """Whether the stream is ours; if not, the time to try again has been waited for."""
+        held_until = await self._logbook.take()
+        if held_until is None:
+            return True
+        now = self._alive_at = self._clock.now()
+        # Not only then: its worker may die or let go before.
+        await self._clock.wait(self._ending, min(max(held_until, now + timedelta(seconds=1)), now + BEAT))
+        return False
+
+    async def _listen(self) -> None:
+        """One connection after the other, each with its call, as long as the stream is ours."""
+        cause = Cause.START
+        while await self._begin_call():
+            line = await self._dialler.dial(self._logbook.position.cursor)
+            if isinstance(line, Refusal):
+                trouble = await self._refused(line)
+                cause = cause if cause is Cause.START else Cause.OUTAGE
+            else:
+                trouble, cause = await self._converse(line, cause)
+            if not self._ending.is_set() and not trouble.is_wanted:
+                await self._rest(self._pause(trouble))
+        await self._logbook.release()
+
+    async def _begin_call(self) -> bool:
+        """Whether a call was begun; if its limits say later, that is waited for. False when the end has come."""
+        while not self._ending.is_set():
+            await self._while_paused()
+            if self._ending.is_set():
+                break
+            allowed_at = await self._logbook.begin_call()
+            if allowed_at is None:
+                return True
+            await self._rest(Pause(allowed_at - self._clock.now(), "waiting", "the limit on connections"))
+        return False
+
+    async def _while_paused(self) -> None:
+        while not self._resumed.is_set():
+            now = self._alive_at = self._clock.now()
+            await self._logbook.keep("paused")
+            await self._clock.wait(self._resumed, now + BEAT)
+
+    async def _rest(self, pause: Pause) -> None:
+        """Waits, and keeps the hold on the stream meanwhile."""
+        until = self._clock.now() + pause.wait
+        while (now := self._clock.now()) < until and not self._ending.is_set():
+            self._alive_at = now
+            await self._logbook.keep(pause.state, pause.words)
+            await self._clock.wait(self._ending, min(until, now + BEAT))
+
+    async def _refused(self, refusal: Refusal) -> Trouble:
+        await self._logbook.refused(refusal)
+        page = refusal.page
+        return Trouble(outcome=page.outcome, words=f"{page.outcome}: {page.detail}", retry_after=page.retry_after)
+
+    def _pause(self, trouble: Trouble) -> Pause:
+        credential = self._stream.credential
+        is_bad_token = trouble.outcome is Outcome.BAD_TOKEN and credential is not None
+        if is_bad_token and credential and self._parts.sessions.expired(credential, self._stream.provider):
+            return Pause(timedelta(0), "waiting", trouble.words)
+        return self._waits.after(trouble)
+
+    # -- one connection ------------------------------------------------------------------------------------------
+
+    async def _converse(self, line: Line, cause: Cause) -> tuple[Trouble, Cause]:
+        """Saves what a connection says until it ends; answers why, and what the gap is called that this leaves."""
+        began_at = self._clock.now()
+        buffer = self._buffer = Buffer(self._clock)
+        reader = asyncio.create_task(receive_into(buffer, line.connection, self._stream.channel.silence, self._clock))
+        # However it ends, nobody shall wait for more of it.
+        reader.add_done_callback(lambda _: buffer.end(Ended("the reader broke down")))
+        try:
+            if self._ending.is_set():
+                buffer.end(STOPPED)
+            elif not self._resumed.is_set():
+                buffer.end(PAUSED)
+            await self._logbook.connected(line.answer, cause)
+            trouble = await self._write_down(buffer, self._listener(line))
+            if reader.done() and not reader.cancelled():
+                reader.result()
+        finally:
+            self._buffer = None
+            await self._close(reader, line)
+        if self._clock.now() - began_at >= STEADY:
+            self._waits.succeeded()
+        await self._logbook.hung_up(trouble, buffer.alive_at)
+        causes = {SILENT: Cause.SILENCE, PAUSED: Cause.PAUSE}
+        return trouble, causes.get(buffer.ended, Cause.CUT) if buffer.ended is not None else Cause.CUT
+
+    def _listener(self, line: Line) -> Listener:
+        stream = self._stream
+        return stream.provider.listener(stream.wanted, line.opening, stream.service, self._logbook.position.cursor)
+
+    async def _close(self, reader: asyncio.Task[None], line: Line) -> None:
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+        await line.connection.close()
+
+    async def _write_down(self, buffer: Buffer, listener: Listener) -> Trouble:
+        """Saves batch after batch until the connection has ended and nothing is left of it."""
+        trouble: Trouble | None = None
+        has_begun, beat_at = False, self._clock.now() + BEAT
+        while True:
+            batch = await buffer.take(MOST_AT_ONCE, beat_at)
+            if batch is not None:
+                heard, has_begun = _understood(batch, listener, has_begun)
+                await self._scribe.save(Dictation(heard, batch.size, batch.received_at))
+                trouble = trouble or self._judged(heard, buffer)
+            elif buffer.ended is not None:
+                return trouble or _trouble(buffer.ended)
+            now = self._alive_at = self._clock.now()
+            if now >= beat_at:
+                beat_at = now + BEAT
+                await self._logbook.keep("live", alive_at=None if len(buffer) else buffer.alive_at)
+
+    def _judged(self, heard: list[Heard], buffer: Buffer) -> Trouble | None:
+        """Whether the service takes its leave; what it still says after that is saved too."""
+        trouble = _parting(heard) or self._spent()
+        if trouble is not None:
+            buffer.end(Ended(trouble.words))
+        elif any(each.events for each in heard):
+            self._waits.succeeded()
+        return trouble
+
+    def _spent(self) -> Trouble | None:
+        """Whether what has come costs more than is left: no further message may."""
+        metered = [charge for charge in self._stream.charges if charge.limit.per_result]
+        if not metered or self._parts.ledgers.when(metered, self._clock.now()) <= self._clock.now():
+            return None
+        return Trouble(outcome=Outcome.OK, words="what the stream may cost is used up", was_open=True)
+
+
+def _understood(batch: Batch, listener: Listener, has_begun: bool) -> tuple[list[Heard], bool]:
+    """What a batch says. The first event of a connection is heard alone, so that the end of a gap is known exactly."""
+    heard: list[Heard] = []
+    alone = 0
+    while not has_begun and alone < len(batch.messages):
+        heard.append(listener.hear(batch.messages[alone : alone + 1]))
+        has_begun = heard[-1].events > 0
+        alone += 1
+    if alone < len(batch.messages):
+        heard.append(listener.hear(batch.messages[alone:]))
+    return heard, has_begun
+
+
+def _parting(heard: list[Heard]) -> Trouble | None:
+    """How the service ends the connection, if it says so."""
+    notices = [notice for each in heard for notice in each.notices]
+    if any(notice.kind is NoticeKind.FUTURE for notice in notices):
+        return Trouble(outcome=Outcome.BAD_REQUEST, words=RESET, was_open=True, is_final=True)
+    closing = next((each.closing for each in heard if each.closing is not None), None)
+    if closing is None:
+        return None
+    words = "; ".join(f"{notice.kind} {notice.detail}" for notice in notices if notice.kind is not NoticeKind.UNDELIVERED)
+    return Trouble(outcome=closing, words=words or f"the service ends the connection: {closing}", was_open=True)
+
+
+def _trouble(ended: Ended) -> Trouble:
+    words = f"{ended.reason} ({ended.status})" if ended.status else ended.reason
+    return Trouble(outcome=Outcome.OK, words=words, was_open=True, is_wanted=ended in (STOPPED, PAUSED))

@@ -1,0 +1,176 @@
+"""Keeps the parts of a crawl alive for months: a part that crashes is started again, one that falls silent is named."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
+from typing import Any
+
+from msgspec import Struct
+
+from bowerbird.ports import Clock
+
+FIRST_WAIT = timedelta(seconds=1)
+LONGEST_WAIT = timedelta(minutes=5)
+STEADY = timedelta(minutes=10)
+"""A part that ran for so long has recovered: its next crash waits shortly again."""
+
+Noted = Callable[[str, str], Awaitable[None]]
+"""Writes down what happened to a part: its name and the words."""
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """Something that runs as long as the crawl does."""
+
+    name: str
+    run: Callable[[], Awaitable[None]]
+    """Returns when the part has come to its own end; whatever it raises is a crash."""
+    end: Callable[[], None] | None = None
+    """Asks for an orderly end; a part without one is simply cancelled."""
+    pause: Callable[[bool], None] | None = None
+    """Holds the part, or lets it go on; a part without one goes on during a pause of the crawl."""
+    is_alive_since: Callable[[], datetime] | None = None
+    """When the part last showed a sign of life, for those that must never be silent for long."""
+    silence: timedelta = timedelta(minutes=10)
+
+
+class _Watched(Struct, frozen=True):
+    """What must not be silent for long, and where it runs."""
+
+    task: asyncio.Task[Any]
+    is_alive_since: Callable[[], datetime]
+    silence: timedelta
+
+
+class Supervisor:
+    """Runs parts beside each other; none of them can take the crawl down."""
+
+    def __init__(self, clock: Clock, noted: Noted) -> None:
+        self._clock = clock
+        self._noted = noted
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._watched: dict[str, _Watched] = {}
+        self._parts: dict[str, Part] = {}
+        self._silent: set[str] = set()
+        self._is_ending = False
+        self.restarts = 0
+
+    def start(self, part: Part) -> None:
+        self._parts[part.name] = part
+        task = self._running[part.name] = asyncio.create_task(self._keep(part), name=part.name)
+        if part.is_alive_since is not None:
+            self._watched[part.name] = _Watched(task, part.is_alive_since, part.silence)
+
+    def pause(self, is_paused: bool) -> None:
+        for part in self._parts.values():
+            if part.pause is not None:
+                part.pause(is_paused)
+
+    def attend(self, name: str, task: asyncio.Task[Any], is_alive_since: Callable[[], datetime], silence: timedelta) -> None:
+        """Watches what somebody else runs in a task of his own."""
+        self._watched[name] = _Watched(task, is_alive_since, silence)
+
+    async def end(self, patience: timedelta) -> None:
+        """Ends every part, in order where it can; what does not end in time is cancelled."""
+        self._is_ending = True
+        for name, part in self._parts.items():
+            if part.end is not None:
+                part.end()
+            else:
+                self._running[name].cancel()
+        running = list(self._running.values())
+        if running:
+            await self._wait(running, self._clock.now() + patience)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        self._running.clear()
+
+    async def look(self) -> None:
+        """Names each part that has been silent for too long, once per silence."""
+        for name, part in self._watched.items():
+            if part.task.done():
+                continue
+            silent_for = self._clock.now() - part.is_alive_since()
+            if silent_for <= part.silence:
+                self._silent.discard(name)
+            elif name not in self._silent:
+                self._silent.add(name)
+                await self._noted(name, f"no sign of life for {_spelled(silent_for)}; waits at: {_place(part.task)}")
+
+    async def _keep(self, part: Part) -> None:
+        wait = FIRST_WAIT
+        while True:
+            started = self._clock.now()
+            try:
+                await part.run()
+                return
+            except Exception as error:
+                if self._is_ending:
+                    return
+                now = self._clock.now()
+                wait = FIRST_WAIT if now - started >= STEADY else wait
+                await self._note_crash(part.name, error, wait)
+            self.restarts += 1
+            await self._clock.sleep_until(self._clock.now() + wait)
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    async def _note_crash(self, name: str, error: Exception, wait: timedelta) -> None:
+        # If the database refuses even this note, the restart matters more than its record.
+        with suppress(Exception):
+            await self._noted(name, crash_words(error, wait))
+
+    async def _wait(self, tasks: list[asyncio.Task[None]], until: datetime) -> None:
+        done = asyncio.Event()
+        gathered = asyncio.gather(*tasks, return_exceptions=True)
+        gathered.add_done_callback(lambda _: done.set())
+        await self._clock.wait(done, until)
+
+
+def _place(task: asyncio.Task[Any]) -> str:
+    return " ← ".join(islice(stack_lines(task), 3)) or "an unknown place"
+
+
+def stack_lines(task: asyncio.Task[Any]) -> Iterator[str]:
+    """Where a task waits, innermost place first."""
+    for frame in reversed(list(_frames(task.get_coro()))):
+        yield f"{_file(frame)}:{frame.f_lineno} {frame.f_code.co_name}"
+
+
+def _frames(waiting: Any) -> Iterator[FrameType]:
+    """The frames of a coroutine and of what it awaits; a task's own stack shows only the outermost."""
+    while waiting is not None:
+        frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None) or getattr(waiting, "ag_frame", None)
+        if frame is not None:
+            yield frame
+        waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "gi_yieldfrom", None)
+
+
+def crash_words(error: Exception, wait: timedelta) -> str:
+    """What happened, where, and what comes next."""
+    return f"crashed with {type(error).__name__}: {error}; at {_origin(error)}; starts again in {_spelled(wait)}"
+
+
+def _origin(error: Exception) -> str:
+    """File and line where it was raised: the innermost place in our own code, if it went through that."""
+    places = list(walk_tb(error.__traceback__))
+    ours = [place for place in places if "bowerbird" in Path(place[0].f_code.co_filename).parts]
+    if not places:
+        return "an unknown place"
+    frame, line = (ours or places)[-1]
+    return f"{_file(frame)}:{line}"
+
+
+def _file(frame: FrameType) -> str:
+    """The file with the folder it is in; the rest of the path is this machine's business."""
+    return "/".join(Path(frame.f_code.co_filename).parts[-2:])
+
+
+def _spelled(span: timedelta) -> str:
+    return f"{span.total_seconds():.0f} s"

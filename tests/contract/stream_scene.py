@@ -1,0 +1,423 @@
+"""A stream for tests: a provider of a few words, a service that follows a script, and a real engine around the streamer.
+
+Its messages: `post 12`, `gone 12`, `left 7` (user 7), `by 7 12` (post 12 of user 7), `outdated`, `future`, `undelivered 9`,
+`closing overloaded`, `refetch 5`. Event 12 happened 12 seconds after the start.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from bowerbird.clock import VIRTUAL_START, VirtualClock, run_virtual, to_micros
+from bowerbird.crawl import roster
+from bowerbird.crawl.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.flow import Edge, FacetUse, Flow
+from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.log import QueryLog
+from bowerbird.crawl.scheduler import Scheduler
+from bowerbird.crawl.seeding.seeder import FlowSeeder
+from bowerbird.crawl.sessions import Sessions
+from bowerbird.crawl.streaming import Stream, Streamer
+from bowerbird.crawl.streaming.book import enrol_stream
+from bowerbird.crawl.tally import Tally
+from bowerbird.db import open_database
+from bowerbird.frontier import TaskFrontier
+from bowerbird.limits.filling import fill
+from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.model import (
+    Answer,
+    Ask,
+    Backoff,
+    Channel,
+    Credential,
+    Ended,
+    Facet,
+    Gone,
+    Heard,
+    Limit,
+    Notice,
+    NoticeKind,
+    Opening,
+    Outcome,
+    Page,
+    Post,
+    Request,
+    Secret,
+    Service,
+    Subject,
+    Subscription,
+    User,
+    WindowKind,
+    Wire,
+)
+from bowerbird.policies.registry import ranker
+from bowerbird.ports import Database, Row
+from bowerbird.store import Store
+
+START = VIRTUAL_START
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+SERVICE = Service(name="bird", provider="tiny", base="https://bird.example")
+PAID = Limit(bucket="{service}/posts", allowance=5, window=10 * MINUTE, kind=WindowKind.FIRST_CALL, per_call=0, per_result=1)
+CONNECTS = Limit(bucket="{service}:connect", allowance=5, window=15 * MINUTE, kind=WindowKind.FIRST_CALL)
+FLOW = Flow(
+    name="listen",
+    facets=(FacetUse("hashtag"), FacetUse("profile"), FacetUse("repo")),
+    edges=(Edge("stream", "profile", take="authors"),),
+)
+
+
+def _channel(name: str, **fields: Any) -> Channel:
+    limits = fields.pop("limits", ())
+    return Channel(
+        facet=Facet(name=name, subject=Subject.WORD, yields=frozenset({"posts"}), limits=limits),
+        wire=Wire.WEBSOCKET,
+        options={},
+        lost=Backoff(timedelta(milliseconds=250), 16 * SECOND, is_linear=True),
+        refused=Backoff(5 * SECOND, 320 * SECOND),
+        limited=Backoff(MINUTE, 16 * MINUTE),
+        **fields,
+    )
+
+
+class TinyListener:
+    """Reads the words of this module; posts up to the cursor are dropped."""
+
+    def __init__(self, cursor: str | None, has_cursor: bool) -> None:
+        self._cursor = int(cursor or 0)
+        self._has_cursor = has_cursor
+
+    def hear(self, messages: Sequence[bytes]) -> Heard:
+        words = [message.decode().split() for message in messages]
+        posts = [word for word in words if word[0] in ("post", "by") and not self._is_old(int(word[-1]))]
+        subjects = {"gone": Subject.POST, "left": Subject.USER}
+        gone = [Gone(subjects[word[0]], word[1], Outcome.NOT_FOUND) for word in words if word[0] in subjects]
+        numbers = [int(word[-1]) for word in posts]
+        newest = max(numbers, default=None)
+        if newest is not None and self._has_cursor:
+            self._cursor = newest
+        refetch = tuple(("repo", word[1]) for word in words if word[0] == "refetch")
+        return Heard(
+            pages=(_page(posts, gone),) if posts or gone else (),
+            events=len(posts) + len(gone) + len(refetch),
+            cursor=str(newest) if newest is not None and self._has_cursor else None,
+            head=str(newest) if newest is not None else None,
+            newest_at=START + newest * SECOND if newest is not None else None,
+            notices=tuple(_notice(word) for word in words if word[0] in ("outdated", "future", "undelivered")),
+            refetch=refetch,
+            closing=next((Outcome(word[1]) for word in words if word[0] == "closing"), None),
+        )
+
+    def _is_old(self, number: int) -> bool:
+        return self._has_cursor and number <= self._cursor
+
+
+def _page(posts: Sequence[list[str]], gone: Sequence[Gone]) -> Page:
+    authors = sorted({word[1] if word[0] == "by" else "1" for word in posts})
+    return Page(
+        users=tuple(User(id=f"x:{author}", key=author, handle=f"u{author}") for author in authors),
+        posts=tuple(
+            Post(id=f"x:{word[-1]}", key=word[-1], author=f"x:{word[1] if word[0] == 'by' else 1}", text="t") for word in posts
+        ),
+        gone=tuple(gone),
+        results=len(posts),
+    )
+
+
+def _notice(word: Sequence[str]) -> Notice:
+    return Notice(NoticeKind(word[0]), "in its own words", int(word[1]) if len(word) > 1 else None)
+
+
+class TinyProvider:
+    """Channels `ticks` (its cursor reaches back an hour), `live` (none, filled by `hashtag`), `strict`, `careful` and `paid`."""
+
+    name = "tiny"
+    network = "x"
+    facets: Mapping[str, Facet] = {
+        "hashtag": Facet(name="hashtag", subject=Subject.WORD, yields=frozenset({"posts"}), is_incremental=True),
+        "profile": Facet(name="profile", subject=Subject.USER, yields=frozenset({"users"}), is_lookup=True),
+        "repo": Facet(name="repo", subject=Subject.USER, yields=frozenset({"posts"})),
+    }
+    channels: Mapping[str, Channel] = {
+        "ticks": _channel("ticks", has_cursor=True, reach=timedelta(hours=1), announces="repo"),
+        "live": _channel("live", fills="hashtag", silence=45 * SECOND),
+        "strict": _channel("strict", limits=(CONNECTS,)),
+        "careful": _channel("careful"),
+        "paid": _channel("paid", limits=(PAID,)),
+    }
+
+    def request(self, ask: Ask) -> Request:
+        return Request(path=f"/{ask.facet}")
+
+    def sign(self, request: Request, secret: Secret) -> Request:
+        return Request(path=request.path, headers={"authorization": secret.values.get("session", secret.values["token"])})
+
+    def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        return Page()
+
+    def is_paged(self, ask: Ask) -> bool:
+        return False
+
+    def target(self, text: str, facet: Facet) -> str:
+        return text
+
+    def needs_login(self, secret: Secret) -> bool:
+        return "password" in secret.values
+
+    def has_session(self, secret: Secret) -> bool:
+        return "session" in secret.values
+
+    def login(self, secret: Secret) -> Request:
+        return Request(path="/login", headers={"authorization": secret.values["password"]})
+
+    def refresh(self, secret: Secret) -> Request:
+        return Request(path="/refresh", headers={"authorization": secret.values["session"]})
+
+    def session(self, secret: Secret, answer: Answer) -> Secret | None:
+        opened = {"session": answer.body.decode()}
+        return Secret(name=secret.name, values=secret.values | opened) if answer.status == 200 else None
+
+    def subscription(self, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
+        return Subscription(channel=channel)
+
+    def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+        """`careful` sends its rules first."""
+        if wanted.channel == "careful" and not answers:
+            return Request(path="/rules", method="POST")
+        if answers and answers[-1].status != 200:
+            return Page(outcome=Outcome.BAD_REQUEST, detail="rule 1 is no rule")
+        query = (("cursor", cursor),) if cursor is not None else ()
+        return Opening(request=Request(path="/stream", query=query), greetings=(b"hello",))
+
+    def refused(self, wanted: Subscription, answer: Answer) -> Page:
+        outcomes = {429: Outcome.RATE_LIMITED, 401: Outcome.BAD_TOKEN, 503: Outcome.OVERLOADED}
+        after = answer.headers.get("retry-after")
+        return Page(
+            outcome=outcomes.get(answer.status, Outcome.BAD_REQUEST),
+            retry_after=timedelta(seconds=int(after)) if after else None,
+            detail=f"HTTP {answer.status}",
+        )
+
+    def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> TinyListener:
+        return TinyListener(cursor, self.channels[wanted.channel].has_cursor)
+
+    def fill_target(self, wanted: Subscription) -> str:
+        return "cats"
+
+
+Said = tuple[timedelta, Sequence[bytes] | Ended]
+"""How long after the last word, and what: messages, or the end."""
+
+
+def words(*numbers: int, after: timedelta = SECOND) -> Said:
+    return after, [b"post %d" % number for number in numbers]
+
+
+def said(*messages: str, after: timedelta = SECOND) -> Said:
+    return after, [message.encode() for message in messages]
+
+
+CUT: Said = (SECOND, Ended("the connection broke"))
+
+
+class ScriptedConnection:
+    """Says its lines in virtual time; when they are over it shows signs of life for ever, or nothing at all."""
+
+    def __init__(self, clock: VirtualClock, lines: Sequence[Said], lives_on: bool) -> None:
+        self._clock = clock
+        self._lines = deque(lines)
+        self._lives_on = lives_on
+        self._last = clock.now()
+        self.heard: list[bytes] = []
+        self.received = 0
+        self.is_closed = False
+
+    async def receive(self, until: datetime) -> Sequence[bytes] | Ended:
+        if not self._lines and self._lives_on:
+            self._lines.append((10 * SECOND, [b""]))
+        due = self._last + self._lines[0][0] if self._lines else until + SECOND
+        await self._clock.sleep_until(min(due, until))
+        if due > until:
+            return ()
+        self._last = self._clock.now()
+        self.received += 1
+        return self._lines.popleft()[1]
+
+    async def send(self, message: bytes) -> None:
+        self.heard.append(message)
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+class ScriptedTransport:
+    """Answers each connection and each request with the next entry of its script; at the end of it every connection is quiet."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self.script: deque[Sequence[Said] | int | dict[str, str]] = deque()
+        """Lines to say, an HTTP status (0: no answer), or headers of a 429."""
+        self.answers: deque[tuple[int, bytes]] = deque()
+        self.connections: list[ScriptedConnection] = []
+        self.requests: list[Request] = []
+        self.connected_at: list[datetime] = []
+        self.lives_on = True
+
+    async def send(self, service: Service, request: Request) -> Answer:
+        self.requests.append(request)
+        status, body = self.answers.popleft() if self.answers else (200, b"")
+        return self._answer(status, body=body)
+
+    async def connect(self, service: Service, request: Request, wire: Wire) -> ScriptedConnection | Answer:
+        self.requests.append(request)
+        self.connected_at.append(self._clock.now())
+        await self._clock.sleep_until(self._clock.now() + timedelta(milliseconds=50))
+        entry = self.script.popleft() if self.script else ()
+        if isinstance(entry, int):
+            return self._answer(entry)
+        if isinstance(entry, dict):
+            return self._answer(429, headers=entry)
+        self.connections.append(ScriptedConnection(self._clock, entry, self.lives_on))
+        return self.connections[-1]
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    def _answer(self, status: int, headers: dict[str, str] | None = None, body: bytes = b"") -> Answer:
+        now = self._clock.now()
+        return Answer(
+            status=status, headers=headers or {}, body=body, sent_at=now, received_at=now, failure="" if status else "down"
+        )
+
+
+class TinyVault:
+    def __init__(self) -> None:
+        self.kept: dict[str, Secret] = {}
+
+    def credentials(self) -> Sequence[Credential]:
+        return ()
+
+    def secret(self, name: str) -> Secret:
+        return self.kept[name]
+
+    def keep(self, secret: Secret) -> None:
+        self.kept[secret.name] = secret
+
+
+class Scene:
+    """A crawl in virtual time that listens to one stream; more workers may come."""
+
+    def __init__(self, clock: VirtualClock, database: Database) -> None:
+        self.clock = clock
+        self.database = database
+        self.transport = ScriptedTransport(clock)
+        self.vault = TinyVault()
+        self.parts: Parts
+        self.tally: Tally
+        self.worker = 0
+
+    async def streamer(self, channel: str = "ticks", credential: str | None = None, store: Store | None = None) -> Streamer:
+        """A streamer of a new worker of the same crawl."""
+        provider, wanted = TinyProvider(), Subscription(channel=channel)
+        async with self.database.transaction() as tx:
+            crawl = (await roster.enrol_crawl(tx, "crawl", "{}", "{}", self.clock.now())).crawl
+            service = await roster.enrol_service(tx, SERVICE, "x")
+            self.worker = await roster.enrol_worker(tx, "crawl", self.clock.now())
+            numbers = {use.name: await roster.enrol_lane(tx, crawl, service, use.name) for use in FLOW.facets}
+            number = await enrol_stream(tx, crawl, service, wanted)
+            lane = await roster.enrol_lane(tx, crawl, service, channel)
+        seeder = FlowSeeder(FLOW, numbers)
+        lanes = {numbers[use.name]: _lane(numbers[use.name], provider, use.name, seeder) for use in FLOW.facets}
+        self.parts = self._parts(crawl, lanes, store or Store(self.database))
+        self.tally = Tally(self.clock.now())
+        async with self.database.transaction() as tx:
+            await self.parts.ledgers.load(tx, self.clock.now())
+        stream = Stream(
+            stream=number,
+            crawl=crawl,
+            worker=self.worker,
+            lane=lane,
+            wanted=wanted,
+            service=SERVICE,
+            host=SERVICE,
+            provider=provider,
+            seeder=seeder,
+            credential=credential,
+            charges=fill(provider.channels[channel].facet, SERVICE.name, None),
+        )
+        return Streamer(self.parts, self.transport, Dispatcher(self.parts, crawl), stream, self.tally)
+
+    def _parts(self, crawl: int, lanes: Mapping[int, Lane], store: Store) -> Parts:
+        ledgers = BookedLedgers(pace=False)
+        return Parts(
+            database=self.database,
+            clock=self.clock,
+            frontier=TaskFrontier(self.database, self.worker, lease=3 * MINUTE, call=MINUTE),
+            ledgers=ledgers,
+            store=store,
+            log=QueryLog(self.database, crawl, self.worker),
+            scheduler=Scheduler(ledgers),
+            lanes=lanes,
+            sessions=Sessions(self.vault, self.transport, self.clock),
+            lease_time=3 * MINUTE,
+        )
+
+    @staticmethod
+    def channels() -> Mapping[str, Channel]:
+        return TinyProvider.channels
+
+    async def move_away(self) -> None:
+        """The last worker runs on another machine, and lives."""
+        async with self.database.transaction() as tx:
+            host, seen_at = f"host{self.worker}.example", to_micros(START + timedelta(days=1))
+            await tx.execute("update workers set host = ?, seen_at = ? where worker = ?", host, seen_at, self.worker)
+
+    async def wait(self, how_long: timedelta) -> None:
+        await self.clock.sleep_until(self.clock.now() + how_long)
+
+    async def rows(self, sql: str, *values: Any) -> Sequence[Row]:
+        async with self.database.reading() as tx:
+            return await tx.fetch(sql, *values)
+
+    async def row(self, sql: str, *values: Any) -> Row:
+        (row,) = await self.rows(sql, *values)
+        return row
+
+    async def posts(self) -> list[int]:
+        """Numbers of the posts stored and not deleted."""
+        return sorted(int(row["id"][2:]) for row in await self.rows("select id from posts where deleted_at is null"))
+
+    async def stream(self) -> Row:
+        return await self.row("select * from streams")
+
+    async def gaps(self) -> list[tuple[Any, ...]]:
+        rows = await self.rows("select * from gaps order by gap")
+        return [(row["cause"], row["after_key"], row["before_key"]) for row in rows]
+
+
+def _lane(number: int, provider: TinyProvider, facet: str, seeder: FlowSeeder) -> Lane:
+    return Lane(
+        lane=number,
+        service=SERVICE,
+        provider=provider,
+        facet=provider.facets[facet],
+        ranker=ranker("fifo", {}, None),
+        seeder=seeder,
+    )
+
+
+def play(work: Callable[[Scene], Awaitable[Any]], where: str = ":memory:") -> Any:
+    """Runs `work` in virtual time on a database of its own."""
+
+    async def main(clock: VirtualClock) -> Any:
+        database = await open_database(where, clock)
+        await database.migrate()
+        try:
+            return await work(Scene(clock, database))
+        finally:
+            await database.close()
+
+    return run_virtual(main)

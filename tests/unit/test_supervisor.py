@@ -1,0 +1,128 @@
+"""Crashed parts start again with growing waits and a record; silent ones are named; an end is orderly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.crawl.supervisor import LONGEST_WAIT, Part, Supervisor
+
+MINUTE = timedelta(minutes=1)
+
+
+def supervised(scene: Callable[[Supervisor, VirtualClock, list[str]], Any]) -> list[str]:
+    notes: list[str] = []
+
+    async def noted(part: str, words: str) -> None:
+        notes.append(f"{part}: {words}")
+
+    async def main(clock: VirtualClock) -> None:
+        supervisor = Supervisor(clock, noted)
+        await scene(supervisor, clock, notes)
+
+    run_virtual(main)
+    return notes
+
+
+def test_a_crashed_part_starts_again_and_waits_longer_each_time_up_to_a_bound() -> None:
+    starts: list[datetime] = []
+
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        async def crash() -> None:
+            starts.append(clock.now())
+            raise RuntimeError("broken")
+
+        supervisor.start(Part(name="ears", run=crash))
+        await clock.sleep_until(clock.now() + timedelta(hours=2))
+        await supervisor.end(MINUTE)
+
+    notes = supervised(scene)
+    waits = [round((later - earlier).total_seconds()) for earlier, later in pairwise(starts)]
+    assert waits[:4] == [1, 2, 4, 8]
+    assert waits[-1] == LONGEST_WAIT.total_seconds()
+    assert len(notes) == len(starts)
+    assert notes[0].startswith("ears: crashed with RuntimeError: broken; at ")
+
+
+def test_a_part_that_ran_well_for_a_while_waits_shortly_after_its_next_crash() -> None:
+    starts: list[datetime] = []
+
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        async def crash_later() -> None:
+            starts.append(clock.now())
+            await clock.sleep_until(clock.now() + timedelta(minutes=11))
+            raise RuntimeError("broken")
+
+        supervisor.start(Part(name="ears", run=crash_later))
+        await clock.sleep_until(clock.now() + timedelta(minutes=40))
+        await supervisor.end(MINUTE)
+
+    supervised(scene)
+    assert round((starts[2] - starts[1]).total_seconds()) == 11 * 60 + 1
+
+
+def test_a_part_that_comes_to_its_own_end_is_not_started_again() -> None:
+    ran: list[int] = []
+
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        async def once() -> None:
+            ran.append(1)
+
+        supervisor.start(Part(name="once", run=once))
+        await clock.sleep_until(clock.now() + MINUTE)
+        await supervisor.end(MINUTE)
+
+    assert supervised(scene) == []
+    assert ran == [1]
+
+
+def test_an_end_lets_a_part_finish_and_cancels_one_that_does_not() -> None:
+    ended: list[str] = []
+
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        asked = asyncio.Event()
+
+        async def orderly() -> None:
+            await asked.wait()
+            await clock.sleep_until(clock.now() + timedelta(seconds=5))
+            ended.append("orderly")
+
+        async def deaf() -> None:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                ended.append("deaf")
+                raise
+
+        supervisor.start(Part(name="orderly", run=orderly, end=asked.set))
+        supervisor.start(Part(name="deaf", run=deaf, end=lambda: None))
+        await clock.sleep_until(clock.now() + timedelta(seconds=1))
+        began = clock.now()
+        await supervisor.end(MINUTE)
+        assert round((clock.now() - began).total_seconds()) == 60
+
+    supervised(scene)
+    assert ended == ["orderly", "deaf"]
+
+
+def test_a_silent_part_is_named_once_with_the_place_where_it_waits() -> None:
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        began = clock.now()
+
+        async def stuck() -> None:
+            await asyncio.Event().wait()
+
+        supervisor.start(Part(name="ears", run=stuck, is_alive_since=lambda: began, silence=MINUTE))
+        for _ in range(5):
+            await clock.sleep_until(clock.now() + MINUTE)
+            await supervisor.look()
+        await supervisor.end(timedelta(0))
+
+    notes = supervised(scene)
+    assert len(notes) == 1
+    assert notes[0].startswith("ears: no sign of life for 120 s; waits at: ")
+    assert "test_supervisor.py" in notes[0]
