@@ -51,7 +51,7 @@ class Lane:
         )
 
     def take(self, room: int, now: datetime) -> list[Task]:
-        """What a lease would give: each draw from its band."""
+        """What a lease would give: the choice grows by each draw from its band."""
         chosen: list[Task] = []
         for draw in self.ranker.draws(room, now):
             ready = [
@@ -59,8 +59,8 @@ class Lane:
                 for task, standing in self.tasks.values()
                 if standing.due and standing.due <= now and draw.low <= standing.priority < draw.high and task not in chosen
             ]
-            chosen += [entry[3] for entry in sorted(ready, key=lambda entry: entry[:3])[: draw.count]]
-        return chosen[:room]
+            chosen += [entry[3] for entry in sorted(ready, key=lambda entry: entry[:3])[: max(draw.count - len(chosen), 0)]]
+        return chosen
 
     def visit(self, task: Task, now: datetime, *, new: int = 0, is_finished: bool = True) -> None:
         visit = Visit(task=task, at=now, outcome=Outcome.OK, is_finished=is_finished, new=new)
@@ -181,13 +181,16 @@ class EchoLike:
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
         return Standing(50.0, now) if known is None else Standing(min(100.0, known.priority + 30), now, known.memory)
 
+    def continued(self, visit: Visit) -> bytes | None:
+        return visit.task.memory
+
     def visited(self, visit: Visit) -> Standing:
         found = int(visit.task.memory or b"0") + visit.new
         change = 25.0 if visit.new else -25.0
         return Standing(min(100.0, max(1.0, visit.task.priority + change)), visit.at, str(found).encode())
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
-        return (Draw(room // 2, low=61), Draw(room // 4, 21, 61), Draw(room - room // 2 - room // 4, high=21), Draw(room))
+        return (Draw(room // 2, low=61), Draw(room * 3 // 4, 21, 61), Draw(room, high=21), Draw(room))
 
 
 def test_the_interface_carries_classes_of_priority_and_a_memory() -> None:
@@ -200,7 +203,7 @@ def test_the_interface_carries_classes_of_priority_and_a_memory() -> None:
             lane.visit(task, NOW, new=2 if number % 4 == 0 else 0)
     chosen = [int(task.target.removeprefix("user")) for task in lane.take(8, NOW)]
     busy = [number for number in chosen if number % 4 == 0]
-    assert (len(chosen), len(busy)) == (8, 6)
+    assert (len(chosen), len(busy)) == (8, 4)
     task, _ = lane.tasks["user4"]
     assert (task.priority, task.memory) == (100.0, b"6")
     lane.add("user1", NOW)
@@ -214,3 +217,10 @@ def test_unknown_rankers_and_options_are_refused_with_what_there_is() -> None:
         ranker("random", {"sed": 1})
     with pytest.raises(UserError, match="must be a whole number"):
         ranker("random", {"seed": "one"})
+
+
+def test_gather_asks_at_full_periods_so_that_what_came_in_between_goes_together() -> None:
+    gather = ranker("gather", {"minutes": 5})
+    times = [datetime(2026, 1, 5, 12, minute, 30, tzinfo=UTC) for minute in (0, 3, 5)]
+    due = [gather.added(Arrival(lane=1, target="a"), None, now).due for now in times]
+    assert due == [datetime(2026, 1, 5, 12, minute, tzinfo=UTC) for minute in (5, 5, 10)]

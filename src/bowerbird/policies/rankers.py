@@ -8,12 +8,10 @@ rests for a day at least.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from hashlib import blake2b
+from datetime import datetime, timedelta
 
 from bowerbird.model import Arrival, Draw, Standing, Task, Visit
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from bowerbird.policies.moments import lot, seconds
 
 
 class Fifo:
@@ -28,11 +26,27 @@ class Fifo:
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
         return Standing(0.0, now)
 
+    def continued(self, visit: Visit) -> bytes | None:
+        return visit.task.memory
+
     def visited(self, visit: Visit) -> Standing:
         return Standing(visit.task.priority, next_due(visit, self.revisit))
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         return (Draw(room),)
+
+
+class Gather(Fifo):
+    """First come, first served, but only every so many minutes: what arrives in between is asked together, in full batches."""
+
+    name = "gather"
+
+    def __init__(self, revisit: timedelta | None = None, minutes: int = 5) -> None:
+        super().__init__(revisit)
+        self._every = timedelta(minutes=minutes).total_seconds()
+
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+        return Standing(0.0, now + timedelta(seconds=self._every - seconds(now) % self._every))
 
 
 class Lifo(Fifo):
@@ -41,7 +55,7 @@ class Lifo(Fifo):
     name = "lifo"
 
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing((now - _EPOCH).total_seconds(), now)
+        return Standing(seconds(now), now)
 
 
 class Bfs(Fifo):
@@ -80,9 +94,8 @@ class Random(Fifo):
         return Standing(priority, next_due(visit, self.revisit))
 
     def _lot(self, target: str, visits: int) -> float:
-        """A number in [0, 1), hashed and not drawn from a shared stream: the order of questions cannot change it."""
-        digest = blake2b(f"{self.seed}\x00{visits}\x00{target}".encode("utf-8", "replace"), digest_size=8).digest()
-        return (int.from_bytes(digest) >> 11) / (1 << 53)
+        """Hashed and not drawn from a shared stream: the order of questions cannot change it."""
+        return lot(self.seed, visits, target)
 
 
 def next_due(visit: Visit, revisit: timedelta | None) -> datetime | None:

@@ -1,17 +1,4 @@
-"""The rankers by name.
-
-Every ranker, also those to come, fits `ports.Ranker` unchanged, because a task carries what its ranker needs to remember:
-
-- `echo`: `visited` moves a priority of 1 to 100 up or down by `Visit.new`; `draws` asks for one band of priorities per class,
-  longer lists for higher classes; freezing is a far `Standing.due`; the newest known post lies in `memory`.
-- `repeat_first`: `visited` raises a target that showed another post into the upper band, where the earliest due goes first; in
-  the lower band the priority is the time of arrival, newest first. `draws`: the upper band, then the lower.
-- `index`: `memory` holds the rates `(a, b, E)`; `visited` updates them from `Visit.post_times` and the counters and computes when
-  the value of a visit passes the going price: that is `due`; the value is the priority.
-- `two_stage`: one such ranker for `profiles` (5 % of its `draws` from the band of the least recently checked) and one for
-  `timeline`, whose `added` turns the waking edge into accumulated waiting.
-- `mhrw`: `memory` holds the walker and the degree; `visited` accepts or rejects; the step is the target of highest priority.
-"""
+"""The rankers by name, made for the place they work at."""
 
 from __future__ import annotations
 
@@ -20,36 +7,138 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import Struct
+
 from bowerbird.errors import UserError
-from bowerbird.policies.rankers import Bfs, Circular, Fifo, Lifo, Random
+from bowerbird.model import Facet
+from bowerbird.policies.echo import LINK_CLASSES, LOOKUP_CLASSES, Echo
+from bowerbird.policies.index import Index
+from bowerbird.policies.rankers import Bfs, Circular, Fifo, Gather, Lifo, Random
+from bowerbird.policies.repeat_first import RepeatFirst
+from bowerbird.policies.starts import Start
+from bowerbird.policies.two_stage import Fetch, Lookup
+from bowerbird.policies.walks import FrontierSampling, Mhrw, Rwrw, Ways
 from bowerbird.ports import Ranker
 
-_MAKERS: Mapping[str, Callable[..., Ranker]] = {
-    "fifo": Fifo,
-    "lifo": Lifo,
-    "bfs": Bfs,
-    "circular": Circular,
-    "random": Random,
-}
-_OPTIONS: Mapping[str, Mapping[str, type]] = {"random": {"seed": int}}
+_PAGE = 20
 
-RANKERS: Mapping[str, frozenset[str]] = MappingProxyType({name: frozenset(_OPTIONS.get(name, ())) for name in _MAKERS})
+
+class Place(Struct, frozen=True):
+    """Where a ranker works: the facet, and the lanes of the same flow and service that use a ranker of this name."""
+
+    facet: Facet | None = None
+    lanes: tuple[int, ...] = ()
+    ranker: str = ""
+    seeds: tuple[str, ...] = ()
+    """Where walks may begin and jump to."""
+    other_seeds: int = 0
+    """How many seeds there are whose keys are not known yet."""
+    lookup: int | None = None
+    """The lane of the same flow and service that looks up many accounts at once."""
+
+    @property
+    def is_one_sided_walk(self) -> bool:
+        """Whether a walk here sees one side of each relation only: whom an account follows, or who follows it."""
+        return self.ranker in WALKS and len(self.lanes) < 2 and self.facet is not None and self.facet.side is not None
+
+
+def is_batched_lookup(facet: Facet) -> bool:
+    return facet.is_lookup and facet.objects_per_call > 1
+
+
+Maker = Callable[[timedelta | None, Place, dict[str, Any]], Ranker]
+
+
+def _plain(kind: Callable[..., Ranker]) -> Maker:
+    return lambda revisit, place, options: kind(revisit=revisit, **options)
+
+
+def _walk(kind: type[Rwrw]) -> Maker:
+    return lambda revisit, place, options: _walking(kind, place, **options)
+
+
+def _walking(kind: type[Rwrw], place: Place, walkers: int | None = None, seed: int = 0, jump: int = 0) -> Ranker:
+    if place.is_one_sided_walk and kind is Mhrw:
+        raise UserError("The ranker 'mhrw' needs both lists, `following` and `followers`; along one use 'rwrw' or 'frontier'.")
+    if jump and not place.seeds:
+        raise UserError("Walkers jump to seeds: write some by their ids (handles will not do), or set jump = 0.")
+    start = Start(walkers or kind.walkers, place.seeds, place.other_seeds, seed=seed)
+    is_told = place.facet is not None and place.facet.tells_counters
+    shows = kind is not Mhrw and (is_told or place.lookup is not None)
+    ways = Ways(place.lanes, place.is_one_sided_walk, shows, None if is_told or not shows else place.lookup)
+    return kind(ways, start, jump=jump, seed=seed)
+
+
+def _echo(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
+    is_links = place.facet is not None and place.facet.side is not None
+    return Echo(revisit, classes=LINK_CLASSES if is_links else LOOKUP_CLASSES, **options)
+
+
+def _index(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
+    facet = place.facet
+    if facet is None:
+        return Index(revisit, page=_PAGE)
+    # A profile shows the newest post at best, however many profiles a call asks for.
+    return Index(revisit, page=1 if facet.is_lookup else facet.results_per_call)
+
+
+def _two_stage(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
+    facet = place.facet
+    if facet is not None and facet.is_lookup:
+        return Lookup(revisit)
+    return Fetch(revisit, reach=facet.total_results if facet else None)
+
+
+_MAKERS: Mapping[str, Maker] = {
+    "fifo": _plain(Fifo),
+    "lifo": _plain(Lifo),
+    "bfs": _plain(Bfs),
+    "circular": _plain(Circular),
+    "random": _plain(Random),
+    "gather": _plain(Gather),
+    "echo": _echo,
+    "repeat_first": _plain(RepeatFirst),
+    "index": _index,
+    "two_stage": _two_stage,
+    "mhrw": _walk(Mhrw),
+    "rwrw": _walk(Rwrw),
+    "frontier": _walk(FrontierSampling),
+}
+_WALK = frozenset({"walkers", "seed", "jump"})
+_OPTIONS: Mapping[str, frozenset[str]] = {
+    "gather": frozenset({"minutes"}),
+    "random": frozenset({"seed"}),
+    "echo": frozenset({"up", "down", "grace_hours", "utc_offset"}),
+    "mhrw": frozenset({"walkers", "seed"}),
+    "rwrw": _WALK,
+    "frontier": _WALK,
+}
+
+RANKERS: Mapping[str, frozenset[str]] = MappingProxyType({name: _OPTIONS.get(name, frozenset()) for name in _MAKERS})
 """Every ranker's name and the options it knows."""
 
 
-def ranker(name: str, options: Mapping[str, Any] | None = None, revisit: timedelta | None = None) -> Ranker:
+WALKS = frozenset(name for name, options in RANKERS.items() if "walkers" in options)
+"""Those that walk from account to account."""
+
+
+def ranker(
+    name: str, options: Mapping[str, Any] | None = None, revisit: timedelta | None = None, place: Place | None = None
+) -> Ranker:
     """The ranker of that name; raises `UserError` for an unknown name or option."""
     if name not in _MAKERS:
         raise UserError(f"There is no ranker {name!r}; choose one of {', '.join(_MAKERS)}.")
-    options = options or {}
+    options = dict(options or {})
     for option, value in options.items():
         _check_option(name, option, value)
-    return _MAKERS[name](revisit=revisit, **options)
+    return _MAKERS[name](revisit, place or Place(), options)
 
 
 def _check_option(name: str, option: str, value: Any) -> None:
-    kinds = _OPTIONS.get(name, {})
-    if option not in kinds:
-        raise UserError(f"The ranker {name!r} has no option {option!r}; it knows {', '.join(kinds) or 'none'}.")
-    if not isinstance(value, kinds[option]) or isinstance(value, bool):
+    if option not in RANKERS[name]:
+        raise UserError(f"The ranker {name!r} has no option {option!r}; it knows {', '.join(sorted(RANKERS[name])) or 'none'}.")
+    if not isinstance(value, int) or isinstance(value, bool):
         raise UserError(f"The option {option!r} of the ranker {name!r} must be a whole number, not {value!r}.")
+    least = {"walkers": 1, "minutes": 1, "up": 1, "down": 1, "jump": 0}.get(option)
+    if least is not None and value < least:
+        raise UserError(f"The option {option!r} of the ranker {name!r} must be at least {least}, not {value}.")

@@ -1,0 +1,68 @@
+"""The going price: what a visit was worth when it was made, over the last visits of a lane.
+
+The value of asking an account grows with time, for each at its own pace, so a stored order by value would be wrong a minute
+later. What does not change while nothing happens is the moment at which a value reaches a given price. So the rankers order by
+that moment, and the price follows what visits turn out to be worth: when calls are scarce they come late and it rises, when calls
+are plenty they come early and it falls. Every task's memory holds the price it was last ranked with; a new process takes it from
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp, log
+
+_PACE = 0.01
+_LEAST = 1e-12
+_STEPS = 3
+_SHORTEST = 1e-6
+
+
+class Price:
+    """Follows the worth of the visits that are made; a cache of what the tasks' memories say."""
+
+    def __init__(self, first: float) -> None:
+        self._first = first
+        self._log: float | None = None
+
+    def recall(self, price: float) -> None:
+        """What a task's memory says, heard when this process knows no price yet."""
+        if self._log is None and price > 0:
+            self._log = log(price)
+
+    @property
+    def now(self) -> float:
+        return self._first if self._log is None else exp(self._log)
+
+    def paid(self, worth: float) -> None:
+        """A visit was made when it was worth that much."""
+        before = log(self.now)
+        step = log(max(worth, _LEAST)) - before
+        self._log = before + _PACE * min(1.0, max(-1.0, step))
+
+
+def wait_for(price: float, value: Callable[[float], float], guess: float, longest: float) -> float:
+    """How long until a growing value reaches the price, within some per cent: an order needs no more."""
+    low, high = _between(price, value, min(guess, longest), longest)
+    below, above = value(low), value(high)
+    for _ in range(_STEPS):
+        if not 0 < below < price <= above:
+            break
+        # Values grow about as a power of time: straight in logarithms.
+        share = (log(price) - log(below)) / (log(above) - log(below))
+        middle = low * (high / low) ** min(0.9, max(0.1, share))
+        if (worth := value(middle)) < price:
+            low, below = middle, worth
+        else:
+            high, above = middle, worth
+    return high
+
+
+def _between(price: float, value: Callable[[float], float], guess: float, longest: float) -> tuple[float, float]:
+    """Two times, one three times the other, between which the value passes the price; both `longest` or tiny if it does not."""
+    low, high = guess / 3, guess
+    while high < longest and value(high) < price:
+        low, high = high, min(high * 3, longest)
+    while low > _SHORTEST and value(low) >= price:
+        low, high = low / 3, low
+    return low, high

@@ -1,0 +1,151 @@
+"""Estimates from walks, on samples whose truth is known."""
+
+from __future__ import annotations
+
+from math import inf
+from random import Random
+from statistics import fmean
+
+import pytest
+
+from bowerbird.analysis import sampling
+from bowerbird.analysis.sampling import Estimate, Seen
+
+DEGREES = [1, 1, 2, 2, 3, 5, 8, 20]
+
+
+def stationary(steps: int, walkers: int, seed: int) -> list[list[Seen]]:
+    """What independent walkers would see: nodes in proportion to their degree."""
+    chance = Random(seed)
+    return [[Seen(degree, 1 / degree) for degree in chance.choices(DEGREES, weights=DEGREES, k=steps)] for _ in range(walkers)]
+
+
+def test_weights_take_back_what_degree_gave() -> None:
+    exact = [[Seen(degree, 1 / degree) for degree in DEGREES for _ in range(degree)]]
+    assert sampling.mean(exact) == pytest.approx(fmean(DEGREES))
+    label = [[Seen(float(degree == 1), 1 / degree) for degree in DEGREES for _ in range(degree)]]
+    assert sampling.mean(label) == pytest.approx(0.25)
+
+
+def test_a_mean_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one step"):
+        sampling.mean([[]])
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    truth = fmean(DEGREES)
+    many = [sampling.estimate(stationary(50, 20, seed)) for seed in range(200)]
+    alone = [sampling.estimate(stationary(1000, 1, seed)) for seed in range(200)]
+    for estimates in (many, alone):
+        assert 0.9 <= sum(each.low <= truth <= each.high for each in estimates) / 200 <= 0.99
+
+
+def test_a_lone_walker_that_stays_long_where_it_is_has_wider_bars_than_its_steps_suggest() -> None:
+    chance = Random(3)
+    sticky = [Seen(value, 1.0) for _ in range(50) for value in [chance.random()] * 20]
+    quick = [Seen(chance.random(), 1.0) for _ in range(1000)]
+    assert sampling.estimate([sticky]).error > 3 * sampling.estimate([quick]).error
+
+
+def test_one_step_gives_a_value_without_an_interval() -> None:
+    assert sampling.estimate([[Seen(4.0, 0.25)]]) == Estimate(4.0, inf, inf)
+
+
+def test_geweke_and_r_hat_are_small_for_walks_at_rest_and_large_for_those_under_way() -> None:
+    resting = stationary(400, 20, 1)
+    moving = [[Seen(number / 40 + seen.value, seen.weight) for number, seen in enumerate(walk)] for walk in resting]
+    apart = [[Seen(seen.value + 10 * place, seen.weight) for seen in walk] for place, walk in enumerate(resting)]
+    assert abs(sampling.geweke(resting)) < 1.96 < abs(sampling.geweke(moving))
+    assert sampling.r_hat(resting) < 1.05 < sampling.r_hat(apart)
+
+
+def test_the_stop_rule_needs_all_three_signs() -> None:
+    resting = sampling.convergence(stationary(400, 20, 1))
+    assert resting.is_reached(half_width=1.0)
+    assert not resting.is_reached(half_width=0.001)
+    assert not resting._replace(geweke=2.5).is_reached(1.0)
+    assert not resting._replace(r_hat=1.2).is_reached(1.0)
+    assert not sampling.convergence([[Seen(1.0, 1.0)]]).is_reached(1.0)
+
+
+def test_walks_are_put_in_the_order_of_their_own_clocks() -> None:
+    trace = [(2, 1.0, "c", 4), (1, 2.0, "b", 2), (1, 1.0, "a", 1), (1, 3.0, "gone", -1)]
+    walks = sampling.walks(trace, lambda node, degree: degree)
+    assert [[seen[:2] for seen in walk] for walk in walks] == [[(1, 1.0), (2, 0.5)], [(4, 0.25)]]
+    alike = sampling.walks(trace, lambda node, degree: degree, is_uniform=True)[0]
+    assert [seen[:2] for seen in alike] == [(1, 1.0), (2, 1.0)]
+
+
+def test_the_first_steps_can_be_left_out() -> None:
+    (walk,) = sampling.without_start([[Seen(float(n), 1.0) for n in range(20)]], share=0.25)
+    assert walk[0].value == 5
+
+
+def test_frontier_steps_after_the_slowest_walker_are_left_out() -> None:
+    trace = [(1, 0.5, "a", 1), (1, 2.0, "b", 1), (2, 1.0, "c", 1)]
+    assert sampling.up_to_the_slowest(trace) == [(1, 0.5, "a", 1), (2, 1.0, "c", 1)]
+
+
+def test_a_reservoir_keeps_every_step_with_the_same_chance_whatever_came_first() -> None:
+    trace = [(1, float(step), f"n{step}", 1) for step in range(20)]
+    kept = [step[2] for seed in range(400) for step in sampling.reservoir(trace, 5, seed)]
+    counts = [kept.count(f"n{step}") for step in range(20)]
+    assert sum(counts) == 2000
+    assert min(counts) > 60
+    assert max(counts) < 145
+    assert sampling.reservoir(trace[::-1], 5, 1) == sampling.reservoir(trace, 5, 1)
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(1, 12.706), (3, 3.182), (5, 2.571), (19, 2.093), (1000, 1.962)])
+def test_students_t_is_right_to_a_hundredth(freedom: int, quantile: float) -> None:
+    assert sampling.t_quantile(freedom) == pytest.approx(quantile, abs=0.012)
+
+
+def test_steps_of_which_nothing_is_known_are_left_out() -> None:
+    trace = [(1, 1.0, "a", 2), (1, 2.0, "b", 2)]
+    assert [len(walk) for walk in sampling.walks(trace, lambda node, degree: None if node == "b" else 1.0)] == [1]
+
+
+def test_witnesses_belong_to_the_step_of_the_node_they_stand_beside() -> None:
+    (step,) = sampling.walks([(1, 1.0, "a", 2)], lambda node, degree: degree, around=lambda node: [("b", 4), ("c", 4)])[0]
+    assert step.weight == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
+    assert step.value == pytest.approx(3 / (1 / 2 + 1 / 4 + 1 / 4)), "the harmonic mean of the three degrees"
+
+
+def test_a_jump_counts_like_so_many_neighbours_also_for_a_node_that_has_none() -> None:
+    walk = sampling.walks([(1, 1.0, "a", 0), (1, 2.0, "b", 10)], lambda node, degree: 1.0, jump=10)[0]
+    assert [seen.weight for seen in walk] == [1 / 10, 1 / 20]
+
+
+def test_walkers_that_meet_the_same_accounts_are_not_surer_for_it() -> None:
+    """Twenty walkers over the same five accounts agree with each other, but five accounts are all that was seen."""
+    trace = [(walker, float(clock), f"n{(walker + clock) % 5}", 1) for walker in range(20) for clock in range(50)]
+    found = sampling.estimate(sampling.walks(trace, lambda node, degree: float(node == "n0")))
+    assert found.value == pytest.approx(0.2)
+    assert found.error == pytest.approx((0.2 * 0.8 / 5) ** 0.5)
+    assert found.low < 0.06
+    assert found.high > 0.6
+
+
+def test_a_label_that_was_not_met_may_exist_all_the_same() -> None:
+    trace = [(walker, float(clock), f"n{walker} {clock}", 1) for walker in range(4) for clock in range(25)]
+    found = sampling.estimate(sampling.walks(trace, lambda node, degree: 0.0))
+    assert (found.value, found.low) == (0.0, pytest.approx(0.0, abs=1e-9))
+    assert 0.03 < found.high < 0.12
+
+
+def test_steps_count_only_before_the_first_one_that_is_waited_for() -> None:
+    trace = [(1, 1.0, "a", 1), (1, 2.0, "b", 1), (1, 3.0, "c", 1), (2, 1.0, "d", 1)]
+    assert [step[2] for step in sampling.up_to_the_slowest(trace, [4.0, 2.0])] == ["a", "d"]
+
+
+def test_a_walker_that_is_lost_does_not_hold_up_the_others() -> None:
+    trace = [(walker, float(clock), "n", 1) for walker in (1, 2) for clock in range(40)] + [(3, 0.0, "n", 1)]
+    assert len(sampling.up_to_the_slowest(trace, [1.0, 40.0, 40.0])) == 81
+
+
+def test_a_weighted_reservoir_keeps_accounts_alike_though_the_walk_met_some_more_often() -> None:
+    chance = Random(3)
+    trace = [(1, float(clock), *chance.choice([("popular", 9)] * 9 + [("plain", 1)])) for clock in range(4_000)]
+    kept = [step[2] for step in sampling.reservoir(trace, 100, is_uniform=False)]
+    assert 30 < kept.count("plain") < 70
