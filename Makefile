@@ -4,7 +4,7 @@ INSTALLED := .venv/.installed
 WORKERS ?= 2
 COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --annotation-style line --custom-compile-command "make lock"
 
-.PHONY: install demo test test-real check lint types lock clean
+.PHONY: install demo test test-nightly test-real check lint types lock clean
 .DEFAULT_GOAL := install
 
 install: $(INSTALLED)
@@ -19,9 +19,13 @@ demo: install
 test: install
 	@$(BIN)/pytest -n $(WORKERS)
 
+# The same tests with 100,000 mutated pages instead of 5,000: some minutes longer, for the night.
+test-nightly: install
+	@$(BIN)/pytest -n $(WORKERS) --mutations 100000
+
 # A real Bluesky network from npm, crawled and compared; docs/real.md. Says so and skips where Node or npm is missing.
 test-real: install
-	@$(BIN)/python tests/real
+	@$(BIN)/python tests/real $(SCENES)
 
 check: lint types test
 

@@ -9,6 +9,7 @@ import asyncio
 import signal
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,9 +25,14 @@ from bowerbird.errors import UserError
 CACHE = Path(__file__).parents[2] / ".cache" / "real-bluesky"
 ACCOUNTS = 40
 POSTS = 1_500
+ALL = ("timelines", "graph", "hydrate", "standing", "repositories", "logged_in", "killed", "firehose", "refused")
 
 
-def main() -> int:
+def main(names: Sequence[str]) -> int:
+    unknown = [name for name in names if name not in ALL]
+    if unknown:
+        print(f"make test-real: there is no scene {unknown[0]!r}; there are {', '.join(ALL)}", file=sys.stderr)
+        return 1
     # An orderly end also when we are told to end: everything that was started is ended first.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
@@ -38,13 +44,13 @@ def main() -> int:
         print(f"make test-real: {failed}", file=sys.stderr)
         return 1
     try:
-        return asyncio.run(_run(machine))
+        return asyncio.run(_run(machine, names))
     except (CrawlFailed, NetworkFailed, UserError) as failed:
         print(f"make test-real: {failed}", file=sys.stderr)
         return 1
 
 
-async def _run(machine: Machine) -> int:
+async def _run(machine: Machine, names: Sequence[str]) -> int:
     clock = RealClock()
     began = clock.now()
     with tempfile.TemporaryDirectory(prefix="bb-real-") as name:
@@ -54,17 +60,9 @@ async def _run(machine: Machine) -> int:
             written = Written.of(await network.command("fill"))
             print(f"Filled after {(clock.now() - began).total_seconds():.0f} s: {_told(written)}", flush=True)
             scenes = Scenes(network, written, folder, clock)
-            for scene in (
-                scenes.timelines,
-                scenes.graph,
-                scenes.hydrate,
-                scenes.standing,
-                scenes.repositories,
-                scenes.logged_in,
-                scenes.killed,
-                scenes.refused,
-            ):
-                await scene()
+            for name in names or ALL:
+                await getattr(scenes, name)()
+    written = scenes.written
     figures = {
         "accounts": len(written.accounts),
         "posts": len(written.every_post),
@@ -85,4 +83,4 @@ def _told(written: Written) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

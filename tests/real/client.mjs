@@ -4,7 +4,7 @@ const ADMIN = `Basic ${Buffer.from('admin:admin-pass').toString('base64')}`
 
 export function client(base, bypass) {
   const send = async (method, body, type, authorization) => {
-    const headers = { 'content-type': type }
+    const headers = body === undefined ? {} : { 'content-type': type }
     if (authorization) headers.authorization = authorization
     if (bypass) headers['x-ratelimit-bypass'] = bypass
     const answer = await fetch(`${base}/xrpc/${method}`, { method: 'POST', headers, body })

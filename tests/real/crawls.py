@@ -14,12 +14,12 @@ from bowerbird.db import open_database
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret
-from bowerbird.ports import Clock
+from bowerbird.ports import Clock, Row
 
 PATIENCE = timedelta(minutes=2)
 _LOOK = timedelta(milliseconds=200)
 _GLANCE = timedelta(milliseconds=20)
-_INTERRUPTED = 130
+INTERRUPTED = 130
 _OPEN = "select count(*) as tasks, sum(case when state in ('waiting', 'leased') then 1 else 0 end) as open from tasks"
 
 EVERYTHING = """
@@ -72,8 +72,17 @@ class Crawls:
         folder.mkdir()
         (folder / "seeds.txt").write_text("".join(f"{seed}\n" for seed in seeds), "utf-8")
         file = folder / f"{name}.toml"
-        service = f'[service]\nname = "{name}"\nprovider = "bluesky"\nbase = "{base}"\n'
-        file.write_text(f'store = "{name}.db"\nseeds.file = "seeds.txt"\n\n[flow]\n{flow}\n{service}{more}', "utf-8")
+        told = f'store = "{name}.db"\nseeds.file = "seeds.txt"\n\n[flow]\n{flow}\n{_service(name, base)}{more}'
+        file.write_text(told, "utf-8")
+        return file
+
+    def listening(self, name: str, flow: str, base: str, firehose: str) -> Path:
+        """The file of a crawl that hears everything a host ever said, and goes on listening."""
+        folder = self._folder / name
+        folder.mkdir()
+        file = folder / f"{name}.toml"
+        stream = f'[[streams]]\nchannel = "firehose"\nbase = "{firehose}"\nstart = "oldest"\n'
+        file.write_text(f'store = "{name}.db"\n\n[flow]\n{flow}\n{_service(name, base)}\n{stream}', "utf-8")
         return file
 
     def store(self, file: Path) -> str:
@@ -85,23 +94,23 @@ class Crawls:
 
     async def run(self, file: Path) -> None:
         """Lets a crawl come to its end."""
-        async with _process(file) as process:
-            await _ended_well(process)
+        async with running(file) as process:
+            await ended_well(process)
 
     async def run_until_idle(self, file: Path) -> None:
         """Lets a crawl that goes round for ever do everything once, then interrupts it as Ctrl-C does."""
-        async with _process(file) as process:
+        async with running(file) as process:
             give_up = self._clock.now() + PATIENCE
             while not await process.ends_within(_LOOK) and not await self._is_idle(file) and self._clock.now() < give_up:
                 pass
             if process.code is None:
                 os.kill(process.pid, signal.SIGINT)
-            await _ended_well(process, _INTERRUPTED)
+            await ended_well(process, INTERRUPTED)
 
     async def run_killed(self, file: Path, kills: int, chance: random.Random) -> int:
         """Kills the crawl at random moments of its work, then lets it finish; answers how often it was killed."""
         for number in range(kills):
-            async with _process(file) as process:
+            async with running(file) as process:
                 await self._is_under_way(file, process)
                 if await process.ends_within(timedelta(seconds=chance.uniform(0, 1.2))):
                     raise CrawlFailed(f"{file.stem} ended before kill {number + 1} ({process.code}): {process.last_words()}")
@@ -126,17 +135,26 @@ class Crawls:
         return await self._number(file, f"select case when tasks > 0 and open = 0 then 1 else 0 end as found from ({_OPEN})") == 1
 
     async def _number(self, file: Path, sql: str) -> int:
-        if not _exists(self.store(file)):
-            return 0
-        database = await open_database(self.store(file), self._clock)
-        try:
-            async with database.reading() as tx:
-                # The last table of the first migration: the crawl may be making its tables just now.
-                is_made = await tx.fetch_one("select name from sqlite_master where name = 'errors'")
-                row = await tx.fetch_one(sql) if is_made else None
-        finally:
-            await database.close()
+        # The last table of the first migration.
+        row = await look(self.store(file), sql, "errors", self._clock)
         return int(row["found"]) if row else 0
+
+
+def _service(name: str, base: str) -> str:
+    return f'[service]\nname = "{name}"\nprovider = "bluesky"\nbase = "{base}"\n'
+
+
+async def look(store: str, sql: str, table: str, clock: Clock) -> Row | None:
+    """One row of a store that a crawl is writing to; None also while it is still making this table."""
+    if not _exists(store):
+        return None
+    database = await open_database(store, clock)
+    try:
+        async with database.reading() as tx:
+            is_made = await tx.fetch_one("select name from sqlite_master where name = ?", table)
+            return await tx.fetch_one(sql) if is_made else None
+    finally:
+        await database.close()
 
 
 def _exists(store: str) -> bool:
@@ -144,7 +162,7 @@ def _exists(store: str) -> bool:
 
 
 @asynccontextmanager
-async def _process(file: Path) -> AsyncIterator[CrawlProcess]:
+async def running(file: Path) -> AsyncIterator[CrawlProcess]:
     """`bowerbird crawl` of a file; whatever happens, it is dead afterwards."""
     process = await CrawlProcess.start(file)
     try:
@@ -153,7 +171,7 @@ async def _process(file: Path) -> AsyncIterator[CrawlProcess]:
         await process.kill()
 
 
-async def _ended_well(process: CrawlProcess, code: int = 0) -> None:
+async def ended_well(process: CrawlProcess, code: int = 0) -> None:
     if not await process.ends_within(PATIENCE):
         raise CrawlFailed(f"not finished after {PATIENCE}: {process.last_words()}")
     if process.code != code:

@@ -5,8 +5,9 @@ import { png } from './picture.mjs'
 import { compose } from './posts.mjs'
 import { tid, times } from './times.mjs'
 
-const POST = 'app.bsky.feed.post'
-const FOLLOW = 'app.bsky.graph.follow'
+export const POST = 'app.bsky.feed.post'
+export const FOLLOW = 'app.bsky.graph.follow'
+export const PROFILE = 'app.bsky.actor.profile'
 const LIST = 'app.bsky.graph.list'
 const CREATE = 'com.atproto.repo.applyWrites#create'
 const DELETE = 'com.atproto.repo.applyWrites#delete'
@@ -27,10 +28,10 @@ export async function fill(settings) {
   await filling.reactions()
   await filling.regrets()
   await filling.fates()
-  return filling.written()
+  return filling
 }
 
-class Filling {
+export class Filling {
   constructor(settings) {
     this.settings = settings
     this.pds = client(settings.pds, settings.bypass)
@@ -43,7 +44,7 @@ class Filling {
   }
 
   written() {
-    const accounts = this.people.map(({ did, handle, fate }) => ({ did, handle, fate }))
+    const accounts = this.people.map(({ did, handle, fate, back, absences }) => ({ did, handle, fate, back, absences }))
     return { accounts, records: this.records, deleted: this.deleted, password: PASSWORD }
   }
 
@@ -56,28 +57,37 @@ class Filling {
     const { accounts } = this.settings
     for (let number = 0; number < accounts; number++) {
       const fate = FATES[number - (accounts - FATES.length)] ?? 'active'
-      const handle = `bird${String(number).padStart(3, '0')}.test`
-      const account = { handle, email: `${handle}@example.test`, password: PASSWORD }
-      const made = await this.pds('com.atproto.server.createAccount', account)
-      const person = { did: made.did, handle, fate, token: made.accessJwt, keys: new Set() }
-      this.people.push(person)
+      const person = await this.arrive(`bird${String(number).padStart(3, '0')}.test`, fate)
       // One account never says anything about itself.
       if (number !== 1) await this.profile(person, number)
     }
-    await this.pds('com.atproto.identity.updateHandle', { handle: 'renamed.test' }, this.people[2].token)
-    this.people[2].handle = 'renamed.test'
+    await this.rename(this.people[2], 'renamed.test')
+  }
+
+  async arrive(handle, fate) {
+    const account = { handle, email: `${handle}@example.test`, password: PASSWORD }
+    const made = await this.pds('com.atproto.server.createAccount', account)
+    // `back`: how many records there were when it last came back from an absence.
+    const person = { did: made.did, handle, fate, token: made.accessJwt, keys: new Set(), back: 0, absences: 0 }
+    this.people.push(person)
+    return person
+  }
+
+  async rename(person, handle) {
+    await this.pds('com.atproto.identity.updateHandle', { handle }, person.token)
+    person.handle = handle
   }
 
   async profile(person, number) {
-    const record = { $type: 'app.bsky.actor.profile', displayName: `Bird ${number} 🐦`, createdAt: new Date().toISOString() }
+    const record = { $type: PROFILE, displayName: `Bird ${number} 🐦`, createdAt: new Date().toISOString() }
     record.description = this.random.sentence(12) + '\nsecond line <b>&amp;</b>'
     if (number % 4 === 0) record.avatar = await this.picture(person)
     if (person.fate === 'shy') {
       record.labels = { $type: 'com.atproto.label.defs#selfLabels', values: [{ val: '!no-unauthenticated' }] }
     }
     const first = { ...record, displayName: 'not decided yet' }
-    await this.write(person, [{ collection: 'app.bsky.actor.profile', rkey: 'self', record: number % 5 ? record : first }])
-    if (number % 5 === 0) await this.replace(person, 'app.bsky.actor.profile', 'self', record)
+    await this.write(person, [{ collection: PROFILE, rkey: 'self', record: number % 5 ? record : first }])
+    if (number % 5 === 0) await this.replace(person, PROFILE, 'self', record)
   }
 
   async follows() {
@@ -90,13 +100,20 @@ class Filling {
       // More than one page of followers or followed accounts, whatever the page size of the crawl.
       if (number < 3) this.people.forEach((other) => chosen.add(other))
       chosen.delete(person)
-      const writes = [...chosen].map((other) => ({
-        collection: FOLLOW,
-        rkey: this.key(person),
-        record: { $type: FOLLOW, subject: other.did, createdAt: new Date().toISOString() },
-      }))
-      await this.write(person, writes)
+      await this.write(person, [...chosen].map((other) => this.follow(person, other)))
     }
+  }
+
+  follow(person, { did: subject }) {
+    const record = { $type: FOLLOW, subject, createdAt: new Date().toISOString() }
+    return { collection: FOLLOW, rkey: this.key(person), record }
+  }
+
+  // Whom somebody follows by now.
+  followed({ did }) {
+    const gone = new Set(this.deleted)
+    const own = this.records.filter(({ uri }) => uri.startsWith(`at://${did}/${FOLLOW}/`) && !gone.has(uri))
+    return own.map(({ record }) => record.subject)
   }
 
   async lists() {
@@ -119,9 +136,14 @@ class Filling {
         const record = await compose(this, person, at, earlier)
         writes.push({ collection: POST, rkey: this.key(person, at), record })
       }
-      const refs = await this.write(person, writes)
-      refs.forEach((ref, index) => this.plots.push({ ...ref, author: person, root: writes[index].record.reply?.root ?? ref }))
+      await this.post(person, writes)
     }
+  }
+
+  // Posts that others may answer, quote and pass on.
+  async post(person, writes) {
+    const refs = await this.write(person, writes)
+    refs.forEach((ref, index) => this.plots.push({ ...ref, author: person, root: writes[index].record.reply?.root ?? ref }))
   }
 
   async reactions() {
@@ -154,19 +176,30 @@ class Filling {
   }
 
   async fates() {
-    for (const person of this.people) {
-      if (person.fate === 'deactivated') await this.pds('com.atproto.server.deactivateAccount', {}, person.token)
-      if (person.fate === 'takendown') await this.takeDown(person)
-      if (person.fate === 'deleted') await this.pds.asAdmin('com.atproto.admin.deleteAccount', { did: person.did })
-    }
+    for (const person of this.people) await this.meet(person)
   }
 
-  async takeDown({ did }) {
+  async meet(person) {
+    if (['deactivated', 'takendown', 'deleted'].includes(person.fate)) person.absences += 1
+    if (person.fate === 'deactivated') await this.pds('com.atproto.server.deactivateAccount', {}, person.token)
+    if (person.fate === 'takendown') await this.takeDown(person, true)
+    if (person.fate === 'deleted') await this.pds.asAdmin('com.atproto.admin.deleteAccount', { did: person.did })
+  }
+
+  // Ends an absence.
+  async welcome(person) {
+    if (person.fate === 'deactivated') await this.pds('com.atproto.server.activateAccount', undefined, person.token)
+    else await this.takeDown(person, false)
+    person.fate = 'active'
+    person.back = this.records.length
+  }
+
+  async takeDown({ did }, applied) {
     const subject = { $type: 'com.atproto.admin.defs#repoRef', did }
-    const order = { subject, takedown: { applied: true, ref: 'test' } }
-    // As the moderation service does it: at the host and at the AppView.
-    await this.pds.asAdmin('com.atproto.admin.updateSubjectStatus', order)
+    const order = { subject, takedown: applied ? { applied, ref: 'test' } : { applied } }
+    // As the moderation service does it: at the AppView and at the host.
     await this.appview.asAdmin('com.atproto.admin.updateSubjectStatus', order)
+    await this.pds.asAdmin('com.atproto.admin.updateSubjectStatus', order)
   }
 
   // A record key that tells the time, never the same twice in one repository.
@@ -180,13 +213,21 @@ class Filling {
   async write(person, writes) {
     const refs = []
     for (let start = 0; start < writes.length; start += BATCH) {
-      const part = writes.slice(start, start + BATCH)
-      const creates = part.map(({ collection, rkey, record: value }) => ({ $type: CREATE, collection, rkey, value }))
-      const { results } = await this.pds('com.atproto.repo.applyWrites', { repo: person.did, writes: creates }, person.token)
-      results.forEach(({ uri, cid }, index) => this.records.push({ uri, cid, record: part[index].record }))
-      refs.push(...results.map(({ uri, cid }) => ({ uri, cid })))
+      refs.push(...(await this.exchange(person, [], writes.slice(start, start + BATCH))))
     }
     return refs
+  }
+
+  // Deletes and creates in one commit.
+  async exchange(person, uris, writes) {
+    const deletes = uris.map(deletion)
+    const creates = writes.map(({ collection, rkey, record: value }) => ({ $type: CREATE, collection, rkey, value }))
+    const commit = { repo: person.did, writes: [...deletes, ...creates] }
+    const { results } = await this.pds('com.atproto.repo.applyWrites', commit, person.token)
+    const made = results.slice(uris.length)
+    made.forEach(({ uri, cid }, index) => this.records.push({ uri, cid, record: writes[index].record }))
+    this.deleted.push(...uris)
+    return made.map(({ uri, cid }) => ({ uri, cid }))
   }
 
   async replace(person, collection, rkey, record) {
@@ -197,13 +238,8 @@ class Filling {
 
   async remove(person, uris) {
     for (let start = 0; start < uris.length; start += BATCH) {
-      const writes = uris.slice(start, start + BATCH).map((uri) => {
-        const [, , , collection, rkey] = uri.split('/')
-        return { $type: DELETE, collection, rkey }
-      })
-      await this.pds('com.atproto.repo.applyWrites', { repo: person.did, writes }, person.token)
+      await this.exchange(person, uris.slice(start, start + BATCH), [])
     }
-    this.deleted.push(...uris)
   }
 
   async picture(person) {
@@ -214,4 +250,9 @@ class Filling {
   async film(person) {
     return this.pds.upload(Buffer.from(`film ${this.random.between(0, 0xffffff)}`), 'video/mp4', person.token)
   }
+}
+
+function deletion(uri) {
+  const [, , , collection, rkey] = uri.split('/')
+  return { $type: DELETE, collection, rkey }
 }

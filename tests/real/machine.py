@@ -59,9 +59,13 @@ def _install(npm: list[str], cache: Path) -> None:
     raise InstallationFailed("npm could not fetch the locked packages; is the registry reachable?")
 
 
-def _succeeds(command: list[str], folder: Path) -> bool:
+def _succeeds(command: list[str], folder: Path, *, is_quiet: bool = False) -> bool:
+    said = subprocess.DEVNULL if is_quiet else None
     try:
-        return not subprocess.run(command, cwd=folder, env=process_environment(), timeout=_PATIENCE, check=False).returncode
+        done = subprocess.run(
+            command, cwd=folder, env=process_environment(), timeout=_PATIENCE, check=False, stdout=said, stderr=said
+        )
+        return not done.returncode
     except subprocess.TimeoutExpired:
         return False
 
@@ -79,7 +83,8 @@ def _is_installed(cache: Path) -> bool:
 def _node() -> Path:
     """The system's Node if it is new enough, else one from a Python package, installed when it is first needed."""
     node = _new_enough(shutil.which("node")) or _new_enough(_packaged("bin/node"))
-    if node is None and _succeeds(_python_install(), _HERE):
+    # Quiet: a machine without a network gets one line that says what is missing, not pip's complaints as well.
+    if node is None and _succeeds(_python_install(), _HERE, is_quiet=True):
         importlib.invalidate_caches()
         node = _new_enough(_packaged("bin/node"))
     if node is None:

@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
 import { fill } from './fill.mjs'
+import { Living } from './live.mjs'
 
 const settings = JSON.parse(process.argv[2])
 const found = createRequire(join(settings.modules, 'package.json'))
@@ -58,13 +59,38 @@ const addresses = {
   plc: `http://127.0.0.1:${network.plc.port}`,
 }
 
+let living = null
+const { sequencer } = network.pds.ctx
+
 const commands = {
   // Writes everything, waits until the AppView has it, and answers what was written.
   async fill() {
-    const written = await fill({ ...settings, ...addresses, bypass: BYPASS })
+    const filling = await fill({ ...settings, ...addresses, bypass: BYPASS })
+    living = new Living(filling)
     await network.processAll(120_000)
     await network.bsky.sub.background.processAll()
-    return written
+    return filling.written()
+  },
+  // From now on people write by themselves, until `rest`, which answers everything that was ever written.
+  async live() {
+    living.begin()
+    return {}
+  },
+  async rest() {
+    const written = await living.end()
+    return { written, head: await sequencer.curr(), events: (await sequencer.requestSeqRange({})).length }
+  },
+  // A few posts, and the number of the last event they made.
+  async speak() {
+    return { records: await living.speak(), head: await sequencer.curr() }
+  },
+  async written() {
+    return living.filling.written()
+  },
+  // How far back the firehose reaches, for connections from now on.
+  async forget({ millis }) {
+    network.pds.ctx.cfg.subscription.repoBackfillLimitMs = millis
+    return millis
   },
   // Shorter windows for the limit per address, from now on and with a clean slate: nobody wants to wait five minutes.
   async limit({ points, seconds }) {

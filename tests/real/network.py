@@ -15,7 +15,8 @@ from machine import Machine
 from bowerbird.evaluate.postgres import start_postgres
 
 _SCRIPT = Path(__file__).with_name("network.mjs")
-_PATIENCE = timedelta(minutes=3)
+_PATIENCE = timedelta(minutes=6)
+"""For one command on a machine that has other things to do, too."""
 _LONGEST_LINE = 64 * 1024 * 1024
 _LAST_WORDS = 3_000
 
@@ -38,7 +39,7 @@ class Network:
         self.pds, self.appview = addresses["pds"], addresses["appview"]
 
     async def command(self, name: str, **given: Any) -> Any:
-        """Has the network do something (`fill`, `limit`); its answer."""
+        """Has the network do something (`commands` in network.mjs); its answer."""
         if self._process.stdin is None:
             raise NetworkFailed("the network takes no commands")
         self._process.stdin.write(msgspec.json.encode({"command": name, **given}) + b"\n")
@@ -48,13 +49,16 @@ class Network:
         """The next line that is an answer; the packages may print lines of their own."""
         if self._process.stdout is None:
             raise NetworkFailed("the network does not answer")
-        async with asyncio.timeout(_PATIENCE.total_seconds()):
-            while line := await self._process.stdout.readline():
-                answer = msgspec.json.decode(line) if line.startswith(b'{"') else {}
-                if "failed" in answer:
-                    raise NetworkFailed(answer["failed"])
-                if name in answer:
-                    return answer[name]
+        try:
+            async with asyncio.timeout(_PATIENCE.total_seconds()):
+                while line := await self._process.stdout.readline():
+                    answer = msgspec.json.decode(line) if line.startswith(b'{"') else {}
+                    if "failed" in answer:
+                        raise NetworkFailed(answer["failed"])
+                    if name in answer:
+                        return answer[name]
+        except TimeoutError:
+            raise NetworkFailed(f"the network has not answered for {_PATIENCE}") from None
         raise NetworkFailed(f"the network ended: {self._said.read_text('utf-8', 'replace')[-_LAST_WORDS:]}")
 
 

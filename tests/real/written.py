@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -24,6 +25,10 @@ class Account(Struct, frozen=True):
     handle: str
     fate: str
     """`active`, `shy` (wants no strangers), or one of `REASONS`."""
+    back: int = 0
+    """How many records there were in all when it last came back from an absence."""
+    absences: int = 0
+    """How often it went."""
 
     @property
     def is_gone(self) -> bool:
@@ -106,6 +111,28 @@ class Written(Struct, frozen=True, dict=True):
     def follows(self) -> set[tuple[str, str]]:
         """Who follows whom, as far as both can be seen."""
         return {pair for pair in self.follow_records if self.gone.keys().isdisjoint(pair)}
+
+    @cached_property
+    def bygone(self) -> frozenset[str]:
+        """What accounts that were gone for a while had written before; nobody streams it again when they come back."""
+        back = {account.did: account.back for account in self.accounts}
+        return frozenset(each.uri for place, each in enumerate(self.records) if place < back[each.author])
+
+    @cached_property
+    def erased(self) -> frozenset[str]:
+        """Accounts that were deleted: a host takes even their old events out of its stream."""
+        return frozenset(account.did for account in self.accounts if account.fate == "deleted")
+
+    @cached_property
+    def bonds(self) -> Counter[tuple[str, str]]:
+        """How often each account followed each other one, by all the records it ever made."""
+        return Counter((each.author, each.record["subject"]) for each in self.records if each.collection == FOLLOW)
+
+    @cached_property
+    def tombs(self) -> dict[str, str]:
+        """The author of each post and repost that was taken back."""
+        kinds = (f"/{POST}/", f"/{REPOST}/")
+        return {uri: uri.split("/")[2] for uri in self.deleted if any(kind in uri for kind in kinds)}
 
     @cached_property
     def _taken_back(self) -> frozenset[str]:
