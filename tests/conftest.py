@@ -19,6 +19,10 @@ from bowerbird.ports import Database
 _numbers = count(1)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--mutations", type=int, default=5_000, help="how many mutated pages the providers must stand")
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """URL of a server that starts with the first test that wants one and ends with the session; under xdist one per worker."""

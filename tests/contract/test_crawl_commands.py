@@ -54,9 +54,9 @@ def result(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 class Child:
     """`bowerbird crawl FILE --json` as a process of its own."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *options: str) -> None:
         self.process = subprocess.Popen(
-            [*PROGRAM, "crawl", str(file), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*PROGRAM, "crawl", str(file), "--json", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
 
     def wait_for(self, word: str) -> None:
@@ -176,6 +176,26 @@ def test_a_running_crawl_can_be_paused_resumed_and_stopped(
         assert {"state": state, "is_followed": True, "processes": 1}.items() <= result(capsys).items()
     code, out, _ = children[0].end()
     assert (code, json.loads(out)["reason"]) == (0, "asked to stop")
+
+
+@pytest.mark.usefixtures("token")
+def test_who_joins_a_paused_crawl_is_told_so_and_waits_with_the_others(
+    server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    assert cli.run(["pause", str(file)]) == 0
+    children.append(Child(file, "--join"))
+    children[1].wait_for("is paused: this process waits with the others")
+    children[1].wait_for('"state": "paused"')
+    capsys.readouterr()
+    for verb, state in (("resume", "running"), ("stop", "stopped")):
+        assert cli.run([verb, str(file), "--json"]) == 0
+        assert result(capsys)["state"] == state
+    ends = [child.end() for child in children]
+    assert [code for code, _, _ in ends] == [0, 0]
+    assert {json.loads(out)["reason"] for _, out, _ in ends} == {"asked to stop"}
 
 
 @pytest.mark.usefixtures("token")

@@ -46,6 +46,20 @@ async def test_a_living_process_is_dead_only_when_it_was_silent_for_long(databas
     assert await dead(database, me, NOW + roster.SILENT + timedelta(seconds=1)) == [other, elsewhere]
 
 
+async def test_the_time_a_crawl_was_run_counts_once_and_without_the_gaps(database: Database) -> None:
+    def at(minutes: int) -> int:
+        return int((NOW + timedelta(minutes=minutes)).timestamp() * 1_000_000)
+
+    for began, seen in ((0, 10), (5, 12), (6, 8), (60, 61)):
+        await enrolled(database, started_at=at(began), seen_at=at(seen), ended_at=at(seen + 30))
+    me = await enrolled(database, started_at=at(61), seen_at=at(90))
+    await enrolled(database, name="another", started_at=at(0), seen_at=at(500))
+    async with database.transaction() as tx:
+        assert await roster.time_run(tx, "w", me) == timedelta(minutes=13)
+        assert await roster.time_run(tx, "w") == timedelta(minutes=42)
+        assert await roster.time_run(tx, "nobody") == timedelta(0)
+
+
 async def test_a_worker_that_ended_lately_is_looked_at_again_for_what_its_database_finished_late(database: Database) -> None:
     me = await enrolled(database)
     killed = await enrolled(database, pid=gone_pid())

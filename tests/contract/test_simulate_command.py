@@ -15,7 +15,7 @@ from bowerbird.cli import run
 
 
 def test_it_serves_until_interrupted_and_prints_what_is_needed() -> None:
-    arguments = ["simulate", "--accounts", "100", "--tokens", "2", "--dialect", "twitter_v1", "--json"]
+    arguments = ["simulate", "--accounts", "100", "--tokens", "2", "--dialect", "twitter_v1", "--pace", "60", "--json"]
     program = "from bowerbird.cli import main; main()"
     with subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stdout is not None
@@ -33,7 +33,15 @@ def test_it_serves_until_interrupted_and_prints_what_is_needed() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--fault", "gremlin=0.1"], ["--fault", "reset"], ["--dialect", "gopher"], ["--accounts", "1"], ["--limit-scale", "0"]],
+    [
+        ["--fault", "gremlin=0.1"],
+        ["--fault", "reset"],
+        ["--fault", "stream_cut=3"],
+        ["--dialect", "gopher"],
+        ["--accounts", "1"],
+        ["--limit-scale", "0"],
+        ["--pace", "0"],
+    ],
 )
 def test_what_makes_no_sense_is_refused_with_advice(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", *arguments]) == 2

@@ -336,7 +336,8 @@ where refused.outcome = 'rate_limited' and other.leased_at > refused.settled_at 
 @SCENES
 def test_a_server_that_promises_too_much_costs_refusals_but_only_its_bucket_waits(scene: Scene) -> None:
     async def work(laboratory: Laboratory) -> None:
-        async with laboratory.crawl(plan_of(laboratory, scene)) as crawl:
+        # Without the allowances of the crawl file, which a promise could not raise.
+        async with laboratory.crawl(plan_of(laboratory, scene, knows_allowances=False)) as crawl:
             assert await run(crawl) == "finished"
             refusals = await column(crawl.database, "select count(*) from errors where outcome = 'rate_limited'")
             assert 0 < refusals[0] == laboratory.service.limiter.refused < laboratory.service.calls / 5

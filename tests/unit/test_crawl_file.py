@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from bowerbird.app import vocabulary
 from bowerbird.crawl.files.crawl_file import parse_crawl, read_crawl_file
 from bowerbird.crawl.files.example import example
 from bowerbird.crawl.files.flow_file import parse_flow
-from bowerbird.crawl.flow import Vocabulary
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows import builtin_flows
 from bowerbird.policies import RANKERS
 from bowerbird.providers import PROVIDERS, provider
 
-WORDS = Vocabulary(rankers=RANKERS, providers={name: provider(name).facets for name in PROVIDERS}, flows=builtin_flows())
+WORDS = vocabulary()
 SHORT = """\
 flow = "timelines"
 seeds = ["@Gargron", "14715", "@Gargron"]
@@ -117,7 +117,12 @@ def test_seeds_that_are_no_text_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ('flow = "timelines"', 'flow = "timeline"', 1, "unknown flow 'timeline' (did you mean 'timelines'?); built in: graph"),
+        (
+            'flow = "timelines"',
+            'flow = "timeline"',
+            1,
+            "unknown flow 'timeline' (did you mean 'timelines'?); built in: cascades, graph",
+        ),
         ('flow = "timelines"', 'flow = "other.toml"', 1, "other.toml' does not exist"),
         ('flow = "timelines"', "", None, "flow is missing; write for example"),
         ('flow = "timelines"', "flow = 3", 1, "flow must be a text in quotes, not 3"),
@@ -205,10 +210,17 @@ def test_a_missing_file_says_how_to_get_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(builtin_flows()))
 def test_every_example_runs_as_it_is(tmp_path: Path, name: str, network: str) -> None:
     flow = parse_flow(builtin_flows()[name], name, {}, RANKERS)
+    if not flow.seeds and network not in WORDS.channels:
+        with pytest.raises(FlowError, match="only listens"):
+            parse_crawl(example(flow, network), tmp_path / "crawl.toml", WORDS)
+        return
     file = tmp_path / "crawl.toml"
     file.write_text(example(flow, network), "utf-8")
     plan = read_crawl_file(file, WORDS)
     assert (plan.flow.name, plan.services[0].service.provider) == (name, network)
+    if not flow.seeds:
+        assert plan.streams
+        return
     seed = next(iter(plan.seeds))
     takers = [use for use in plan.flow.seeds if _takes(network, seed, use)]
     assert takers, f"no facet of {plan.flow.seeds} takes the example's seed {seed!r}"
@@ -217,7 +229,7 @@ def test_every_example_runs_as_it_is(tmp_path: Path, name: str, network: str) ->
 def _takes(network: str, seed: str, facet: str) -> bool:
     chosen = provider(network)
     try:
-        return bool(chosen.target(seed, chosen.facets[facet]))
+        return facet in chosen.facets and bool(chosen.target(seed, chosen.facets[facet]))
     except UserError:
         return False
 
@@ -229,3 +241,16 @@ def test_commented_overrides_of_an_example_are_valid_too(tmp_path: Path) -> None
     uncommented = text[:start] + text[start:].replace("# ", "")
     plan = parse_crawl(uncommented, tmp_path / "x.toml", WORDS)
     assert plan.flow.facet("profiles").revisit == timedelta(minutes=15)
+
+
+def test_media_go_to_a_folder_beside_the_file_and_mistakes_are_named(tmp_path: Path) -> None:
+    assert parse_crawl(SHORT, tmp_path / "a.toml", WORDS).media is None
+    plain = parse_crawl(f"{SHORT}[media]\n", tmp_path / "a.toml", WORDS).media
+    assert plain is not None
+    assert (plain.folder, plain.kinds, plain.allows_private) == (str(tmp_path / "media"), ("photo", "image"), False)
+    text = f'{SHORT}[media]\nfolder = "pictures"\nkinds = ["video"]\nmax_bytes = 1000\nprivate_addresses = true\n'
+    full = parse_crawl(text, tmp_path / "a.toml", WORDS).media
+    assert full is not None
+    assert (full.folder, full.kinds, full.max_bytes, full.allows_private) == (str(tmp_path / "pictures"), ("video",), 1000, True)
+    with pytest.raises(FlowError, match="kind"):
+        parse_crawl(f'{SHORT}[media]\nkind = "video"\n', tmp_path / "a.toml", WORDS)

@@ -34,7 +34,7 @@ def test_show_draws_text_and_image(capsys: pytest.CaptureFixture[str], tmp_path:
 
 def test_show_tells_machines_everything(capsys: pytest.CaptureFixture[str]) -> None:
     flow = json.loads(run(capsys, "show", "timelines", "--json")[1].splitlines()[-1])
-    assert [edge["wakes"] for edge in flow["edges"]] == [False, True]
+    assert [edge["wakes"] for edge in flow["edges"]] == [False, False, True]
 
 
 def test_show_refuses_other_image_formats_and_says_why(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_flow_survives_json() -> None:
             'take = "asked"',
             'take = "authors"',
             19,
-            "'authors' needs posts, but pages of 'profiles' carry users; possible: asked, users",
+            "'authors' needs posts, but pages of 'profiles' carry users; possible: asked, missing, reposters, users",
         ),
         ('when = "news"', 'when = "nws"', 20, "uses the unknown word 'nws' (did you mean 'news'?)"),
         ('when = "news"', 'when = "likes > 3"', 20, "likes cannot be known here: pages of 'profiles' carry users and no posts"),
@@ -170,7 +170,7 @@ def test_an_edge_that_would_wake_its_own_loop_for_ever_is_refused() -> None:
     flow = Flow("x", (FacetUse("profiles"), FacetUse("timeline")), loop, ("profiles",))
     found = list(problems(flow, FACETS, RANKERS))
     assert [problem.path for problem in found] == [("edges", 0, "wakes")]
-    assert "add news, new or changed to 'when', or use 'revisit'" in found[0].message
+    assert "add news, new, new_post or changed to 'when', or use 'revisit'" in found[0].message
 
 
 def test_python_flows_are_checked_with_the_path_of_the_mistake() -> None:
@@ -222,3 +222,23 @@ def test_facets_of_all_providers_together_carry_what_any_of_them_carries() -> No
     words = Vocabulary(rankers=RANKERS, providers={"one": FACETS, "two": other})
     assert words.facets()["followers"].yields == {"users", "relations"}
     assert words.facets("one")["followers"].yields == {"relations"}
+
+
+@pytest.mark.parametrize(
+    ("stop", "message"),
+    [
+        ("half_width = 2", "half_width is a part of one, such as 0.05, not 2"),
+        ('half_width = 0.1\nestimates = ["degre"]', "unknown estimate 'degre' (did you mean 'degree'?)"),
+    ],
+)
+def test_the_stop_rule_of_a_sample_is_checked(stop: str, message: str) -> None:
+    text = f'name = "s"\nseeds = ["followers"]\n[facets.followers]\nranker = "rwrw"\n[stop]\n{stop}\n'
+    with pytest.raises(FlowError) as caught:
+        parsed(text)
+    assert message in str(caught.value)
+
+
+def test_only_a_walk_can_be_good_enough() -> None:
+    with pytest.raises(FlowError) as caught:
+        parsed(TEXT.replace("calls = 100", "half_width = 0.1"))
+    assert "no facet of the flow uses a ranker that walks" in str(caught.value)

@@ -9,9 +9,10 @@ import pytest
 
 from bowerbird.cli.flow import named_flow, vocabulary
 from bowerbird.crawl.drawing import as_text
-from bowerbird.crawl.files import crawl_file, flow_file, seed_list
+from bowerbird.crawl.files import crawl_file, flow_file, place_plans, seed_list, stream_plans
 from bowerbird.crawl.files.language import condition
 from bowerbird.crawl.flow import TAKES
+from bowerbird.crawl.media.plan import MEDIA_KEYS
 from bowerbird.policies import RANKERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "flows.md").read_text("utf-8")
@@ -24,9 +25,27 @@ def test_the_page_shows_the_drawing_of_every_flow(name: str) -> None:
 
 
 def test_the_page_explains_every_key_take_word_and_ranker() -> None:
-    keys = {*crawl_file.CRAWL_KEYS, *crawl_file.SERVICE_KEYS, *seed_list.SEED_KEYS, *flow_file.FLOW_KEYS, *flow_file.FACET_KEYS}
-    keys |= {*flow_file.EDGE_KEYS, *flow_file.STOP_KEYS, *flow_file.FILTER_KEYS, *TAKES, *RANKERS}
-    keys |= {*condition.FLAGS, *condition.NUMBERS, *condition.TEXTS}
+    tables = (
+        crawl_file.CRAWL_KEYS,
+        crawl_file.SERVICE_KEYS,
+        stream_plans.OWN_KEYS,
+        seed_list.SEED_KEYS,
+        flow_file.FLOW_KEYS,
+        flow_file.FACET_KEYS,
+        flow_file.EDGE_KEYS,
+        flow_file.STOP_KEYS,
+        flow_file.FILTER_KEYS,
+        TAKES,
+        RANKERS,
+        crawl_file.BACKUP_KEYS,
+        crawl_file.HISTORY_KEYS,
+        MEDIA_KEYS,
+        place_plans.PLACE_KEYS,
+        condition.FLAGS,
+        condition.NUMBERS,
+        condition.TEXTS,
+    )
+    keys = {key for table in tables for key in table}
     assert {key for key in keys - {"services"} if f"`{key}`" not in PAGE} == set()
 
 
@@ -35,7 +54,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     (tmp_path / "accounts.csv").write_text("id\n1\n", "utf-8")
     examples = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     names = [crawl_file.parse_crawl(text, tmp_path / "x.toml", WORDS).flow.name for text in examples]
-    assert names == ["timelines", "hydrate", "graph"]
+    assert names == [name for name in re.findall(r"^### `(\w+)`", PAGE, re.MULTILINE) if name in WORDS.flows]
 
 
 def test_the_conditions_of_the_page_are_conditions() -> None:

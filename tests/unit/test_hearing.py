@@ -69,6 +69,33 @@ def test_a_monthly_budget_is_not_what_headers_speak_of() -> None:
     assert states[describes(states, Reading(450, 449, IN_5), NOW)].bucket == "token"
 
 
+def test_a_header_is_known_by_the_servers_own_limit_where_the_user_allows_less() -> None:
+    own = structs.replace(TOKEN, allowance=100, published=300)
+    limits = (own, ACCOUNT, PAGING)
+    charges = [Charge(item.bucket, 1, item) for item in limits]
+    words = hear(states_of(limits), charges, Outcome.OK, Reading(300, 299, IN_5), answer(), 0)
+    assert [word.reading is not None for word in words] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "is_counted"),
+    [
+        (429, Outcome.RATE_LIMITED, True),
+        (403, Outcome.RATE_LIMITED, True),
+        (420, Outcome.RATE_LIMITED, True),
+        (429, Outcome.SECOND_LIMIT, True),
+        (402, Outcome.QUOTA_EXHAUSTED, True),
+        (403, Outcome.FORBIDDEN_SCOPE, False),
+        (503, Outcome.OVERLOADED, False),
+        (0, Outcome.UNANSWERED, False),
+    ],
+)
+def test_a_refusal_is_counted_by_what_it_says_and_not_by_its_status(status: int, outcome: Outcome, is_counted: bool) -> None:
+    charges = [Charge(item.bucket, 1, item) for item in MASTODON]
+    words = hear(states_of(MASTODON), charges, outcome, None, answer(status), 0)
+    assert sum(word.is_refusal for word in words) == is_counted
+
+
 def test_an_exhausted_limit_empties_only_the_bucket_it_describes() -> None:
     told = troubles(MASTODON, Outcome.RATE_LIMITED, Reading(300, 0, IN_15), answer(429))
     assert told == {"paging": Trouble.EXHAUSTED}

@@ -18,6 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ROWS = (
     ("cli",),
     ("evaluate",),
+    ("planning",),
     ("app",),
     ("web", "remote", "export"),
     ("crawl", "providers", "limits", "frontier", "store", "policies", "analysis", "modules", "simulated"),
@@ -29,7 +30,7 @@ LEVEL = {part: level for level, row in enumerate(ROWS) for part in row}
 WITHOUT_CODE = {"flows"}
 """Packages that hold files for others to read, and import nothing of ours."""
 LARGEST_FILE = 400
-ARGUED: dict[str, str] = {}
+ARGUED = {"ports.py": "every seam on one page is what it is for"}
 """Larger files, each with the argument for it."""
 
 
@@ -127,7 +128,8 @@ def test_every_part_of_the_package_has_its_place_in_the_rows() -> None:
 
 
 def test_imports_go_downwards_only() -> None:
-    wrong = {named(path): forbidden(part_of(path), parts_imported(text_of(path), package_of(path))) for path in MODULES}
+    files = [path for path in MODULES if named(path) != "__main__.py"]
+    wrong = {named(path): forbidden(part_of(path), parts_imported(text_of(path), package_of(path))) for path in files}
     assert {name: sorted(parts) for name, parts in wrong.items() if parts} == {}
 
 

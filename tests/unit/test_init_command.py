@@ -21,12 +21,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("flow", sorted(builtin_flows()))
-@pytest.mark.parametrize("provider", sorted(PROVIDERS))
+@pytest.mark.parametrize(
+    ("flow", "provider"), sorted({(f, p) for f in builtin_flows() for p in PROVIDERS} - {("listen", "weibo")})
+)
 def test_what_it_writes_can_be_run(folder: Path, flow: str, provider: str) -> None:
     assert cli.run(["init", "mine.toml", "--flow", flow, "--provider", provider]) == 0
     plan = read_crawl_file(folder / "mine.toml", vocabulary())
     assert (plan.flow.name, plan.services[0].service.provider, plan.name) == (flow, provider, "mine")
+
+
+def test_a_flow_that_only_listens_needs_a_network_that_speaks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["init", "--flow", "listen", "--provider", "weibo"]) == 2
+    assert "weibo has no streams; it runs on: bluesky, mastodon, twitter_v1, x" in capsys.readouterr().err
+    assert not (folder / "crawl.toml").exists()
 
 
 def test_without_a_name_it_is_crawl_toml(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

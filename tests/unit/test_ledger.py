@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import structs
 
-from bowerbird.limits.ledger import NEVER, LedgerState, charged, opened, resume_at, room, stop_at, when
+from bowerbird.limits.ledger import NEVER, LedgerState, charged, lowered, opened, resume_at, room, stop_at, when
 from bowerbird.limits.server_clock import Offset, aged, learned, parse_date
 from bowerbird.limits.settling import Heard, Trouble, lost, settled
 from bowerbird.model import Charge, Limit, Reading, WindowKind
@@ -43,6 +43,37 @@ def test_a_new_bucket_is_entered_by_one_probe() -> None:
     assert when(state, 1, NOW) > NOW
     state = settled(state, charge(), heard(remaining=9))
     assert (when(state, 1, NOW), state.remaining, state.in_flight) == (NOW, 9, 0)
+
+
+OWN = Charge("b", 1, Limit(bucket="b", allowance=4, window=QUARTER, published=10))
+"""A call of a user who allows less than the server."""
+
+
+def test_a_server_that_allows_more_than_the_user_changes_nothing() -> None:
+    state = structs.replace(opened("b", OWN.limit, NOW), is_probing=False, offset=EXACT)
+    for left in (3, 2, 1, 0):
+        state = settled(charged(state, 1, NOW), structs.replace(OWN, finished_before=state.finished), heard(remaining=9))
+        assert (state.allowance, state.remaining) == (4, left)
+    assert when(state, 1, NOW) == resume_at(state)
+
+
+def test_a_new_window_begins_with_what_the_user_allows() -> None:
+    later = NOW + QUARTER
+    state = structs.replace(opened("b", OWN.limit, NOW), is_probing=False, offset=EXACT, remaining=0)
+    told = heard(later, remaining=9, reset_at=RESET + QUARTER)
+    state = settled(charged(state, 1, later), OWN, told)
+    assert (state.allowance, state.remaining) == (4, 3)
+
+
+def test_a_server_that_allows_less_than_the_user_wins() -> None:
+    state = structs.replace(opened("b", OWN.limit, NOW), is_probing=False, offset=EXACT)
+    told = structs.replace(heard(), reading=Reading(2, 1, RESET))
+    state = settled(charged(state, 1, NOW), OWN, told)
+    assert (state.allowance, state.remaining) == (2, 1)
+
+
+def test_calls_already_made_count_when_the_user_lowers_the_allowance() -> None:
+    assert (lowered(running(10, remaining=7), 4).allowance, lowered(running(10, remaining=7), 4).remaining) == (4, 1)
 
 
 def test_what_is_in_flight_is_not_available() -> None:

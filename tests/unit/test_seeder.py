@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from bowerbird.crawl.seeding.seeder import FlowSeeder, seed_arrival
 from bowerbird.flows import builtin_flows
 from bowerbird.model import (
     Arrival,
+    Gone,
+    Outcome,
     Page,
     Post,
     PostKind,
@@ -22,8 +25,10 @@ from bowerbird.model import (
     Saved,
     SavedPost,
     SavedUser,
+    Subject,
     Task,
     User,
+    UserList,
 )
 from bowerbird.policies import RANKERS
 
@@ -73,7 +78,8 @@ NEWS = Edge("profiles", "timeline", "asked", "news")
         (5, 5, False, 3, False),
         (5, 5, False, 0, True),
         (None, 5, True, 0, True),
-        (None, 0, True, 0, False),
+        (None, 0, True, 0, True),
+        (0, 0, False, 3, False),
         (5, 0, False, 3, True),
         (None, None, False, 3, True),
         (5, None, False, 3, True),
@@ -89,11 +95,65 @@ def test_news_is_anything_but_a_known_counter_that_stood_still(
     assert targets(found) == (["1"] if has_news else [])
 
 
+def test_whom_a_batch_left_out_without_a_word_is_asked_about_alone_and_not_woken_again() -> None:
+    vague, exact = Gone(Subject.USER, "1", Outcome.NOT_FOUND, True), Gone(Subject.USER, "2", Outcome.SUSPENDED)
+    lost_post = Gone(Subject.POST, "3", Outcome.NOT_FOUND, True)
+    way = seeder(Edge("profiles", "profile", "missing"))
+    found = way.seed("profiles", [task("1", depth=2), task("2")], Page(gone=(vague, exact, lost_post)), Saved())
+    assert found == (Arrival(lane=0, target="1", depth=2, wakes=False),)
+
+
+def test_lists_lead_to_their_members_unless_the_owner_opted_out() -> None:
+    shown = (UserList(id="x:7", key="7", owner="1"), UserList(id="x:8", key="8", owner="2"))
+    page = Page(users=(user("1"), user("2", opts_out=True)), lists=(*shown, UserList(id="x:9", key="9")))
+    found = seeder(Edge("profiles", "hashtag", "lists")).seed("profiles", [task("1")], page, Saved())
+    assert targets(found) == ["7", "9"]
+
+
+def test_a_condition_may_ask_whether_a_post_was_edited() -> None:
+    edited = post("7", "1", edited_at=datetime(2026, 1, 5, tzinfo=UTC))
+    page = Page(users=(user("1"),), posts=(edited, post("8", "1")))
+    found = seeder(Edge("timeline", "thread", "posts", "edited")).seed("timeline", [task("1")], page, Saved())
+    assert targets(found) == ["7"]
+
+
 def test_news_wakes_the_timeline_at_the_same_depth() -> None:
     page, stored = Page(users=(user("1"),)), Saved(users=(saved("1", 1, 2),))
     assert seeder(NEWS).seed("profiles", [task("1", depth=2)], page, stored) == (
         Arrival(lane=2, target="1", depth=2, wakes=True),
     )
+
+
+@pytest.mark.parametrize(("before", "now", "news"), [(5, 5, None), (5, 6, None), (5, 8, 2), (5, 4, None)])
+def test_where_a_profile_shows_its_newest_post_only_what_it_does_not_show_is_news(
+    before: int, now: int, news: int | None
+) -> None:
+    page = Page(users=(user("1"),), posts=(post("7", "1"),))
+    stored = Saved(users=(saved("1", before, now),), posts=(SavedPost("x:7", "7", "x:1", True),))
+    found = seeder(NEWS).seed("profiles", [task("1")], page, stored)
+    assert [arrival.news for arrival in found] == ([] if news is None else [news])
+
+
+def test_a_post_that_came_along_inside_anothers_is_not_what_a_profile_shows() -> None:
+    page = Page(users=(user("1"),), posts=(post("7", "1"),), along=frozenset({"x:7"}))
+    stored = Saved(users=(saved("1", 5, 6),), posts=(SavedPost("x:7", "7", "x:1", True),))
+    assert targets(seeder(NEWS).seed("profiles", [task("1")], page, stored)) == ["1"]
+
+
+def test_a_flow_may_leave_out_the_first_look() -> None:
+    later = Edge("profiles", "timeline", "asked", "news and not first")
+    page, stored = Page(users=(user("1"),)), Saved(users=(saved("1", 1, 3),))
+    assert targets(seeder(later).seed("profiles", [task("1", visits=0)], page, stored)) == []
+    assert targets(seeder(later).seed("profiles", [task("1", visits=1)], page, stored)) == ["1"]
+    unknown = Saved(users=(saved("1", None, 3, is_new=True),))
+    assert targets(seeder(later).seed("profiles", [task("1", visits=0)], page, unknown)) == []
+
+
+def test_a_target_brings_along_what_the_asking_ranker_believes_of_it() -> None:
+    page, stored = Page(users=(user("1"),)), Saved(users=(saved("1", 1, 3),))
+    asked = Task(task=1, lane=1, target="1", token=1, visits=2, memory=b"belief")
+    (arrival,) = seeder(NEWS).seed("profiles", [asked], page, stored)
+    assert (arrival.belief, arrival.memory) == (b"belief", None)
 
 
 def test_only_the_accounts_asked_about_are_taken_as_asked() -> None:
@@ -260,13 +320,27 @@ def test_seeds_given_again_wake_nobody() -> None:
 
 
 def test_the_built_in_graph_goes_breadth_first_within_its_limits() -> None:
-    flow = parse_flow(builtin_flows()["graph"], "graph", {}, RANKERS)
-    way = FlowSeeder(flow, LANES)
-    page = Page(users=(user("1", followers=5, following=20000), user("2", followers=5, following=5)))
+    text = builtin_flows()["graph"].replace("[filters]\n", "[filters]\nmax_following = 10000\n")
+    way = FlowSeeder(parse_flow(text, "graph", {}, RANKERS), LANES)
+    page = Page(users=(user("1", followers=500_000, following=20_000), user("2", followers=5, following=5)))
     found = way.seed("profiles", [task("1", 1), task("2", 2)], page, Saved())
     assert [(arrival.lane, arrival.target, arrival.depth) for arrival in found] == [(LANES["followers"], "1", 1)]
     listed = way.seed("followers", [task("1", 1)], Page(relations=follows(("9", "1"))), Saved())
     assert [(arrival.lane, arrival.target, arrival.depth) for arrival in listed] == [(LANES["profiles"], "9", 2)]
+
+
+def test_a_new_post_of_a_known_author_wakes_and_one_that_came_along_leads_nowhere() -> None:
+    edge = Edge("hashtag", "followers", "authors", "new_post and not along")
+    page = Page(
+        users=(user("1"), user("2"), user("3")),
+        posts=(post("a", "1"), post("b", "1"), post("c", "2"), post("d", "3")),
+        along=frozenset({"x:d"}),
+    )
+    stored = tuple(
+        SavedPost(f"x:{key}", key, "", is_new) for key, is_new in (("a", True), ("b", True), ("c", False), ("d", True))
+    )
+    found = seeder(edge).seed("hashtag", [task("word")], page, Saved(posts=stored, users=(saved("1", 1, 1),)))
+    assert [(one.target, one.wakes, one.news) for one in found] == [("1", True, 2)]
 
 
 _keys = st.sampled_from([str(number) for number in range(8)])

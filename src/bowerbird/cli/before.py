@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from bowerbird.app import Outside, open_store, usable_credentials
+from bowerbird.app import Outside, open_store
 from bowerbird.cli.crew import Member, living
 from bowerbird.cli.live import words
+from bowerbird.crawl import roster
+from bowerbird.crawl.credentials import usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Request
@@ -20,17 +22,39 @@ from bowerbird.store.reader import Reader
 from bowerbird.store.summary import CrawlState
 
 
-async def check_start(plan: CrawlPlan, outside: Outside, limits: Mapping[str, Any], *, may_join: bool) -> CrawlPlan:
+class _Known(Struct, frozen=True):
+    """What the store knows of a crawl: how it stands, who runs it now, and how long it was run in all."""
+
+    state: CrawlState | None = None
+    crew: list[Member] = []
+    ran: timedelta = timedelta(0)
+
+
+async def check_start(
+    plan: CrawlPlan, outside: Outside, limits: Mapping[str, Any], *, may_join: bool, say: Callable[[str], None]
+) -> CrawlPlan:
     """The plan as this run will follow it; raises `UserError` for what the user must change first."""
     for planned in plan.services:
         _check_credentials(planned, outside)
-    known, crew = await _found(plan, outside) if _exists(plan.store) else (None, [])
-    if crew and not may_join:
-        raise UserError(_already_running(plan, crew[0], outside))
-    if known is None or not known.calls:
+    known = await _found(plan, outside) if _exists(plan.store) else _Known()
+    if known.crew and not may_join:
+        raise UserError(_already_running(plan, known.crew[0], outside))
+    if known.crew and known.state is not None and known.state.wanted == "paused":
+        say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
+    if known.state is None or not known.state.calls:
         # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
         await _check_new(plan, outside)
+    for line in left_out(plan):
+        say(line)
     return _limited(plan, known, limits)
+
+
+def left_out(plan: CrawlPlan) -> Iterator[str]:
+    """What the flow would ask and a network of the crawl does not have."""
+    for planned in plan.services:
+        facets = provider(planned.service.provider).facets
+        if missing := plan.flow.lacking(facets):
+            yield f"{planned.service.name} has no {', '.join(missing)}: left out there."
 
 
 def _exists(store: str) -> bool:
@@ -38,15 +62,17 @@ def _exists(store: str) -> bool:
     return "://" in store or Path(store).exists()
 
 
-async def _found(plan: CrawlPlan, outside: Outside) -> tuple[CrawlState | None, list[Member]]:
+async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
     async with open_store(plan.store, outside.clock) as database:
         async with database.reading() as tx:
             crew = await living(tx, plan.name, outside.clock.now())
-        return await Reader(database).crawl(plan.name), crew
+            ran = await roster.time_run(tx, plan.name)
+        return _Known(await Reader(database).crawl(plan.name), crew, ran)
 
 
 async def _check_new(plan: CrawlPlan, outside: Outside) -> None:
-    if next(iter(plan.seeds), None) is None:
+    has_others = plan.streams or plan.searches or plan.seeds.query
+    if not has_others and next(iter(plan.seeds), None) is None:
         raise UserError(f"the crawl {plan.name} has no seeds: its list or seeds file is empty; write at least one")
     for planned in plan.services:
         await _check_reachable(planned, outside)
@@ -80,9 +106,10 @@ async def _check_reachable(planned: ServicePlan, outside: Outside) -> None:
         )
 
 
-def _limited(plan: CrawlPlan, known: CrawlState | None, limits: Mapping[str, Any]) -> CrawlPlan:
+def _limited(plan: CrawlPlan, known: _Known, limits: Mapping[str, Any]) -> CrawlPlan:
     """The plan with the command line's own limits, which count from now and never loosen what the file says."""
-    done = {"calls": known.calls if known else 0, "items": known.items if known else 0, "duration": timedelta(0)}
+    state = known.state
+    done = {"calls": state.calls if state else 0, "items": state.items if state else 0, "duration": known.ran}
     stop = plan.flow.stop
     for name, more in limits.items():
         if more is not None:

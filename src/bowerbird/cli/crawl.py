@@ -22,6 +22,7 @@ from bowerbird.clock import RealClock
 from bowerbird.crawl.files.crawl_file import CrawlPlan, read_crawl_file
 from bowerbird.crawl.files.language.words import duration
 from bowerbird.crawl.http import HttpTransport
+from bowerbird.crawl.http.media import HttpMedia
 from bowerbird.errors import Busy, DiskFull
 from bowerbird.settings import Settings, load_settings
 
@@ -38,6 +39,10 @@ def _duration(text: str) -> timedelta:
 
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The crawl file; `bowerbird init` writes one.")],
+    seeds: Annotated[
+        list[str] | None,
+        typer.Option("--seed", metavar="SEED", help="One more seed: an id, a handle or an address; may be given several times."),
+    ] = None,
     calls: Annotated[int | None, typer.Option("--calls", min=1, help="End after so many more calls.")] = None,
     items: Annotated[int | None, typer.Option("--items", min=1, help="End after so many more new items.")] = None,
     span: Annotated[
@@ -55,7 +60,7 @@ def command(
     can change, 3 failed, 130 after Ctrl-C.
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
-    plan = read_crawl_file(file, vocabulary())
+    plan = read_crawl_file(file, vocabulary(), seeds or ())
     limits = {"calls": calls, "items": items, "duration": span}
     try:
         run = asyncio.run(_crawl(plan, settings, limits, join=join, quiet=quiet, as_json=as_json))
@@ -74,13 +79,16 @@ async def _crawl(
     clock = RealClock()
     contacted = load_settings(contact=plan.contact or settings.contact)
     transport = HttpTransport(clock, contacted.user_agent)
-    outside = Outside(clock=clock, transport=transport, vault=open_vault(settings))
+    media = HttpMedia(contacted.user_agent, allows_private=plan.media is not None and plan.media.allows_private)
+    outside = Outside(clock=clock, transport=transport, vault=open_vault(settings), media=media)
+    view = chosen_view(as_json=as_json, is_quiet=quiet)
     try:
-        plan = await check_start(plan, outside, limits, may_join=join)
+        plan = await check_start(plan, outside, limits, may_join=join, say=view.say)
         async with open_crawl(plan, outside) as crawl:
-            return await run_shown(crawl, outside, chosen_view(as_json=as_json, is_quiet=quiet))
+            return await run_shown(crawl, outside, view)
     finally:
         await transport.close()
+        await media.close()
 
 
 def _code(run: Run) -> int:

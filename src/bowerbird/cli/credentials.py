@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.secrets import PROVIDERS, read_secret
+from bowerbird.cli.registration import register
+from bowerbird.cli.secrets import PROVIDERS, read_secret, required_fields
 from bowerbird.errors import CredentialError
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret
@@ -44,20 +45,39 @@ def add(
     from_stdin: Annotated[
         bool, typer.Option("--stdin", help="Read the secret from standard input: field=value lines or JSON.")
     ] = False,
+    server: Annotated[
+        str | None,
+        typer.Option("--register", metavar="SERVER", help="Mastodon: no token yet; register bowerbird there and get one."),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a credential of the same name.")] = False,
     vault: VaultOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Add a credential. Its secret is asked for, or comes from BOWERBIRD_SECRET_<FIELD> or --stdin; never from the command line.
 
-    mastodon needs access_token; twitter_v1 needs bearer_token (kind app), or consumer_key, consumer_secret, access_token and
-    access_token_secret (kind user).
+    mastodon needs access_token, which --register gets for you; bluesky identifier and app_password; weibo access_token; x and
+    twitter_v1 bearer_token (kind app), or consumer_key, consumer_secret, access_token and access_token_secret (kind user).
     """
-    output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
+    settings, output = load_settings(vault=vault), Output(as_json=as_json)
+    opened = open_vault(settings)
+    if server is not None:
+        _check_registration(provider, kind, opened, name, replace=replace)
+        fresh = register(server, kind, settings, output, from_stdin=from_stdin)
+        values, account = {"access_token": fresh.access_token}, account or fresh.account
+    else:
+        values = read_secret(provider, kind, from_stdin=from_stdin)
     credential = Credential(name=name, provider=provider, kind=kind, account=account or name, app=application)
-    opened.add(credential, Secret(name=name, values=read_secret(provider, kind, from_stdin=from_stdin)), replace=replace)
+    opened.add(credential, Secret(name=name, values=values), replace=replace)
     output.line(f"Added {name} to {opened.path} ({_seal(opened)}).")
     output.result({"added": name, "vault": opened.path, "has_password": opened.has_password})
+
+
+def _check_registration(provider: str, kind: str, vault: FileVault, name: str, *, replace: bool) -> None:
+    """Refuses before a server has been asked what the vault would refuse afterwards: the fresh token would be lost."""
+    if provider != "mastodon":
+        raise CredentialError(f"--register is for mastodon only: {provider} gives out keys on its own pages")
+    required_fields(provider, kind)
+    vault.check_name(name, replace=replace)
 
 
 @app.command("list")

@@ -52,6 +52,51 @@ def crash(
 
 
 @app.command()
+def stream(
+    cuts: Annotated[int, typer.Option(min=1, max=10_000, help="How often each stream is cut.")] = 50,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this stream; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="Another seed cuts at other moments.")] = 1,
+    as_json: JsonFlag = False,
+) -> None:
+    """Does a cut lose or double anything that a stream says? Takes a few minutes. Exit code 1 if it does.
+
+    Where the network has cursors nothing may be missing; where it has none, only what lies in a recorded gap.
+    """
+    from bowerbird.evaluate.stream import evaluate_stream
+
+    output = Output(as_json=as_json)
+    figures = evaluate_stream(cuts, seed=seed, names=only or (), say=output.line)
+    columns = ("cuts", "events", "missing", "recorded_gaps", "filled", "doubled")
+    rows = [(name, *(each[column] for column in columns)) for name, each in figures["streams"].items()]
+    output.table("", ("stream", *(column.replace("_", " ") for column in columns)), rows)
+    output.result(figures)
+    raise typer.Exit(0 if figures["is_clean"] else 1)
+
+
+@app.command()
+def sampling(
+    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Crawls per method, each in a world of its own.")] = 24,
+    calls: Annotated[int, typer.Option(min=40, max=1_000_000, help="Calls of each crawl.")] = 600,
+    accounts: Annotated[int, typer.Option(min=100, max=200_000, help="Accounts of each world.")] = 5_000,
+    seed: Annotated[int, typer.Option(help="Other seeds are other worlds, starts and walks.")] = 1,
+    as_json: JsonFlag = False,
+) -> None:
+    """How far off are samples of the social graph by each method, for the same calls? Takes about ten minutes.
+
+    Errors are relative (root mean square over the runs), of the mean degree and of the share of a label that 5 % of the accounts
+    have; coverage is the share of 95 % intervals that hold the truth. Every crawl goes through the engine, in virtual time.
+    """
+    from bowerbird.evaluate.sampling import METHODS, Size, evaluate_sampling
+
+    output = Output(as_json=as_json)
+    figures = evaluate_sampling(Size(runs, calls, accounts, seed), say=output.line)
+    columns = ("error", "label_error", "calls", "coverage", "degree_coverage", "label_coverage")
+    rows = [(name, *(f"{each[column]:.4g}" for column in columns)) for name, each in figures.items() if name in METHODS]
+    output.table("", ("method", *(column.replace("_", " ") for column in columns)), rows)
+    output.result(figures)
+
+
+@app.command()
 def recordings(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="Folder with recorded exchanges: *.json cassettes, *.jsonl events.")
@@ -69,3 +114,72 @@ def recordings(
         output.line(line)
     output.result(figures)
     raise typer.Exit(1 if figures["unmapped"] else 0)
+
+
+@app.command()
+def places(
+    data: Annotated[Path, typer.Option("--data", metavar="DIR", help="Folder with profile-locations and profiles-italian.")],
+    texts: Annotated[int | None, typer.Option(min=1, help="So many texts besides the labelled ones; default: all.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """How often is the place that people write into their profiles understood?"""
+    from bowerbird.clock import RealClock
+    from bowerbird.evaluate.places import evaluate_places
+
+    output = Output(as_json=as_json)
+    figures = evaluate_places(data, stopwatch=RealClock().stopwatch, say=output.line, most=texts)
+    output.table("", ("figure", "value"), figures.items())
+    output.result(figures)
+
+
+@app.command()
+def plan(
+    scale: Annotated[float, typer.Option(min=0.01, max=10, help="Size of the crawls; smaller ones depend more on chance.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Another seed is other worlds.")] = 1,
+    provider: Annotated[str, typer.Option(help="The network that is planned for and crawled.")] = "mastodon",
+    as_json: JsonFlag = False,
+) -> None:
+    """Does what `bowerbird plan` says come true? Takes a few minutes. Exit code 1 if a figure is off by more than a fifth."""
+    from bowerbird.evaluate.plans import evaluate_plans
+
+    output = Output(as_json=as_json)
+    figures = evaluate_plans(scale=scale, seed=seed, dialect=provider, say=output.line)
+    rows = [
+        (name, what, each["planned"][what], each["happened"][what], f"{each['error'][what]:.1%}")
+        for name, each in figures["flows"].items()
+        for what in each["error"]
+    ]
+    output.table("", ("flow", "figure", "planned", "happened", "error"), rows)
+    output.result(figures)
+    raise typer.Exit(0 if figures["is_good"] else 1)
+
+
+@app.command()
+def coverage(
+    accounts: Annotated[
+        int | None, typer.Option(min=2, help="How large the world is.", show_default="20,000, or all of --posting-times")
+    ] = None,
+    days: Annotated[float, typer.Option(min=0.1, max=170, help="Virtual days to run.")] = 14.0,
+    seed: Annotated[int, typer.Option(help="Another seed is another world.")] = 1,
+    policies: Annotated[str, typer.Option(help="Only these, with commas in between.", show_default="all")] = "",
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many policies run at once, each in its own process.")] = 2,
+    posting_times: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Let the accounts write at recorded times: a .tsv or .csv, also .gz.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """How much of what people post does each policy capture with the same calls? Takes most of an hour on two cores."""
+    from bowerbird.evaluate.coverage import Wish, evaluate_coverage
+
+    output = Output(as_json=as_json)
+    names = tuple(name.strip() for name in policies.split(",") if name.strip())
+    wish = Wish(accounts=accounts, days=days, seed=seed, policies=names, jobs=jobs, posting_times=posting_times)
+    figures = evaluate_coverage(wish, output.line)
+    columns = ("posts", "per_user", "median_delay_minutes", "with_deleted", "calls", "asks")
+    rows = [
+        (name, *(each[column] for column in columns))
+        for name, each in figures.items()
+        if isinstance(each, dict) and "asks" in each
+    ]
+    output.table("", ("policy", *(column.replace("_", " ") for column in columns)), rows)
+    output.result(figures)

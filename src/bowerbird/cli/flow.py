@@ -1,4 +1,4 @@
-"""`bowerbird flow`: list, draw and check crawl flows."""
+"""`bowerbird flow`: list, draw, check and copy crawl flows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from bowerbird.app import vocabulary
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.crawl.drawing import as_svg, as_text
 from bowerbird.crawl.files.crawl_file import is_crawl, parse_crawl, read_text
@@ -16,21 +17,12 @@ from bowerbird.crawl.files.language.located import read
 from bowerbird.crawl.files.language.words import listed, meant
 from bowerbird.crawl.flow import Flow, Vocabulary, wakes
 from bowerbird.errors import UserError
-from bowerbird.flows import builtin_flows
-from bowerbird.policies import RANKERS
-from bowerbird.providers import PROVIDERS, provider
 
-app = typer.Typer(help="List, draw and check crawl flows.", no_args_is_help=True)
+app = typer.Typer(help="List, draw, check and copy crawl flows.", no_args_is_help=True)
 
 FlowArgument = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A built-in flow, a flow file or a crawl file.")]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A flow file or a crawl file.")]
 ImageOption = Annotated[Path | None, typer.Option("--image", metavar="OUT.svg", help="Draw it as an SVG image into this file.")]
-
-
-def vocabulary() -> Vocabulary:
-    """Every ranker, facet and flow this installation knows."""
-    facets = {name: provider(name).facets for name in PROVIDERS}
-    return Vocabulary(rankers=RANKERS, providers=facets, flows=builtin_flows())
 
 
 @app.command("list")
@@ -66,6 +58,23 @@ def check(file: FileArgument, as_json: JsonFlag = False) -> None:
     output.result({"file": file, "kind": kind, "flow": flow.name, "is_fine": True})
 
 
+@app.command()
+def copy(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A built-in flow.")],
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A new file; default: NAME.toml.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Copy a built-in flow into a file of your own, to be changed there. Nothing is overwritten."""
+    output, words = Output(as_json=as_json), vocabulary()
+    if name not in words.flows:
+        raise UserError(f"There is no built-in flow {name!r}{meant(name, words.flows)}; built in: {listed(words.flows)}.")
+    path = file or Path(f"{name}.toml")
+    _write_new(path, words.flows[name])
+    output.line(f"{path} is a copy of {name!r}: change it, check it with `bowerbird flow check {path}`, and use it in a crawl")
+    output.line(f'file beside it with: flow = "{path.name}"')
+    output.result({"flow": name, "file": path})
+
+
 def named_flow(name: str, words: Vocabulary) -> Flow:
     """The flow meant by a built-in name or a file; raises `UserError` that says what there is."""
     if name in words.flows:
@@ -96,6 +105,18 @@ def _checked(file: Path, words: Vocabulary) -> tuple[str, Flow]:
 
 def _facets(flow: Flow) -> str:
     return ", ".join(use.name for use in flow.facets)
+
+
+def _write_new(path: Path, text: str) -> None:
+    if path.suffix != ".toml":
+        raise UserError(f"Cannot copy to {path}: a flow file must be named .toml.")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UserError(f"{path} exists already; choose another name: nothing is overwritten.") from None
+    except OSError as error:
+        raise UserError(f"Cannot write {path}: {error.strerror}; choose another place.") from None
 
 
 def _write_image(path: Path, svg: str) -> None:

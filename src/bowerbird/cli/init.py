@@ -23,7 +23,9 @@ def command(
     flow: Annotated[
         str, typer.Option("--flow", metavar="NAME", help="What to collect; see `bowerbird flow list`.")
     ] = "timelines",
-    provider: Annotated[str, typer.Option("--provider", metavar="NAME", help="mastodon or twitter_v1.")] = "mastodon",
+    provider: Annotated[
+        str, typer.Option("--provider", metavar="NAME", help="bluesky, mastodon, twitter_v1, weibo or x.")
+    ] = "mastodon",
     base: Annotated[
         str | None, typer.Option("--base", metavar="URL", help="The server, such as https://mastodon.social.")
     ] = None,
@@ -36,7 +38,7 @@ def command(
     _write(file, text, is_forced=force)
     output = Output(as_json=as_json)
     output.line(f"Wrote {file}. What to do next:")
-    output.line(f"  1. edit it: seeds, service, when to stop          $EDITOR {file}")
+    output.line(f"  1. edit it: what to collect, from where, until when  $EDITOR {file}")
     output.line(f"  2. give it a key to the network                   bowerbird credentials add mine --provider {provider}")
     output.line(f"  3. check the set-up                               bowerbird doctor {file}")
     output.line(f"  4. run it, and again to go on where it stopped    bowerbird crawl {file}")
@@ -51,7 +53,11 @@ def _text(file: Path, flow: str, provider: str, base: str | None) -> str:
         raise UserError(
             f"there is no provider {provider!r}{meant(provider, words.providers)}; there are: {listed(words.providers)}"
         )
-    text = example(named_flow(flow, words), provider, file.stem)
+    chosen = named_flow(flow, words)
+    if not chosen.seeds and not words.channels.get(provider):
+        able = listed(name for name in words.providers if words.channels.get(name))
+        raise UserError(f"the flow {flow} only listens, and {provider} has no streams; it runs on: {able}")
+    text = example(chosen, provider, file.stem)
     if base is not None:
         # A function, so that no backslash of the address is taken for a group.
         text = re.sub(r"(?m)^base = .*$", lambda _: f'base = "{base.rstrip("/")}"', text, count=1)

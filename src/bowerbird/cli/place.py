@@ -11,6 +11,7 @@ import typer
 from msgspec import Struct
 
 from bowerbird.db import open_database
+from bowerbird.db.migrate import scripts
 from bowerbird.errors import StoreError, UserError
 from bowerbird.ports import Clock, Database
 
@@ -78,6 +79,13 @@ async def _check_ours(database: Database, place: Place) -> None:
         row = await tx.fetch_one(f"select count(*) as found from {catalogue} = 'crawls'")
     if row is None or not row["found"]:
         raise StoreError(f"{place.shown} is not a bowerbird database: it has no crawls; name the database of a crawl")
+    async with database.reading() as tx:
+        row = await tx.fetch_one("select max(version) as version from migrations")
+    version, newest = (row["version"] if row else 0), scripts()[-1][0]
+    if version < newest:
+        raise StoreError(
+            f"{place.shown} is of version {version}, this bowerbird of {newest}: run its crawl once, which brings it up to date"
+        )
 
 
 def _default() -> str:

@@ -35,7 +35,7 @@ _MOST_INPUT = 64 * 1024
 
 def read_secret(provider: str, kind: str, *, from_stdin: bool) -> dict[str, str]:
     """One complete set of fields for this kind of credential."""
-    choices = _choices(provider, kind)
+    choices = required_fields(provider, kind)
     if from_stdin:
         return _complete(_parse(sys.stdin, choices), choices)
     given = _from_environment(choices)
@@ -46,7 +46,8 @@ def read_secret(provider: str, kind: str, *, from_stdin: bool) -> dict[str, str]
     return {name: _prompt(name) for name in choices[0]}
 
 
-def _choices(provider: str, kind: str) -> tuple[tuple[str, ...], ...]:
+def required_fields(provider: str, kind: str) -> tuple[tuple[str, ...], ...]:
+    """The sets of fields that will do; raises for a provider or kind that does not exist."""
     if provider not in PROVIDERS:
         raise CredentialError(f"no provider is called {provider!r}; there are {', '.join(PROVIDERS)}")
     if kind not in KINDS:

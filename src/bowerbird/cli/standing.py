@@ -11,11 +11,15 @@ from bowerbird.cli.crew import Member
 from bowerbird.cli.live import words
 from bowerbird.cli.output import Output
 from bowerbird.cli.place import Place
+from bowerbird.cli.samples import show_sample
+from bowerbird.crawl.streaming.standing import GapStanding, StreamStanding
+from bowerbird.export.sample import Sample
 from bowerbird.store import standing as store
 from bowerbird.store.counts import Count
 from bowerbird.store.summary import CrawlState, LedgerState, Summary
 
 _MOST_BUCKETS = 8
+_MOST_GAPS = 5
 _STATES = ("waiting", "leased", "asleep", "failed")
 
 
@@ -26,6 +30,10 @@ class Standing(Struct, frozen=True, kw_only=True):
     crew: tuple[Member, ...]
     summary: Summary
     more: store.Standing
+    streams: tuple[StreamStanding, ...] = ()
+    gaps: tuple[GapStanding, ...] = ()
+    """The newest first."""
+    samples: tuple[Sample, ...] = ()
 
 
 def show_standing(output: Output, place: Place, standing: Standing) -> None:
@@ -38,6 +46,9 @@ def show_standing(output: Output, place: Place, standing: Standing) -> None:
     output.line()
     _show_stored(output, place, standing)
     _show_frontier(output, summary)
+    _show_streams(output, standing)
+    for sample in standing.samples:
+        show_sample(output, sample)
     _show_ledgers(output, standing)
     _show_trouble(output, standing)
 
@@ -74,8 +85,17 @@ def _show_stored(output: Output, place: Place, standing: Standing) -> None:
         output.line(
             f"  {part} of what {more.completeness.users:,} sampled authors claim in their profiles (private posts included)"
         )
+    if any((more.gone.users, more.gone.relations, more.gone.posts)):
+        output.line(f"  gone: {_gone(more.gone)}; `bowerbird gone` lists them")
+    if more.media:
+        output.line(f"  media: {', '.join(f'{_count(count)} {state}' for state, count in more.media.items()).replace('_', ' ')}")
     output.line(f"  {_pace(standing)}")
     output.line()
+
+
+def _gone(gone: store.Gone) -> str:
+    parts = ((gone.users, "absent account"), (gone.relations, "ended relation"), (gone.posts, "deleted post"))
+    return ", ".join(words.many(count, what) for count, what in parts if count)
 
 
 def _pace(standing: Standing) -> str:
@@ -91,11 +111,42 @@ def _show_frontier(output: Output, summary: Summary) -> None:
     rows = [
         (f"  {lane.facet}", lane.service, *(_count(lane.tasks.get(state, Count(0))) for state in _STATES))
         for lane in summary.lanes
+        # A stream has a lane for its calls, but no tasks.
+        if not lane.facet.startswith("stream ")
     ]
     if rows:
         output.line("frontier", style="bold")
         output.table("", ("  facet", "service", *_STATES), rows)
         output.line()
+
+
+def _show_streams(output: Output, standing: Standing) -> None:
+    if not standing.streams:
+        return
+    output.line("streams", style="bold")
+    columns = ("  stream", "service", "state", "events", "behind", "connections", "gaps", "not filled")
+    output.table("", columns, [_stream(one) for one in standing.streams])
+    shown = [gap for gap in standing.gaps if not gap.is_filled][:_MOST_GAPS]
+    for gap in shown:
+        output.line(f"  gap of {gap.name}: {_gap(gap, standing.now)}")
+    rest = sum(one.open_gaps for one in standing.streams) - len(shown)
+    if rest > 0:
+        output.line(f"  + {words.many(rest, 'more gap')} that nothing has filled")
+    output.line()
+
+
+def _stream(one: StreamStanding) -> tuple[str, ...]:
+    state = one.state + (f": {one.reason}" if one.reason else "")
+    behind = words.span(one.lag) if one.lag is not None else ""
+    counts = (one.connections, one.gaps, one.open_gaps)
+    return (f"  {one.name}", one.service, state, f"{one.events:,}", behind, *(f"{each:,}" for each in counts))
+
+
+def _gap(gap: GapStanding, now: datetime) -> str:
+    length = words.span((gap.ended_at or now) - gap.began_at)
+    missing = f", {gap.missing:,} messages not delivered" if gap.missing is not None else ""
+    fate = "being filled" if gap.asked_at is not None else "waits to be filled" if gap.can_be_filled else "nothing can fill it"
+    return f"{gap.cause}, {length} from {words.at(gap.began_at, now)}{missing}; {fate}"
 
 
 def _show_ledgers(output: Output, standing: Standing) -> None:

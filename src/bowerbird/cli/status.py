@@ -10,8 +10,11 @@ import msgspec
 from bowerbird.cli.crew import Member, living
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.samples import figure_values
 from bowerbird.cli.standing import Standing, show_standing
 from bowerbird.clock import RealClock
+from bowerbird.crawl.streaming.standing import read_gaps, read_streams
+from bowerbird.export.sample import read_samples
 from bowerbird.store.reader import Reader
 from bowerbird.store.standing import read_standing
 
@@ -34,7 +37,13 @@ async def _read(place: Place) -> Standing:
         async with database.reading() as tx:
             crew = await living(tx, None, clock.now())
         summary = await Reader(database).summary(errors=5)
-        return Standing(now=clock.now(), crew=tuple(crew), summary=summary, more=await read_standing(database))
+        more = await read_standing(database)
+        async with database.reading() as tx:
+            streams, gaps = await read_streams(tx), await read_gaps(tx)
+        samples = tuple(await read_samples(database, place.crawl))
+        return Standing(
+            now=clock.now(), crew=tuple(crew), summary=summary, more=more, streams=streams, gaps=gaps, samples=samples
+        )
 
 
 def _values(place: Place, standing: Standing) -> dict[str, Any]:
@@ -43,4 +52,6 @@ def _values(place: Place, standing: Standing) -> dict[str, Any]:
         crawl["flow"] = msgspec.json.decode(crawl["flow"])["name"]
     more: dict[str, Any] = msgspec.to_builtins(standing.more)
     crew: list[Member] = msgspec.to_builtins(standing.crew)
-    return {"store": place.shown, "at": standing.now, "processes": crew, **summary, **more}
+    heard = {"streams": msgspec.to_builtins(standing.streams), "gaps": msgspec.to_builtins(standing.gaps)}
+    samples = [figure_values(sample) for sample in standing.samples]
+    return {"store": place.shown, "at": standing.now, "processes": crew, **summary, **more, **heard, "samples": samples}

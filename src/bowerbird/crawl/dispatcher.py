@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from msgspec import Struct, structs
 
 from bowerbird.crawl import roster
 from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.log import QueryLog, Timings
+from bowerbird.crawl.outages import Outages
 from bowerbird.crawl.scheduler import Choice, Scheduler
 from bowerbird.crawl.sessions import Sessions
+from bowerbird.crawl.shortfalls import note_shortfall
 from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, settled
+from bowerbird.crawl.visits import visits_of
 from bowerbird.errors import Fenced
 from bowerbird.model import (
     Answer,
@@ -23,14 +27,13 @@ from bowerbird.model import (
     Outcome,
     Page,
     Saved,
-    SavedUser,
     Settled,
     Standing,
     Task,
     Turn,
     Visit,
 )
-from bowerbird.ports import Clock, Database, Frontier, Ledgers, Store, Transaction
+from bowerbird.ports import Clock, Database, Frontier, Ledgers, Links, Store, Transaction
 
 _STRIKES = 3
 _SWEEP_EVERY = timedelta(milliseconds=100)
@@ -72,6 +75,7 @@ class Dispatcher:
         self._parts = parts
         self._crawl = crawl
         self._swept_at: datetime | None = None
+        self._outages = Outages()
         self._strikes: Counter[tuple[str | None, int]] = Counter()
         """Refusals in a row, by credential and lane: a single one may be a passing mood of the server."""
 
@@ -128,7 +132,7 @@ class Dispatcher:
         parts = self._parts
         lane = parts.lanes[choice.turn.lane]
         watch = parts.clock.stopwatch()
-        tasks = await parts.frontier.lease(tx, choice.turn, lane.ranker.draws(lane.facet.objects_per_call, now), now)
+        tasks = await parts.frontier.lease(tx, choice.turn, lane.draws(choice.turn.is_paged, now), now)
         rank_time = timedelta(seconds=parts.clock.stopwatch() - watch)
         if not tasks:
             parts.scheduler.idle(choice.turn, None)
@@ -167,6 +171,7 @@ class Dispatcher:
                 report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused)
         except BaseException:
             self._parts.ledgers.forget()
+            self._outages.forget()
             raise
         self._parts.scheduler.touched([charge.bucket for charge in lease.charges])
         self._parts.scheduler.wake(seeded)
@@ -205,10 +210,14 @@ class Dispatcher:
         saved_at = parts.clock.stopwatch()
         seeded = await self._seed(tx, lane, lease, page, saved, now)
         seeded_at = parts.clock.stopwatch()
-        ended = self._end_tasks(lane, lease, page, saved, now)
+        ended = self._end_tasks(lane, page, await self._visits(tx, lane, lease.tasks, page, saved, now))
         ready = await parts.frontier.settle(tx, ended, now)
+        # After the settle: a walk may lead back to the very task that it leaves.
+        seeded |= await self.add(tx, [lead for each in ended for lead in each.standing.leads], lease.call, now)
         await parts.ledgers.settle(tx, lease.charges, page.outcome, page.reading, answer, page.results)
         await self._note_trouble(tx, lane, lease, page, is_refused, now)
+        await self._outages.note(tx, lane.service.name, page, now)
+        await note_shortfall(tx, lane, lease, page, ended, now)
         report = _report(lane, page, saved, ended)
         await roster.count(tx, self._crawl, report.new_items, report.new_users, report.new_posts)
         timings = Timings(seed=seeded_at - saved_at, settle=parts.clock.stopwatch() - watch)
@@ -221,27 +230,57 @@ class Dispatcher:
         return await self.add(tx, arrivals, lease.call, now)
 
     async def add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> frozenset[int]:
-        """Puts targets into the frontier where their lanes' rankers want them."""
+        """Puts targets into the frontier where their lanes' rankers want them, and those that the rankers name thereupon."""
+        lanes: set[int] = set()
+        while arrivals:
+            # One at a time where they lead on: two walkers may come to the same place.
+            now_added = list(takewhile(lambda arrival: arrival.memory is None, arrivals)) or arrivals[:1]
+            standings = await self._standings(tx, now_added, now)
+            lanes |= await self._parts.frontier.add(tx, standings, call, now)
+            arrivals = [*arrivals[len(now_added) :], *(lead for _, standing in standings for lead in standing.leads)]
+        return frozenset(lanes)
+
+    async def _standings(self, tx: Transaction, arrivals: Sequence[Arrival], now: datetime) -> list[tuple[Arrival, Standing]]:
         parts = self._parts
         remembering = [arrival for arrival in arrivals if parts.lanes[arrival.lane].ranker.remembers]
         known = await parts.frontier.known(tx, remembering) if remembering else {}
-        standings: list[tuple[Arrival, Standing]] = [
+        return [
             (arrival, parts.lanes[arrival.lane].ranker.added(arrival, known.get((arrival.lane, arrival.target)), now))
             for arrival in arrivals
         ]
-        return await parts.frontier.add(tx, standings, call, now)
 
-    def _end_tasks(self, lane: Lane, lease: Lease, page: Page, saved: Saved, now: datetime) -> list[Settled]:
-        users = {user.key: user for user in saved.users}
-        gone = {item.key: item.reason for item in page.gone}
-        news = _news(page, saved)
+    async def _as_they_are(self, tx: Transaction, lane: Lane, tasks: Sequence[Task]) -> Sequence[Task]:
+        """The leased tasks with what their ranker wrote into them while the call was out."""
+        if not lane.ranker.remembers:
+            return tasks
+        known = await self._parts.frontier.known(tx, [Arrival(lane=task.lane, target=task.target) for task in tasks])
+        return [structs.replace(task, memory=known[task.lane, task.target].memory) for task in tasks]
+
+    async def _visits(
+        self, tx: Transaction, lane: Lane, tasks: Sequence[Task], page: Page, saved: Saved, now: datetime
+    ) -> list[Visit]:
+        """What the call learned about each of its tasks, as their ranker is to see it."""
+        tasks = lane.ranked(await self._as_they_are(tx, lane, tasks))
+        visits = visits_of(tasks, page, saved, now, follows_opted_out=lane.follows_opted_out)
+        found = [visits[task.task] for task in tasks]
+        return found if lane.links is None else [await self._looked_around(tx, lane.links, visit) for visit in found]
+
+    async def _looked_around(self, tx: Transaction, links: Links, visit: Visit) -> Visit:
+        """The visit with what the lane remembers of the neighbours, for a walk that sees one side of each relation only."""
+        lane, target = visit.task.lane, visit.task.target
+        linked_by = tuple(await links.to(tx, lane, target)) if visit.is_finished else ()
+        ends = {end for each in visit.relations for end in (each.source, each.target)} | set(linked_by)
+        known = await self._parts.frontier.known(tx, [Arrival(lane=lane, target=end) for end in ends - {target}])
+        around = {task.target: task.memory for task in known.values() if task.memory is not None}
+        return structs.replace(visit, linked_by=linked_by, around=around)
+
+    def _end_tasks(self, lane: Lane, page: Page, visits: Sequence[Visit]) -> list[Settled]:
         ended = []
-        for task in lease.tasks:
-            verdict = judge(task, page, len(lease.tasks), lane.max_pages)
-            visit = _visit(task, page, news, users.get(task.target), gone.get(task.target), now)
+        for visit in visits:
+            verdict = judge(visit.task, page, len(visits), lane.max_pages)
             visit = structs.replace(visit, is_finished=verdict is Verdict.VISITED)
-            end = settled(visit, page, verdict, lane.ranker)
-            ended.append(structs.replace(end, is_paged=lane.is_paged(task.target, end.progress)))
+            end = lane.placed(settled(visit, page, verdict, lane.ranker))
+            ended.append(structs.replace(end, is_paged=lane.is_paged(visit.task.target, end.progress)))
         return ended
 
     async def _note_trouble(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, is_refused: bool, now: datetime) -> None:
@@ -252,6 +291,24 @@ class Dispatcher:
         )
         if is_refused and page.outcome is Outcome.BAD_TOKEN and lease.credential is not None:
             await roster.refuse_credential(tx, lease.credential, page.detail, now)
+
+    async def give_back(self, lease: Lease, until: datetime) -> None:
+        """Returns a call that could not be made: its credential may log in again at that time, others may ask before."""
+        parts = self._parts
+        now = parts.clock.now()
+        why = f"not asked: too many logins with {lease.credential}, the next one may be tried at {until:%Y-%m-%d %H:%M:%S} UTC"
+        try:
+            async with parts.database.transaction() as tx:
+                if await parts.log.lose(tx, lease.call, "unasked", why, now):
+                    await parts.ledgers.lost(tx, lease.charges, now)
+                    await parts.frontier.give_back(tx, lease.tasks, now)
+                    await roster.note_error(tx, self._crawl, "login", str(Outcome.RATE_LIMITED), lease.call, why, now)
+        except BaseException:
+            parts.ledgers.forget()
+            raise
+        parts.scheduler.touched([charge.bucket for charge in lease.charges])
+        parts.scheduler.wake([lease.tasks[0].lane])
+        parts.scheduler.hold(lease.credential, until)
 
     async def drop(self, lease: Lease, why: str) -> None:
         """Books a call whose answer may not be written any more: it is spent, and the log says why."""
@@ -267,33 +324,6 @@ class Dispatcher:
             raise
 
 
-class _News(Struct, frozen=True):
-    """What a page brought, the same for every task of its call."""
-
-    count: int
-    post_times: tuple[datetime, ...]
-
-
-def _news(page: Page, saved: Saved) -> _News:
-    new = {post.id for post in saved.posts if post.is_new}
-    times = tuple(post.created_at for post in page.posts if post.id in new and post.created_at is not None) if new else ()
-    return _News(len(new) + saved.relations_new, times)
-
-
-def _visit(task: Task, page: Page, news: _News, user: SavedUser | None, gone: Outcome | None, now: datetime) -> Visit:
-    return Visit(
-        task=task,
-        at=now,
-        outcome=gone or page.outcome,
-        is_finished=page.cursor is None,
-        results=page.results,
-        new=news.count,
-        post_times=news.post_times,
-        posts_before=user.posts_before if user else None,
-        posts_now=user.posts_now if user else None,
-    )
-
-
 def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled]) -> Report:
     new_users = sum(user.is_new for user in saved.users)
     new_posts = sum(post.is_new for post in saved.posts)
@@ -301,7 +331,7 @@ def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled]) -> R
         facet=lane.facet.name,
         outcome=page.outcome,
         results=page.results,
-        new_items=new_users + new_posts + saved.relations_new,
+        new_items=new_users + new_posts + saved.relations_new + saved.reactions_new,
         new_users=new_users,
         new_posts=new_posts,
         detail=page.detail,

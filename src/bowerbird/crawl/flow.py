@@ -10,14 +10,20 @@ Flow(
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import timedelta
 
 import msgspec
 from msgspec import Struct
 
 from bowerbird.crawl.files.language import condition
-from bowerbird.model import Facet, Subject
+from bowerbird.errors import UserError
+from bowerbird.model import Area, Channel, Facet, Geography, Subject, Subscription
+
+STREAM = "stream"
+"""Where edges start that read what the crawl's streams bring; no facet has this name."""
+HEARD = Facet(name=STREAM, subject=Subject.WORD, yields=frozenset({"users", "posts", "relations"}))
+"""What a flow may expect of a stream, whichever network it comes from."""
 
 
 class Take(Struct, frozen=True):
@@ -35,17 +41,29 @@ class Take(Struct, frozen=True):
 TAKES: Mapping[str, Take] = {
     "asked": Take(Subject.USER, "users", "the accounts asked about, as far as the page shows them"),
     "users": Take(Subject.USER, "users", "all accounts of the page, also those that came along inside posts"),
+    "missing": Take(Subject.USER, "users", "the accounts that a batch left out without saying why"),
     "authors": Take(Subject.USER, "posts", "who wrote the posts"),
     "mentions": Take(Subject.USER, "posts", "who is mentioned in the posts"),
     "sources": Take(Subject.USER, "relations", "who follows, in each relation"),
     "targets": Take(Subject.USER, "relations", "who is followed, in each relation"),
     "neighbours": Take(Subject.USER, "relations", "the other end of each relation of the account asked about"),
+    "owners": Take(Subject.USER, "relations", "the accounts whose list it is, even if it is empty"),
     "posts": Take(Subject.POST, "posts", "the posts of the page", is_step=False),
+    "own_posts": Take(Subject.POST, "posts", "the posts asked about, or of the account asked about", is_step=False),
     "reposted": Take(Subject.POST, "posts", "the posts passed on by reposts"),
     "replied": Take(Subject.POST, "posts", "the posts that replies answer"),
     "quoted": Take(Subject.POST, "posts", "the posts that are quoted"),
+    "quotes": Take(Subject.POST, "posts", "the posts that quote the one asked about"),
+    "reposters": Take(Subject.USER, "users", "who passed posts on"),
     "tags": Take(Subject.WORD, "posts", "the hashtags of the posts"),
+    "lists": Take(Subject.WORD, "lists", "the lists that accounts keep"),
 }
+
+
+WALKS = frozenset({"mhrw", "rwrw", "frontier"})
+"""Rankers that go from account to account, along all lists of the flow that they rank."""
+_COMES_ROUND = WALKS | {"circular", "echo", "index", "two_stage"}
+"""Rankers for which no target is ever done."""
 
 
 class FacetUse(Struct, frozen=True):
@@ -60,8 +78,21 @@ class FacetUse(Struct, frozen=True):
     """After a finished visit the target is due again; None leaves that to the ranker."""
     max_pages: int | None = None
     """A visit ends after so many pages, even if the list goes on."""
+    large_share: float | None = None
+    """Part of the calls that very long lists may take while shorter ones wait; None: they wait in line like all."""
+    large_after: int = 5
+    """Pages after which a list is such a long one."""
+    optional: bool = False
+    """Left out, with its edges, where the network has no such facet."""
     hints: dict[str, str] = {}
     """Passed on to the provider's request."""
+    credentials: tuple[str, ...] = ()
+    """Names in the vault: this facet is asked with these alone; empty: with all of the service."""
+
+    @property
+    def comes_round(self) -> bool:
+        """Whether its targets are asked again by themselves, so that the flow goes on until it is stopped."""
+        return self.revisit is not None or self.ranker in _COMES_ROUND
 
 
 class Edge(Struct, frozen=True):
@@ -73,7 +104,14 @@ class Edge(Struct, frozen=True):
     take: str
     when: str = ""
     wakes: bool | None = None
-    """Makes a sleeping task ready again; None: exactly when the condition is about change (`news`, `new`, `changed`)."""
+    """Makes a sleeping task ready again; None: exactly when the condition is about change (`condition.ABOUT_CHANGE`)."""
+    optional: bool = False
+    """Left out where the network's pages do not carry what it takes."""
+
+
+ESTIMATES = ("degree", "followers", "following", "posts", "verified", "bot", "protected")
+"""What a sample is asked about: the lengths of the lists walked, three counters of the profile, and three shares; besides, the
+share of any language: `language:pt`."""
 
 
 class Stop(Struct, frozen=True):
@@ -86,6 +124,10 @@ class Stop(Struct, frozen=True):
     duration: timedelta | None = None
     when_empty: bool = True
     """Nothing waits and nothing will come due."""
+    half_width: float | None = None
+    """A sample is good enough: every one of `estimates` has settled, with 95 % intervals of at most so much to either side; of
+    means as a part of the mean, of shares in points (0.05 is five of a hundred)."""
+    estimates: tuple[str, ...] = ("degree",)
 
     def reached(self, size: Size) -> str | None:
         """The reason to stop, in words, or None to go on."""
@@ -117,6 +159,9 @@ class Filters(Struct, frozen=True):
     """Accounts that asked not to be collected are left alone unless a consent says otherwise."""
     max_depth: int | None = None
     max_users: int | None = None
+    max_followers: int | None = None
+    max_following: int | None = None
+    """Longer lists are not asked for, where the flow's conditions say so."""
 
 
 class Flow(Struct, frozen=True):
@@ -136,8 +181,47 @@ class Flow(Struct, frozen=True):
     def facet(self, name: str) -> FacetUse:
         return next(use for use in self.facets if use.name == name)
 
+    @property
+    def listens(self) -> bool:
+        """Whether something is to be done with what streams bring."""
+        return any(edge.source == STREAM for edge in self.edges)
+
+    def among(self, facets: Mapping[str, Facet]) -> Flow:
+        """The flow as a network with these facets runs it: without what is optional and not to be had there."""
+        missing = frozenset(self.lacking(facets))
+        return msgspec.structs.replace(
+            self.without(missing),
+            edges=tuple(edge for edge in self.edges if missing.isdisjoint((edge.source, edge.to)) and _is_fed(edge, facets)),
+        )
+
+    def lacking(self, facets: Mapping[str, Facet]) -> tuple[str, ...]:
+        """The optional facets that a network does not have, and so are left out there."""
+        return tuple(use.name for use in self.facets if use.optional and use.name not in facets)
+
+    def without(self, off: Set[str]) -> Flow:
+        """The flow without these facets, and without what leads to and from them."""
+        return msgspec.structs.replace(
+            self,
+            facets=tuple(use for use in self.facets if use.name not in off),
+            edges=tuple(edge for edge in self.edges if off.isdisjoint((edge.source, edge.to))),
+            seeds=tuple(name for name in self.seeds if name not in off),
+        )
+
     def edges_from(self, name: str) -> tuple[Edge, ...]:
         return tuple(edge for edge in self.edges if edge.source == name)
+
+
+def _is_fed(edge: Edge, facets: Mapping[str, Facet]) -> bool:
+    """Whether the pages it reads carry what it takes; only an optional edge may go unfed."""
+    return not edge.optional or edge.source not in facets or TAKES[edge.take].yields in facets[edge.source].yields
+
+
+def _no_subscription(provider: str, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
+    raise UserError(f"{provider} has no channel {channel!r}")
+
+
+def _no_area(name: str) -> Area:
+    raise UserError(f"names of places are not known here; write a box for {name!r}")
 
 
 class Vocabulary(Struct, frozen=True):
@@ -149,6 +233,16 @@ class Vocabulary(Struct, frozen=True):
     """Names and the facet table of each."""
     flows: Mapping[str, str] = {}
     """Names and the TOML of the built-in flows."""
+    channels: Mapping[str, Mapping[str, Channel]] = {}
+    """By provider: the streams of its network."""
+    subscribe: Callable[[str, str, Mapping[str, Sequence[str]]], Subscription] = _no_subscription
+    """Provider, channel and options to a subscription; raises `UserError` for what the network would refuse."""
+    area: Callable[[str], Area] = _no_area
+    """The area that a name means; raises `UserError` where it means none."""
+    place_ways: Mapping[str, tuple[str, ...]] = {}
+    """By provider: the ways (`stream`, `search`) in which its network can be asked about areas, the better one first."""
+    geography: Callable[[str, Sequence[Area], str], Geography] = lambda provider, areas, way: Geography()
+    """Provider, areas and way to what is to be asked."""
 
     def facets(self, provider: str | None = None) -> Mapping[str, Facet]:
         """The facet table of one provider, or of all together for a flow that names none."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from bowerbird.clock import to_micros
-from bowerbird.model import Answer, Charge, Lease, Page, Saved
+from bowerbird.model import Answer, Charge, Lease, Outcome, Page, Saved
 from bowerbird.ports import Database, Transaction
 
 _SECOND = timedelta(microseconds=1)
@@ -24,6 +24,18 @@ where call = ? and state = 'flying'
 _LOSE = (
     "update calls set state = 'lost', charges = '', settled_at = ?, outcome = ?, detail = ? where call = ? and state = 'flying'"
 )
+# The limits are settled by then: if the worker dies with the connection, nothing is left to book.
+_OPENED = """
+update calls set charges = '[]', sent_at = ?, received_at = ?, status = ?, results = 0, new_items = 0, bytes = 0
+where call = ? and state = 'flying'
+"""
+_BROUGHT = """
+update calls set results = results + ?, new_items = new_items + ?, bytes = bytes + ? where call = ? and state = 'flying'
+"""
+_HUNG_UP = """
+update calls set state = 'settled', charges = '', settled_at = ?, outcome = ?, call_micros = ? - sent_at, detail = ?
+where call = ? and state = 'flying'
+"""
 _NAMED_TARGETS = 3
 
 
@@ -58,7 +70,8 @@ class QueryLog:
         self, tx: Transaction, lease: Lease, answer: Answer, page: Page, saved: Saved, timings: Timings, now: datetime
     ) -> bool:
         """Marks the call settled; False when somebody declared it lost before."""
-        new_items = sum(user.is_new for user in saved.users) + sum(post.is_new for post in saved.posts) + saved.relations_new
+        new_items = sum(user.is_new for user in saved.users) + sum(post.is_new for post in saved.posts)
+        new_items += saved.relations_new + saved.reactions_new
         touched = await tx.execute(
             _END,
             *(to_micros(answer.sent_at), to_micros(answer.received_at), to_micros(now), answer.status, str(page.outcome)),
@@ -66,6 +79,18 @@ class QueryLog:
             *(round(timings.seed * 1e6), round(timings.settle * 1e6), (page.detail or answer.failure)[:500] or None, lease.call),
         )
         return touched == 1
+
+    async def opened(self, tx: Transaction, call: int, answer: Answer) -> bool:
+        """The call has become a live connection, which brings more and more; False when somebody declared it lost before."""
+        times = to_micros(answer.sent_at), to_micros(answer.received_at)
+        return await tx.execute(_OPENED, *times, answer.status, call) == 1
+
+    async def brought(self, tx: Transaction, call: int, results: int, new_items: int, size: int) -> bool:
+        return await tx.execute(_BROUGHT, results, new_items, size, call) == 1
+
+    async def hung_up(self, tx: Transaction, call: int, outcome: Outcome, detail: str, now: datetime) -> bool:
+        at = to_micros(now)
+        return await tx.execute(_HUNG_UP, at, str(outcome), at, detail[:500] or None, call) == 1
 
     async def lose(self, tx: Transaction, call: int, outcome: str, why: str, now: datetime) -> bool:
         return await tx.execute(_LOSE, to_micros(now), outcome, why[:500], call) == 1

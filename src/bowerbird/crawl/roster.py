@@ -114,6 +114,21 @@ async def has_company(tx: Transaction, me: int) -> bool:
     return row is not None
 
 
+async def time_run(tx: Transaction, name: str, me: int | None = None) -> timedelta:
+    """How long a crawl has been run so far, by whomever but me; time in which several worked counts once.
+
+    A worker's last sign of life ends its time: when it died is found out only later.
+    """
+    rows = await tx.fetch(
+        "select started_at, seen_at from workers where name = ? and worker <> ? order by started_at", name, me or 0
+    )
+    total = reached = 0
+    for row in rows:
+        total += max(0, row["seen_at"] - max(row["started_at"], reached))
+        reached = max(reached, row["seen_at"])
+    return timedelta(microseconds=total)
+
+
 async def heartbeat(tx: Transaction, worker: int, now: datetime) -> None:
     await tx.execute("update workers set seen_at = ? where worker = ?", to_micros(now), worker)
 
@@ -136,11 +151,11 @@ async def set_wanted(tx: Transaction, crawl: int, wanted: str, now: datetime) ->
     await tx.execute("update crawls set wanted = ?, updated_at = ? where crawl = ?", wanted, to_micros(now), crawl)
 
 
-async def count(tx: Transaction, crawl: int, items: int, users: int, posts: int) -> None:
-    """Adds one call and what it brought to the crawl's own totals."""
+async def count(tx: Transaction, crawl: int, items: int, users: int, posts: int, *, calls: int = 1) -> None:
+    """Adds one call and what it brought to the crawl's own totals; a live connection brings things before its call has ended."""
     await tx.execute(
-        "update crawls set calls = calls + 1, items = items + ?, users = users + ?, posts = posts + ? where crawl = ?",
-        *(items, users, posts, crawl),
+        "update crawls set calls = calls + ?, items = items + ?, users = users + ?, posts = posts + ? where crawl = ?",
+        *(calls, items, users, posts, crawl),
     )
 
 

@@ -69,6 +69,7 @@ class Scheduler:
         self._waiting: list[tuple[datetime, int, _Option]] = []
         self._sleeping: list[tuple[datetime, int, _Turns]] = []
         self._serial = count()
+        self._held: dict[str | None, datetime] = {}
 
     def add(self, turn: Turn, weight: float, options: Mapping[str | None, Sequence[Charge]]) -> None:
         """Registers one half of a lane, ready, with the charges of a call for each credential it may use (None: without)."""
@@ -126,6 +127,12 @@ class Scheduler:
             if everywhere or turns.turn.lane == lane:
                 self._switch_off(turns, credential)
 
+    def hold(self, credential: str | None, until: datetime) -> None:
+        """Does not use a credential before that time, whatever the ledgers say."""
+        self._held[credential] = until
+        for turns in self._lanes.values():
+            self._doubtful.update((option, None) for option in turns.options if option.choice.credential == credential)
+
     def is_stuck(self) -> bool:
         """No ready lane has a credential left to ask with."""
         ready = [turns for turns in self._lanes.values() if turns.is_ready]
@@ -136,7 +143,7 @@ class Scheduler:
         while turns := self._turn():
             option = max(turns.open, key=_room)
             # Time alone can close an option: its window may be about to end.
-            at = now if option.asked_at == now else self._ledgers.when(option.choice.charges, now)
+            at = now if option.asked_at == now else self._when(option, now)
             if at <= now:
                 return option
             self._wait(option, at)
@@ -171,7 +178,7 @@ class Scheduler:
         for option in self._doubtful:
             if not option.lane.is_ready or option.is_off:
                 continue
-            at = self._ledgers.when(option.choice.charges, now)
+            at = self._when(option, now)
             option.asked_at = now
             if at > now:
                 self._wait(option, at)
@@ -180,6 +187,10 @@ class Scheduler:
                 option.room = self._ledgers.room(option.choice.charges, now)
                 option.lane.open[option] = None
         self._doubtful.clear()
+
+    def _when(self, option: _Option, now: datetime) -> datetime:
+        at = self._ledgers.when(option.choice.charges, now)
+        return max(at, self._held.get(option.choice.credential, at)) if self._held else at
 
     def _wait(self, option: _Option, at: datetime) -> None:
         option.lane.open.pop(option, None)

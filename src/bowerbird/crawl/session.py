@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import islice
 
 from msgspec import structs
 
 from bowerbird.crawl import roster
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.flow import Size, Stop
+from bowerbird.crawl.supervisor import FIRST_WAIT, LONGEST_WAIT, STEADY, Part, Supervisor, crash_words
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Ending, Worker
-from bowerbird.errors import Busy, DiskFull
+from bowerbird.errors import BowerbirdError, Busy, DiskFull
 from bowerbird.model import Arrival
 from bowerbird.ports import Transaction
 
 _CHUNK = 10_000
+_PATIENCE = timedelta(seconds=30)
+"""How long the end of a crawl waits for what runs beside it to save what it holds."""
+_SILENCE = timedelta(minutes=15)
+"""Longer than a call may take and than our own database is waited for: a loop that has not moved since then is stuck."""
 _NOTABLE_DRIFT = timedelta(seconds=5)
 
 
@@ -27,8 +31,19 @@ class Session:
     """Runs one crawl in this process."""
 
     def __init__(
-        self, parts: Parts, crawl: int, worker_no: int, worker: Worker, dispatcher: Dispatcher, tally: Tally, stop: Stop
+        self,
+        parts: Parts,
+        crawl: int,
+        worker_no: int,
+        worker: Worker,
+        dispatcher: Dispatcher,
+        tally: Tally,
+        stop: Stop,
+        beside: Sequence[Part] = (),
+        before: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`beside`: what runs as long as the loop of calls does, such as streams and scheduled backups; `before`: what must be
+        done before its first call."""
         self._parts = parts
         self._crawl = crawl
         self._worker_no = worker_no
@@ -36,45 +51,90 @@ class Session:
         self._dispatcher = dispatcher
         self._stop = stop
         self._has_noted_drift = False
+        self._beside = beside
+        self._before = before
+        self._supervisor = Supervisor(parts.clock, self._note_part)
         self.tally = tally
 
-    async def run(self, seeds: Iterable[Arrival], *, slots: int, watch_every: timedelta) -> Ending:
+    async def run(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival], *, slots: int, watch_every: timedelta) -> Ending:
         """Returns when the crawl has ended, with the reason; the database then says the same."""
         await self._begin(seeds)
-        watcher = asyncio.create_task(self._watch(watch_every))
+        watcher = asyncio.create_task(self._watch(watch_every), name="watch")
+        for part in self._beside:
+            self._supervisor.start(part)
+        self._attend_calls()
         try:
-            ending = await self._worker.run(slots, self._enough)
+            ending = await self._work(slots)
         except Exception as error:
             await self._mark_quietly("failed", str(error) or type(error).__name__)
             raise
         finally:
+            await self._supervisor.end(_PATIENCE)
             watcher.cancel()
             with suppress(asyncio.CancelledError):
                 await watcher
         await self._finish(ending)
         return ending
 
+    def _attend_calls(self) -> None:
+        """Has the loop of calls watched; it runs in this very task."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._supervisor.attend("calls", task, self._worker.is_alive_since, _SILENCE)
+
+    async def _work(self, slots: int) -> Ending:
+        """The loop of calls; when something unforeseen breaks it, it is noted and begins again."""
+        wait = FIRST_WAIT
+        while True:
+            began = self._parts.clock.now()
+            try:
+                return await self._worker.run(slots, self._enough)
+            except BowerbirdError:
+                raise
+            except Exception as error:
+                wait = FIRST_WAIT if self._parts.clock.now() - began >= STEADY else wait
+                await self._note_part("calls", crash_words(error, wait))
+            self._parts.ledgers.forget()
+            await self._parts.clock.sleep_until(self._parts.clock.now() + wait)
+            wait = min(wait * 2, LONGEST_WAIT)
+
+    async def _note_part(self, part: str, words: str) -> None:
+        """Writes down what befell a part of the crawl, and shows it."""
+        now = self._parts.clock.now()
+        self.tally.blocked(f"{part}: {words}", now)
+        with suppress(Busy, DiskFull):
+            async with self._parts.database.transaction() as tx:
+                await roster.note_error(tx, self._crawl, part, None, None, words, now)
+
     def end(self, reason: str) -> None:
         """Asks for an orderly end: what is in flight comes home first."""
         self._worker.end(Ending("stopped", reason))
 
-    async def _begin(self, seeds: Iterable[Arrival]) -> None:
+    async def _begin(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> None:
         parts = self._parts
         async with parts.database.transaction() as tx:
             now = parts.clock.now()
             await parts.ledgers.load(tx, now)
             await self._recover(tx, now)
             await parts.frontier.revive(tx, list(parts.lanes), now)
-            await roster.set_wanted(tx, self._crawl, "running", now)
-            await roster.set_state(tx, self._crawl, "running", None, now)
             row = await roster.read_crawl(tx, self._crawl)
+            # Who joins others that were told to pause waits with them; alone, to start is to go on.
+            is_paused = row.wanted == "paused" and await roster.has_company(tx, self._worker_no)
+            if not is_paused:
+                await roster.set_wanted(tx, self._crawl, "running", now)
+                await roster.set_state(tx, self._crawl, "running", None, now)
+            self.tally.ran_before = await roster.time_run(tx, row.name, self._worker_no)
+        self._worker.pause(is_paused)
+        self._supervisor.pause(is_paused)
         self.tally.elsewhere = _size(row)
+        if self._before is not None:
+            await self._before()
         await self._sow(seeds)
         parts.scheduler.wake(frozenset(parts.lanes))
 
-    async def _sow(self, seeds: Iterable[Arrival]) -> None:
+    async def _sow(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> None:
         """Adds the seeds, which may be millions, in transactions of bearable size; known ones change nothing."""
-        for chunk in _chunks(seeds):
+        async for chunk in _chunks(seeds):
             async with self._parts.database.transaction() as tx:
                 await self._dispatcher.add(tx, chunk, None, self._parts.clock.now())
 
@@ -95,6 +155,7 @@ class Session:
             await self._parts.clock.sleep_until(self._parts.clock.now() + every)
             try:
                 await self._look()
+                await self._supervisor.look()
             except (Busy, DiskFull):
                 self._parts.ledgers.forget()
             except Exception as error:
@@ -118,6 +179,7 @@ class Session:
                 await roster.set_state(tx, self._crawl, "paused" if is_paused else "running", None, now)
         parts.scheduler.wake(frozenset(parts.lanes))
         self._worker.pause(is_paused)
+        self._supervisor.pause(is_paused)
         if row.wanted == "stopped":
             self._worker.end(Ending("stopped", "asked to stop"))
         # Other workers' calls count too.
@@ -135,7 +197,7 @@ class Session:
 
     def _enough(self, in_flight: int) -> str:
         size = self.tally.size()
-        elapsed = self._parts.clock.now() - self.tally.started_at
+        elapsed = self.tally.ran_before + (self._parts.clock.now() - self.tally.started_at)
         # Calls in flight are as good as made: a budget of calls is never overdrawn.
         return self._stop.reached(structs.replace(size, calls=size.calls + in_flight, elapsed=elapsed)) or ""
 
@@ -144,6 +206,7 @@ class Session:
         async with parts.database.transaction() as tx:
             now = parts.clock.now()
             await parts.frontier.release(tx, now)
+            await roster.heartbeat(tx, self._worker_no, now)
             await roster.end_workers(tx, [self._worker_no], now)
             if not await roster.has_company(tx, self._worker_no):
                 await roster.set_state(tx, self._crawl, ending.state, ending.reason, now)
@@ -168,7 +231,17 @@ def _minus(whole: Size, part: Size) -> Size:
     )
 
 
-def _chunks(seeds: Iterable[Arrival]) -> Iterator[Sequence[Arrival]]:
-    source = iter(seeds)
-    while chunk := list(islice(source, _CHUNK)):
+async def _chunks(seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> AsyncIterator[Sequence[Arrival]]:
+    chunk: list[Arrival] = []
+    async for seed in seeds if isinstance(seeds, AsyncIterable) else _one_by_one(seeds):
+        chunk.append(seed)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
         yield chunk
+
+
+async def _one_by_one(seeds: Iterable[Arrival]) -> AsyncIterator[Arrival]:
+    for seed in seeds:
+        yield seed

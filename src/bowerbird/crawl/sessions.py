@@ -9,23 +9,28 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 
-from bowerbird.model import Answer, Secret, Service
+from bowerbird.crawl.logins import LoginBook
+from bowerbird.model import Answer, Outcome, Secret, Service
 from bowerbird.ports import Clock, LoginProvider, Provider, Transport, Vault
 
 FRESH = timedelta(minutes=1)
 """A session refused sooner than this after its login will not get better by another one."""
+_TOO_MANY = 429
 
 
 class Sessions:
     """The secret to sign with, for each credential: as the vault has it, or with the session that it opens."""
 
-    def __init__(self, vault: Vault, transport: Transport, clock: Clock) -> None:
+    def __init__(self, vault: Vault, transport: Transport, clock: Clock, book: LoginBook | None = None) -> None:
+        """`book` keeps the account of logins; without it they are not counted."""
         self._vault = vault
         self._transport = transport
         self._clock = clock
+        self._book = book
         self._locks: dict[str, asyncio.Lock] = {}
         self._opened_at: dict[str, datetime] = {}
         self._stale: set[str] = set()
+        self._closed: dict[str, datetime] = {}
 
     async def secret(self, credential: str, provider: Provider, service: Service) -> Secret | Answer:
         """What to sign with, or the service's answer to a login that failed."""
@@ -38,20 +43,39 @@ class Sessions:
                 return secret
             return await self._open(credential, secret, provider, service)
 
+    def closed_until(self, credential: str) -> datetime | None:
+        """When the next login with this credential may be tried, if there were too many; None when it may be tried now."""
+        until = self._closed.get(credential)
+        return until if until is not None and until > self._clock.now() else None
+
     async def _open(self, credential: str, secret: Secret, provider: LoginProvider, service: Service) -> Secret | Answer:
-        ways = (provider.refresh(secret), provider.login(secret)) if provider.has_session(secret) else (provider.login(secret),)
-        answer: Answer | None = None
-        for request in ways:
-            answer = await self._transport.send(service, request)
-            opened = provider.session(secret, answer)
+        if provider.has_session(secret):
+            opened = provider.session(secret, await self._transport.send(service, provider.refresh(secret)))
             if opened is not None:
-                self._vault.keep(opened)
-                self._stale.discard(credential)
-                self._opened_at[credential] = self._clock.now()
-                return opened
-        if answer is None:
-            raise LookupError(f"{credential}: no way to open a session")
-        return answer
+                return self._kept(opened)
+        if self._book is not None:
+            self._closed[credential] = self._book.when(credential, provider, service)
+            if (until := self.closed_until(credential)) is not None:
+                return self._too_many(until)
+        answer = await self._transport.send(service, provider.login(secret))
+        opened = provider.session(secret, answer)
+        if self._book is not None:
+            outcome = await self._book.book(credential, provider, service, answer, is_open=opened is not None)
+            if outcome is Outcome.RATE_LIMITED:
+                self._closed[credential] = self._book.when(credential, provider, service)
+        return answer if opened is None else self._kept(opened)
+
+    def _kept(self, opened: Secret) -> Secret:
+        self._vault.keep(opened)
+        self._stale.discard(opened.name)
+        self._opened_at[opened.name] = self._clock.now()
+        return opened
+
+    def _too_many(self, until: datetime) -> Answer:
+        """The answer that the service would give: it is not asked when we know it."""
+        now = self._clock.now()
+        wait = {"retry-after": str(-(-(until - now) // timedelta(seconds=1)))}
+        return Answer(status=_TOO_MANY, headers=wait, sent_at=now, received_at=now, failure="too many logins")
 
     def expired(self, credential: str, provider: Provider) -> bool:
         """Whether a refused token may only have run out; the next call then opens a new session."""

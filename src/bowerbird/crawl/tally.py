@@ -19,6 +19,8 @@ class Tally:
         self.started_at = started_at
         self.elsewhere = Size()
         """What earlier runs and other workers of the same crawl brought."""
+        self.ran_before = timedelta(0)
+        """How long the crawl was run before this process."""
         self.calls = 0
         self.items = 0
         self.users = 0
@@ -33,22 +35,31 @@ class Tally:
         self.next_due: datetime | None = None
         self.trouble: str = ""
         self.trouble_at: datetime | None = None
-        self._recent: deque[tuple[datetime, int]] = deque()
+        self._recent: deque[tuple[datetime, int, int]] = deque()
+        """When, how many calls, how many new items."""
 
     def settled(self, report: Report, now: datetime) -> None:
-        self.calls += 1
-        self.items += report.new_items
-        self.users += report.new_users
-        self.posts += report.new_posts
-        self.results += report.results
+        """One call has ended: a question with its answer, or a live connection with nothing more to bring."""
+        self._add(report, 1, now)
         self.given_up += report.given_up
-        self.by_facet[report.facet] += 1
-        self.items_by_facet[report.facet] += report.new_items
         self.by_outcome[report.outcome] += 1
         self.window_opens = None
         if report.outcome is not Outcome.OK and not report.outcome.is_about_target:
             self.blocked(f"{report.facet}: {report.outcome} {report.detail}".strip(), now)
-        self._recent.append((now, report.new_items))
+
+    def heard(self, report: Report, now: datetime) -> None:
+        """What a live connection has brought since the last time."""
+        self._add(report, 0, now)
+
+    def _add(self, report: Report, calls: int, now: datetime) -> None:
+        self.calls += calls
+        self.items += report.new_items
+        self.users += report.new_users
+        self.posts += report.new_posts
+        self.results += report.results
+        self.by_facet[report.facet] += calls
+        self.items_by_facet[report.facet] += report.new_items
+        self._recent.append((now, calls, report.new_items))
         self._trim(now)
 
     def size(self, *, in_all: bool = True) -> Size:
@@ -72,7 +83,7 @@ class Tally:
         """Calls and new items per second over the last half minute."""
         self._trim(now)
         span = min(_RECENT, now - self.started_at).total_seconds() or 1.0
-        return len(self._recent) / span, sum(items for _, items in self._recent) / span
+        return sum(calls for _, calls, _ in self._recent) / span, sum(items for _, _, items in self._recent) / span
 
     def _trim(self, now: datetime) -> None:
         while self._recent and now - self._recent[0][0] > _RECENT:

@@ -64,6 +64,7 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
     if verdict is Verdict.VISITED:
         return Settled(task=task, progress=progress, standing=ranker.visited(visit))
     if verdict is Verdict.CONTINUES:
+        same_place = Standing(task.priority, now, ranker.continued(visit))
         return Settled(task=task, progress=progress, standing=same_place, pages=task.pages + 1, is_visit=False)
     if verdict is Verdict.UNASKED:
         return Settled(

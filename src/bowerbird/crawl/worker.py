@@ -11,17 +11,14 @@ from msgspec import Struct
 
 from bowerbird.crawl.dispatcher import Dispatcher, Report
 from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.patience import patiently
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.tally import Tally
-from bowerbird.crawl.verdict import next_try
-from bowerbird.errors import Busy, DiskFull, Fenced
+from bowerbird.errors import Fenced
 from bowerbird.model import Answer, Lease
 from bowerbird.ports import Clock, Transport
 
 T = TypeVar("T")
-
-PATIENCE = timedelta(minutes=10)
-"""How long our own database may refuse before the crawl stops with a message."""
 
 STUCK = (
     "the service refuses to answer what is left to ask, with every credential there is (or without one); see `bowerbird status`, "
@@ -65,6 +62,16 @@ class Worker:
         self._calls: set[asyncio.Task[None]] = set()
         self._ending: Ending | None = None
         self._trouble: BaseException | None = None
+        self._moved_at = clock.now()
+        self._has_moved = False
+        """Since then a call began or came home."""
+        self._rests_until: datetime | None = None
+
+    def is_alive_since(self) -> datetime:
+        """When a call last began or came home; while nothing is in flight and it rests on purpose, it is alive now."""
+        now = self._clock.now()
+        is_resting = self._rests_until is not None and now <= self._rests_until
+        return now if not self._calls and (is_resting or self._is_paused) else self._moved_at
 
     def end(self, ending: Ending) -> None:
         """Asks the loop to finish what is in flight and end; the first reason stays."""
@@ -78,8 +85,11 @@ class Worker:
 
     async def run(self, slots: int, enough: Callable[[int], str]) -> Ending:
         """Runs until ended, until nothing is left, or until `enough` (told how many calls are in flight) gives a reason."""
+        self._trouble = None
         while self._ending is None and self._trouble is None:
             self._changed.clear()
+            if self._has_moved or not self._calls:
+                self._moved_at, self._has_moved = self._clock.now(), False
             if reason := enough(sum(not call.done() for call in self._calls)):
                 self.end(Ending("finished", reason))
             elif len(self._calls) >= slots or self._is_paused:
@@ -116,16 +126,20 @@ class Worker:
     def _start(self, lease: Lease) -> None:
         task = asyncio.create_task(self._call(lease))
         self._calls.add(task)
+        self._has_moved = True
         task.add_done_callback(self._landed)
 
     def _landed(self, task: asyncio.Task[None]) -> None:
         self._calls.discard(task)
+        self._has_moved = True
         self._changed.set()
         if not task.cancelled() and task.exception() is not None:
             self._trouble = self._trouble or task.exception()
 
     async def _call(self, lease: Lease) -> None:
         answer = await self._send(lease)
+        if answer is None:
+            return
         try:
             report = await self._patiently(lambda: self._dispatcher.settle(lease, answer))
         except Fenced as fenced:
@@ -135,13 +149,18 @@ class Worker:
             return
         self._tally.settled(report, self._clock.now())
 
-    async def _send(self, lease: Lease) -> Answer:
+    async def _send(self, lease: Lease) -> Answer | None:
+        """The service's answer; None if the call was given back because its credential may not log in yet."""
         lane = self._lanes[lease.tasks[0].lane]
         request = lane.provider.request(lease.ask)
         if lease.credential is not None:
             secret = await self._sessions.secret(lease.credential, lane.provider, lane.service)
             if isinstance(secret, Answer):
-                return secret
+                until = self._sessions.closed_until(lease.credential)
+                if until is None:
+                    return secret
+                await self._patiently(lambda: self._dispatcher.give_back(lease, until))
+                return None
             request = lane.provider.sign(request, secret)
         return await self._transport.send(lane.service, request)
 
@@ -155,8 +174,9 @@ class Worker:
             self.end(ending)
             return
         self._tally.waits(until, due)
-        times = [time for time in (until, due, now + self._glance) if time is not None]
-        await self._clock.wait(self._changed, min(times))
+        self._rests_until = min(time for time in (until, due, now + self._glance) if time is not None)
+        await self._clock.wait(self._changed, self._rests_until)
+        self._rests_until = None
 
     def _dry(self) -> Ending | None:
         """How the crawl ends when nothing is ready, in flight or due; None when it is told to wait for more."""
@@ -168,19 +188,7 @@ class Worker:
         return Ending("finished", "nothing is left to ask" + (given_up if self._tally.given_up else ""))
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Tries again while our own database is busy or full; gives up with its message after a while."""
-        failures = 0
-        give_up = self._clock.now() + PATIENCE
-        while True:
-            try:
-                return await work()
-            except (Busy, DiskFull) as error:
-                now = self._clock.now()
-                if now >= give_up:
-                    raise
-                self._tally.blocked(str(error), now)
-                failures += 1
-                await self._clock.sleep_until(next_try(now, failures))
+        return await patiently(work, self._clock, self._tally.blocked)
 
     async def _land(self) -> None:
         """Lets the calls in flight come home: an answer already paid for is not thrown away."""

@@ -20,6 +20,18 @@ class Lane(Struct, frozen=True, kw_only=True):
     is_exact: bool = True
 
 
+class Ear(Struct, frozen=True, kw_only=True):
+    """One stream the crawl listens to."""
+
+    name: str
+    state: str
+    events: int
+    """Over the crawl's whole life."""
+    gaps: int
+    """That nothing has filled, or not yet."""
+    behind: timedelta | None = None
+
+
 class Bucket(Struct, frozen=True, kw_only=True):
     """One limit of a service, as our account has it now."""
 
@@ -53,6 +65,7 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     lanes: tuple[Lane, ...]
     buckets: tuple[Bucket, ...]
     """The tightest first."""
+    streams: tuple[Ear, ...] = ()
     doing: str
     left: str
     trouble: str = ""
@@ -95,11 +108,19 @@ def as_values(glimpse: Glimpse) -> dict[str, Any]:
             bucket.name: {"remaining": bucket.remaining, "allowance": bucket.allowance, "resets_at": bucket.resets_at}
             for bucket in glimpse.buckets
         },
+        "streams": {
+            ear.name: {"state": ear.state, "events": ear.events, "open_gaps": ear.gaps, "behind_seconds": _seconds(ear.behind)}
+            for ear in glimpse.streams
+        },
         "doing": glimpse.doing,
         "left": glimpse.left,
         "trouble": glimpse.trouble or None,
         "trouble_at": glimpse.trouble_at,
     }
+
+
+def _seconds(span: timedelta | None) -> float | None:
+    return None if span is None else round(span.total_seconds(), 3)
 
 
 def _sized(size: Size) -> dict[str, int]:

@@ -25,7 +25,7 @@ class Load(Struct, frozen=True):
 
 def never_ends(flow: Flow) -> bool:
     """Whether some facet comes round again by itself, so that only the user or a stop condition ends the crawl."""
-    return any(use.revisit or use.ranker == "circular" for use in flow.facets)
+    return any(use.comes_round for use in flow.facets)
 
 
 def backlog_time(loads: Sequence[Load], states: Mapping[str, LedgerState], now: datetime) -> timedelta:

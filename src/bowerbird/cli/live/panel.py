@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bowerbird.cli.live import words
-from bowerbird.cli.live.glimpse import Bucket, Glimpse, Lane
+from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.output import printable
 
 _BAR = 16
@@ -18,7 +18,7 @@ _OTHER_LINES = 15
 
 def panel(glimpse: Glimpse, console: Console) -> RenderableType:
     """The picture for this console; it leaves buckets out rather than grow beyond the window."""
-    room = console.height - _OTHER_LINES - len(glimpse.lanes)
+    room = console.height - _OTHER_LINES - len(glimpse.lanes) - (len(glimpse.streams) + 2 if glimpse.streams else 0)
     return Group(
         _head(glimpse, console.width),
         Text(),
@@ -27,6 +27,7 @@ def panel(glimpse: Glimpse, console: Console) -> RenderableType:
         Text(),
         _lanes(glimpse.lanes),
         Text(),
+        *_streams(glimpse.streams),
         *_quota(glimpse, max(2, min(_MOST_BUCKETS, room)), console),
         Text(),
         _footer(glimpse, console.width),
@@ -62,6 +63,16 @@ def _lanes(lanes: tuple[Lane, ...]) -> RenderableType:
         about = "" if lane.is_exact else "~"
         table.add_row(lane.facet, f"{lane.calls:,}", f"{lane.items:,}", f"{about}{lane.waiting:,}")
     return table
+
+
+def _streams(ears: tuple[Ear, ...]) -> list[RenderableType]:
+    if not ears:
+        return []
+    table = _columns("stream", "events", "behind", "open gaps", "state")
+    for ear in ears:
+        behind = words.span(ear.behind) if ear.behind is not None else ""
+        table.add_row(printable(ear.name), f"{ear.events:,}", behind, f"{ear.gaps:,}", ear.state)
+    return [table, Text()]
 
 
 def _columns(first: str, *others: str) -> Table:

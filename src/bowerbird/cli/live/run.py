@@ -7,10 +7,12 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 
 from msgspec import Struct
 
 from bowerbird.app import Crawl, Outside
+from bowerbird.cli.live.dump import write_dump
 from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
@@ -39,8 +41,9 @@ class Run(Struct, frozen=True):
 class Interrupts:
     """What the user asks by signal: the first one ends in order, the second at once."""
 
-    def __init__(self, crawl: Crawl, watcher: Watcher, view: View) -> None:
+    def __init__(self, crawl: Crawl, watcher: Watcher, view: View, clock: Clock) -> None:
         self._crawl = crawl
+        self._clock = clock
         self._watcher = watcher
         self._view = view
         self._at_once: Callable[[], object] = lambda: None
@@ -52,11 +55,19 @@ class Interrupts:
         self._at_once = at_once
         loop.add_signal_handler(signal.SIGINT, self._end, _INTERRUPTED, True)
         loop.add_signal_handler(signal.SIGTERM, self._end, _TERMINATED, False)
+        loop.add_signal_handler(signal.SIGQUIT, self._dump)
         try:
             yield
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
-            loop.remove_signal_handler(signal.SIGTERM)
+            for each in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
+                loop.remove_signal_handler(each)
+
+    def _dump(self) -> None:
+        """Tells what every part is doing; the crawl goes on."""
+        try:
+            self._view.say(f"Stacks and ledgers are in {write_dump(self._crawl, Path(), self._clock.now())}.")
+        except OSError as error:
+            self._view.say(f"Stacks and ledgers cannot be written here: {error.strerror}.")
 
     def _end(self, reason: str, is_ctrl_c: bool) -> None:
         if self._watcher.ending:
@@ -71,7 +82,7 @@ class Interrupts:
 async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enough | None = None) -> Run:
     """Runs the crawl to its end, shown all the while; `enough` may give a reason to end it earlier."""
     watcher = Watcher(crawl, outside.clock)
-    interrupts = Interrupts(crawl, watcher, view)
+    interrupts = Interrupts(crawl, watcher, view, outside.clock)
     work = asyncio.ensure_future(crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_WATCH_EVERY))
     watching = [asyncio.create_task(_show(watcher, view, outside.clock))]
     watching += [asyncio.create_task(_heed(crawl, watcher, enough, outside.clock))] if enough else []

@@ -64,6 +64,7 @@ class LinesView:
             f"{words.many(size.calls, 'call')} ({words.rate(glimpse.calls_per_second)})",
             f"{words.many(size.items, 'item')} ({words.rate(glimpse.items_per_second)})",
             f"{glimpse.waiting:,} waiting",
+            *(f"{ear.name} {ear.state} ({words.many(ear.events, 'event')})" for ear in glimpse.streams),
             glimpse.doing,
         ]
         recent = glimpse.trouble and glimpse.trouble_age < self.every

@@ -9,9 +9,10 @@ from msgspec import structs
 
 from bowerbird.app import Crawl
 from bowerbird.cli.live import words
-from bowerbird.cli.live.glimpse import Bucket, Glimpse, Lane
+from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
 from bowerbird.cli.place import public
+from bowerbird.crawl.streaming.standing import StreamStanding, read_streams
 from bowerbird.limits import ledger
 from bowerbird.limits.ledger import LedgerState
 from bowerbird.model import Charge
@@ -36,6 +37,7 @@ class Watcher:
         self._reader = Reader(crawl.database)
         self._facets = _options(crawl)
         self._lanes: tuple[LaneState, ...] = ()
+        self._streams: tuple[StreamStanding, ...] = ()
         self._state = "starting"
         self._look_at = clock.now()
         self.ending = ""
@@ -52,6 +54,9 @@ class Watcher:
         row = await self._reader.crawl(self._crawl.plan.name)
         self._state = row.state if row is not None else "gone"
         self._lanes = tuple(lane for lane in await self._reader.lanes() if lane.crawl == self._crawl.plan.name)
+        if self._crawl.plan.streams:
+            async with self._crawl.database.reading() as tx:
+                self._streams = tuple(each for each in await read_streams(tx) if each.crawl == self._crawl.plan.name)
         cost = timedelta(seconds=self._clock.stopwatch() - watch)
         self._look_at = self._clock.now() + max(_LOOK_EVERY, cost * _SHARE_OF_TIME)
 
@@ -72,6 +77,7 @@ class Watcher:
             items_per_second=items,
             lanes=tuple(self._lane(use.name) for use in plan.flow.facets),
             buckets=tuple(sorted((_bucket(state, now) for state in states.values()), key=lambda one: one.tightness)),
+            streams=tuple(_ear(each) for each in self._streams),
             doing=self._doing(states, now),
             left=self._left(states, now, (calls, items)),
             trouble=tally.trouble,
@@ -103,6 +109,8 @@ class Watcher:
         opens = tally.window_opens
         if opens is not None and opens - now > _NOTICEABLE:
             return f"waits {words.span(opens - now)} for {_held_back(states, now)}, until {words.at(opens, now)}"
+        if self._streams and not self._waits():
+            return "listening"
         due = tally.next_due
         if not self._waits() and due is not None and due - now > _NOTICEABLE:
             return f"everything is up to date; the next visit is due in {words.span(due - now)}"
@@ -113,9 +121,9 @@ class Watcher:
 
     def _left(self, states: Mapping[str, LedgerState], now: datetime, rates: tuple[float, float]) -> str:
         flow, tally = self._crawl.plan.flow, self._crawl.tally
-        elapsed = now - tally.started_at
+        elapsed = tally.ran_before + (now - tally.started_at)
         stop = time_to_stop(flow.stop, structs.replace(tally.size(), elapsed=elapsed), rates)
-        if never_ends(flow):
+        if never_ends(flow) or self._crawl.plan.streams:
             return "runs until stopped" if stop is None else f"about {words.span(stop)}, then a stop condition is met"
         rest = backlog_time(self._loads(), states, now)
         least = rest if stop is None else min(rest, stop)
@@ -139,6 +147,10 @@ def _options(crawl: Crawl) -> dict[LaneKey, tuple[int, Sequence[Sequence[Charge]
         (lane.service.name, lane.facet.name): (lane.facet.objects_per_call, list(crawl.charges[lane.lane].values()))
         for lane in crawl.lanes.values()
     }
+
+
+def _ear(one: StreamStanding) -> Ear:
+    return Ear(name=one.name, state=one.state, events=one.events, gaps=one.open_gaps, behind=one.lag)
 
 
 def _bucket(state: LedgerState, now: datetime) -> Bucket:

@@ -40,7 +40,7 @@ def link(upper: Node, lower: Node) -> None:
 
 def arrange(nodes: Sequence[Node], margin: float, row_gap: float) -> tuple[float, float]:
     """Gives every node its place and says how wide and high the whole is."""
-    rows = [[node for node in nodes if node.row == row] for row in range(max(node.row for node in nodes) + 1)]
+    rows = [[node for node in nodes if node.row == row] for row in sorted({node.row for node in nodes})]
     _order(rows)
     _spread(rows)
     _stack(rows, margin, row_gap)

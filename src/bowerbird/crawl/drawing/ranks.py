@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from bowerbird.crawl.flow import Flow
+from msgspec.structs import replace
+
+from bowerbird.crawl.flow import STREAM, FacetUse, Flow
+
+
+def with_stream(flow: Flow) -> Flow:
+    """The flow with a box for its streams, if it listens to any: a drawing shows where everything comes from."""
+    return replace(flow, facets=(FacetUse(STREAM), *flow.facets)) if flow.listens else flow
 
 
 def facet_ranks(flow: Flow) -> dict[str, int]:

@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from bowerbird.crawl.drawing.layout import Node, arrange, link
-from bowerbird.crawl.drawing.ranks import facet_ranks
+from bowerbird.crawl.drawing.ranks import facet_ranks, with_stream
 from bowerbird.crawl.drawing.wording import facet_lines, foot_lines
 from bowerbird.crawl.flow import Edge, Flow, wakes
 from bowerbird.model import Facet
@@ -47,6 +47,7 @@ class _Picture(NamedTuple):
 
 def as_svg(flow: Flow, facets: Mapping[str, Facet] | None = None) -> str:
     """The automaton as a self-contained SVG text."""
+    flow = with_stream(flow)
     lines = {use.name: facet_lines(use, (facets or {}).get(use.name)) for use in flow.facets}
     picture = _picture(flow, lines)
     width, height = arrange(picture.nodes, _MARGIN, 34.0)

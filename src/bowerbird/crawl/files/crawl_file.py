@@ -11,22 +11,48 @@ base = "https://mastodon.social"
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, json, structs
 
 from bowerbird.crawl.files.flow_file import flow_of
 from bowerbird.crawl.files.language.located import Document, read
 from bowerbird.crawl.files.language.tables import Table
 from bowerbird.crawl.files.language.words import listed, meant
+from bowerbird.crawl.files.place_plans import PlacePlan, SearchPlan, places_plan
 from bowerbird.crawl.files.seed_list import SeedList, seed_list
+from bowerbird.crawl.files.stream_plans import StreamPlan, stream_plans
 from bowerbird.crawl.flow import Flow, Vocabulary
+from bowerbird.crawl.keeping import BackupPlan
+from bowerbird.crawl.media.plan import MediaPlan, media_plan
 from bowerbird.errors import FlowError
-from bowerbird.model import Service
+from bowerbird.model import Facet, Service
 
-CRAWL_KEYS = ("name", "store", "flow", "service", "services", "seeds", "stop", "filters", "concurrency", "contact")
+CRAWL_KEYS = (
+    "name",
+    "store",
+    "flow",
+    "service",
+    "services",
+    "seeds",
+    "streams",
+    "places",
+    "stop",
+    "filters",
+    "backup",
+    "history",
+    "media",
+    "concurrency",
+    "contact",
+)
+BACKUP_KEYS = ("every", "folder", "keep")
+HISTORY_KEYS = ("counters",)
+DAILY = timedelta(days=1)
 SERVICE_KEYS = ("name", "provider", "base", "credentials", "limits")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -50,15 +76,33 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     flow: Flow
     services: tuple[ServicePlan, ...]
     seeds: SeedList
+    streams: tuple[StreamPlan, ...] = ()
+    places: tuple[PlacePlan, ...] = ()
+    searches: tuple[SearchPlan, ...] = ()
+    """For the places, where a network has searches for such."""
     concurrency: int = 8
     """Calls in flight at once."""
+    backup: BackupPlan | None = None
+    media: MediaPlan | None = None
+    counters_every: timedelta = DAILY
+    """Counters that alone have changed make a line of history at most once in this time."""
     contact: str = ""
     """Told to the services in the User-Agent."""
 
+    @property
+    def owner(self) -> str:
+        """A short name that no other crawl has, for what is left at a service."""
+        return sha256(f"{self.store} {self.name}".encode()).hexdigest()[:8]
 
-def read_crawl_file(path: Path, vocabulary: Vocabulary) -> CrawlPlan:
-    """The plan in a file; raises `FlowError` naming the line, or the file when it cannot be read."""
-    return parse_crawl(read_text(path), path, vocabulary)
+    def told(self) -> str:
+        """What the database may remember of the crawl file: no secrets are in it, and no address of the database itself."""
+        services = [{name: getattr(s.service, name) for name in ("name", "provider", "base")} for s in self.services]
+        return json.encode({"services": services, "concurrency": self.concurrency}).decode()
+
+
+def read_crawl_file(path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = ()) -> CrawlPlan:
+    """The plan in a file, with more seeds; raises `FlowError` naming the line, or the file when it cannot be read."""
+    return parse_crawl(read_text(path), path, vocabulary, seeds)
 
 
 def read_text(path: Path) -> str:
@@ -71,21 +115,49 @@ def read_text(path: Path) -> str:
         raise FlowError(f"cannot be read as UTF-8 text: {error}", file=str(path)) from None
 
 
-def parse_crawl(text: str, path: Path, vocabulary: Vocabulary) -> CrawlPlan:
-    """The plan in a text; `path` names it in errors, and relative paths in it start from its folder."""
+def parse_crawl(text: str, path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = ()) -> CrawlPlan:
+    """The plan in a text, with more seeds; `path` names it in errors, and relative paths in it start from its folder."""
     table = Table(read(text, str(path)))
     table.only(CRAWL_KEYS, "a crawl file")
     name = _name(table, path)
     services = _services(table, vocabulary)
+    flow = _flow(table, path, vocabulary, services)
+    streams = stream_plans(table, [plan.service for plan in services], vocabulary)
+    found = places_plan(table, [plan.service for plan in services], vocabulary, listens=bool(streams))
+    streams += found.streams
+    if not flow.seeds and not streams:
+        raise table.wrong("flow", f"the flow {flow.name!r} only listens: add [[streams]] with a channel")
+    facets = vocabulary.facets(services[0].service.provider)
     return CrawlPlan(
         name=name,
         store=_store(table, path, name),
-        flow=_flow(table, path, vocabulary, services),
+        flow=flow,
         services=services,
-        seeds=seed_list(table, path.parent),
+        seeds=_seeds(table, path, flow, facets, seeds, may_lack=bool(streams or found.searches)),
+        streams=streams,
+        places=found.places,
+        searches=found.searches,
         concurrency=table.count("concurrency", 8) or 8,
+        backup=_backup(table, path),
+        media=media_plan(table, path.parent),
+        counters_every=_counters_every(table),
         contact=table.text("contact"),
     )
+
+
+def _seeds(table: Table, path: Path, flow: Flow, facets: Mapping[str, Facet], more: Sequence[str], *, may_lack: bool) -> SeedList:
+    seeds = seed_list(table, path.parent, is_needed=bool(flow.seeds) and not more and not may_lack)
+    subjects = {facets[name].subject for name in flow.seeds if name in facets}
+    if seeds.query is not None and seeds.query.subject not in subjects:
+        message = f"the query chooses {seeds.query.what}, but the flow {flow.name!r} begins with: {listed(subjects)}"
+        raise table.table("seeds").wrong("query", message)
+    return structs.replace(seeds, written=(*more, *seeds.written))
+
+
+def _counters_every(table: Table) -> timedelta:
+    inner = table.table("history")
+    inner.only(HISTORY_KEYS, "[history]")
+    return inner.span("counters", DAILY) or DAILY
 
 
 def is_crawl(document: Document) -> bool:
@@ -107,6 +179,18 @@ def _store(table: Table, path: Path, name: str) -> str:
             raise table.wrong("store", f"store {store!r:.60} is not understood; write a file name or postgresql://…")
         return store
     return str(path.parent / Path(store).expanduser())
+
+
+def _backup(table: Table, path: Path) -> BackupPlan | None:
+    if "backup" not in table.values:
+        return None
+    inner = table.table("backup")
+    inner.only(BACKUP_KEYS, "[backup]")
+    every = inner.span("every")
+    if every is None:
+        raise inner.wrong(None, 'every is missing; write for example: every = "1d"')
+    folder = path.parent / Path(inner.text("folder", "backups")).expanduser()
+    return BackupPlan(every=every, folder=str(folder), keep=inner.count("keep", 7) or 7)
 
 
 def _services(table: Table, vocabulary: Vocabulary) -> tuple[ServicePlan, ...]:
@@ -147,7 +231,7 @@ def _base(table: Table) -> tuple[str, str]:
 def _limits(table: Table, provider: str, vocabulary: Vocabulary) -> dict[str, dict[str, Any]]:
     facets = vocabulary.facets(provider)
     limits = table.table("limits")
-    limits.only([*facets, "*"], f"the limits of a {provider} service")
+    limits.only([*facets, "*", "together"], f"the limits of a {provider} service")
     return {facet: _numbers(limits.table(facet)) for facet in limits.values}
 
 

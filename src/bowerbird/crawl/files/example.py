@@ -27,21 +27,44 @@ _TEXT = """\
 flow = "{flow}"
 store = "{name}.db"                # one SQLite file, or postgresql://user@host/database
 
-# {what}; or from a file: [seeds] with file = "seeds.txt" (one per line), or file = "seeds.csv" and column = "id"
-seeds = [{seed}]
-
-# contact = "you@university.edu"   # told to the service, so that its operators can reach you
+{seeds}# contact = "you@university.edu"   # told to the service, so that its operators can reach you
 
 [service]
 provider = "{provider}"
 base = "{base}"
 # credentials = ["mine"]           # by name, from `bowerbird credentials add mine --provider {provider}`; default: all of them
-
+{streams}
 # The crawl ends at the first of these, and by itself when there is nothing left to ask.
 [stop]
 # calls = 10000
 # posts = 1000000
 {stop}
+"""
+
+_SEEDS = """\
+# What to start from: {what}.
+# Or from a file: [seeds] with file = "seeds.txt" (one per line), or file = "seeds.csv" and column = "id"
+seeds = ["{seed}"]
+
+"""
+
+_STREAM = """
+# What to listen to; several are allowed, each with its own name. docs/providers.md lists channels and their options.
+[[streams]]
+{stream}
+"""
+_CHANNELS = {
+    "bluesky": 'channel = "jetstream"\nbase = "wss://jetstream2.us-east.bsky.network"\ncollections = ["app.bsky.feed.post"]',
+    "mastodon": 'channel = "hashtag"\ntag = ["caturday"]',
+    "twitter_v1": 'channel = "filter"\ntrack = ["caturday"]',
+    "x": 'channel = "filter"\nrules = ["#caturday lang:en"]',
+}
+
+_PLACES = """
+# What it is about: boxes (west, south, east, north), or cities and countries by name, each in a table of its own.
+[[places]]
+name = "Lisbon"
+box = [-9.5, 38.6, -9.0, 38.9]
 """
 
 _INSTEAD = """\
@@ -53,14 +76,13 @@ _INSTEAD = """\
 
 def example(flow: Flow, provider: str, name: str = "crawl") -> str:
     """The text of a crawl file for a flow and a provider; it can be run as it is."""
-    seed, what = _seed(flow.seeds[0], provider)
     text = _TEXT.format(
         about=flow.about or flow.name,
         file=f"{name}.toml",
         name=name,
         flow=flow.name,
-        what=f"What to start from: {what}",
-        seed=f'"{seed}"',
+        seeds=_seeds(flow, provider),
+        streams=_streams(flow, provider),
         provider=provider,
         base=_BASES.get(provider, "https://example.org"),
         stop=_stop(flow),
@@ -68,8 +90,25 @@ def example(flow: Flow, provider: str, name: str = "crawl") -> str:
     return text + _overrides(flow)
 
 
+def _seeds(flow: Flow, provider: str) -> str:
+    if not flow.seeds:
+        return ""
+    seed, what = _seed(flow.seeds[0], provider)
+    return _SEEDS.format(what=what, seed=seed)
+
+
+def _streams(flow: Flow, provider: str) -> str:
+    if any("located" in edge.when for edge in flow.edges):
+        return _PLACES
+    if not flow.listens or provider not in _CHANNELS:
+        return ""
+    text = _STREAM.format(stream=_CHANNELS[provider])
+    # Where seeds are asked for, a stream is an extra.
+    return text if not flow.seeds else "".join(f"# {line}" if line[0] not in "#\n" else line for line in text.splitlines(True))
+
+
 def _stop(flow: Flow) -> str:
-    never_ends = any(use.revisit or use.ranker == "circular" for use in flow.facets)
+    never_ends = flow.listens or any(use.comes_round for use in flow.facets)
     return 'duration = "7d"' if never_ends else '# duration = "7d"'
 
 

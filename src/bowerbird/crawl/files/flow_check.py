@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bowerbird.crawl.files.language import condition
 from bowerbird.crawl.files.language.words import listed, meant
-from bowerbird.crawl.flow import TAKES, Edge, FacetUse, Flow
+from bowerbird.crawl.flow import ESTIMATES, HEARD, STREAM, TAKES, Edge, FacetUse, Flow
 from bowerbird.errors import FlowError
 from bowerbird.model import Facet
 
@@ -36,11 +36,12 @@ def problems(flow: Flow, facets: Mapping[str, Facet], rankers: Mapping[str, froz
     names = [use.name for use in flow.facets]
     yield from _doubled(names)
     for number, edge in enumerate(flow.edges):
-        yield from _edge_problems(("edges", number), edge, names, facets)
+        yield from _edge_problems(("edges", number), edge, names, {**facets, STREAM: HEARD})
     yield from _seed_problems(flow, names, facets)
-    yield from _lost_facets(flow, names)
+    yield from _lost_facets(flow, names, rankers)
     yield from _endless_wakes(flow)
     yield from _size_problems(flow)
+    yield from _sample_problems(flow, rankers)
 
 
 def _spelled(path: Path) -> str:
@@ -49,7 +50,7 @@ def _spelled(path: Path) -> str:
 
 def _facet_problems(use: FacetUse, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Iterator[Problem]:
     at: Path = ("facets", use.name)
-    if facets and use.name not in facets:
+    if facets and use.name not in facets and not use.optional:
         yield Problem(at, f"unknown facet {use.name!r}{meant(use.name, facets)}; allowed: {listed(facets)}")
     if use.ranker not in rankers:
         yield Problem((*at, "ranker"), f"unknown ranker {use.ranker!r}{meant(use.ranker, rankers)}; allowed: {listed(rankers)}")
@@ -57,6 +58,8 @@ def _facet_problems(use: FacetUse, facets: Mapping[str, Facet], rankers: Mapping
         yield from _option_problems((*at, "options"), use, rankers[use.ranker])
     if not 0 < use.weight < float("inf"):
         yield Problem((*at, "weight"), f"weight must be above 0, not {use.weight}")
+    if use.large_share is not None and not 0 < use.large_share < 1:
+        yield Problem((*at, "large_share"), f"large_share is a part of the calls, between 0 and 1, not {use.large_share:g}")
 
 
 def _option_problems(at: Path, use: FacetUse, allowed: frozenset[str]) -> Iterator[Problem]:
@@ -74,7 +77,7 @@ def _doubled(names: list[str]) -> Iterator[Problem]:
 
 def _edge_problems(at: Path, edge: Edge, names: list[str], facets: Mapping[str, Facet]) -> Iterator[Problem]:
     for key, end in (("from", edge.source), ("to", edge.to)):
-        if end not in names:
+        if end not in names and (key, end) != ("from", STREAM):
             yield Problem(
                 (*at, key),
                 f"the edge's {key!r} names {end!r}{meant(end, names)}, which the flow does not use; it uses: {listed(names)}",
@@ -89,7 +92,7 @@ def _edge_problems(at: Path, edge: Edge, names: list[str], facets: Mapping[str, 
 
 def _fit_problems(at: Path, edge: Edge, facets: Mapping[str, Facet]) -> Iterator[Problem]:
     take, source, to = TAKES[edge.take], facets.get(edge.source), facets.get(edge.to)
-    if source is not None and take.yields not in source.yields:
+    if source is not None and take.yields not in source.yields and not edge.optional:
         possible = [name for name, other in TAKES.items() if other.yields in source.yields]
         message = f"{edge.take!r} needs {take.yields}, but pages of {edge.source!r} carry {listed(source.yields)}"
         yield Problem((*at, "take"), f"{message}; possible: {listed(possible)}")
@@ -105,7 +108,7 @@ def _condition_problems(at: Path, edge: Edge, source: Facet | None) -> Iterator[
     except ValueError as error:
         yield Problem(at, str(error))
         return
-    if source is None:
+    if source is None or edge.optional:
         return
     for kind, words in (("users", condition.ABOUT_USER), ("posts", condition.ABOUT_POST)):
         asked = parsed.words & words
@@ -117,7 +120,7 @@ def _condition_problems(at: Path, edge: Edge, source: Facet | None) -> Iterator[
 
 
 def _seed_problems(flow: Flow, names: list[str], facets: Mapping[str, Facet]) -> Iterator[Problem]:
-    if not flow.seeds:
+    if not flow.seeds and not flow.listens:
         yield Problem(("seeds",), f'seeds is missing: say which facet seeds go to, such as seeds = ["{names[0]}"]')
     for number, seed in enumerate(flow.seeds):
         if seed not in names:
@@ -128,16 +131,19 @@ def _seed_problems(flow: Flow, names: list[str], facets: Mapping[str, Facet]) ->
         yield Problem(("seeds",), f"seeds cannot be {listed(subjects)} at once; name facets that ask about the same kind")
 
 
-def _lost_facets(flow: Flow, names: list[str]) -> Iterator[Problem]:
+def _lost_facets(flow: Flow, names: list[str], rankers: Mapping[str, frozenset[str]]) -> Iterator[Problem]:
     reached = reachable(flow)
+    # A walk over two lists leads from one to the other by itself.
+    walks = {use.ranker for use in flow.facets if use.name in reached and "walkers" in rankers.get(use.ranker, ())}
+    reached |= {use.name for use in flow.facets if use.ranker in walks}
     for name in names:
         if name not in reached:
             yield Problem(("facets", name), f"nothing leads to {name!r}: no seeds and no edge from {listed(reached)} go there")
 
 
 def reachable(flow: Flow) -> frozenset[str]:
-    """The facets that seeds can lead to."""
-    reached, open_ends = set(flow.seeds), list(flow.seeds)
+    """The facets that seeds and streams can lead to."""
+    reached, open_ends = set(flow.seeds), [*flow.seeds, STREAM]
     while open_ends:
         for edge in flow.edges_from(open_ends.pop()):
             if edge.to not in reached:
@@ -150,7 +156,8 @@ def _endless_wakes(flow: Flow) -> Iterator[Problem]:
     for number, edge in enumerate(flow.edges):
         if edge.wakes and not _is_about_change(edge) and edge.source in reachable(Flow("", (), flow.edges, (edge.to,))):
             message = "would wake tasks for ever: the edge is part of a loop and its condition does not ask for a change"
-            yield Problem(("edges", number, "wakes"), f"{message}; add news, new or changed to 'when', or use 'revisit'")
+            hint = "add news, new, new_post or changed to 'when', or use 'revisit'"
+            yield Problem(("edges", number, "wakes"), f"{message}; {hint}")
 
 
 def _is_about_change(edge: Edge) -> bool:
@@ -158,6 +165,20 @@ def _is_about_change(edge: Edge) -> bool:
         return bool(edge.when) and condition.parse(edge.when).is_about_change
     except ValueError:
         return True
+
+
+def _sample_problems(flow: Flow, rankers: Mapping[str, frozenset[str]]) -> Iterator[Problem]:
+    half = flow.stop.half_width
+    if half is None:
+        return
+    if not 0 < half < 1:
+        yield Problem(("stop", "half_width"), f"half_width is a part of one, such as 0.05, not {half:g}")
+    if not any("walkers" in rankers.get(use.ranker, ()) for use in flow.facets):
+        yield Problem(("stop", "half_width"), "half_width is about samples, but no facet of the flow uses a ranker that walks")
+    for number, name in enumerate(flow.stop.estimates):
+        if name not in ESTIMATES and not name.startswith("language:"):
+            allowed = f"{listed(ESTIMATES)}, or language: with a code, such as language:pt"
+            yield Problem(("stop", "estimates", number), f"unknown estimate {name!r}{meant(name, ESTIMATES)}; allowed: {allowed}")
 
 
 def _size_problems(flow: Flow) -> Iterator[Problem]:

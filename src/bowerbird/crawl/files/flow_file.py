@@ -5,17 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bowerbird.crawl.files.flow_check import problems
+import msgspec
+
+from bowerbird.crawl.files.flow_check import Path, problems, reachable
 from bowerbird.crawl.files.language.located import Document, read
 from bowerbird.crawl.files.language.tables import Table
 from bowerbird.crawl.flow import Edge, FacetUse, Filters, Flow, Stop
 from bowerbird.model import Facet
 
 FLOW_KEYS = ("name", "about", "seeds", "weight", "facets", "edges", "stop", "filters")
-FACET_KEYS = ("ranker", "options", "weight", "revisit", "max_pages", "hints")
-EDGE_KEYS = ("from", "to", "take", "when", "wakes")
-STOP_KEYS = ("calls", "items", "users", "posts", "duration", "when_empty")
-FILTER_KEYS = ("languages", "keywords", "follow_opted_out", "max_depth", "max_users")
+FACET_KEYS = (
+    "ranker",
+    "options",
+    "weight",
+    "revisit",
+    "max_pages",
+    "large_share",
+    "large_after",
+    "optional",
+    "on",
+    "hints",
+    "credentials",
+)
+EDGE_KEYS = ("from", "to", "take", "when", "wakes", "optional")
+STOP_KEYS = ("calls", "items", "users", "posts", "duration", "when_empty", "half_width", "estimates")
+FILTER_KEYS = ("languages", "keywords", "follow_opted_out", "max_depth", "max_users", "max_followers", "max_following")
 
 
 def parse_flow(text: str, file: str, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Flow:
@@ -25,10 +39,29 @@ def parse_flow(text: str, file: str, facets: Mapping[str, Facet], rankers: Mappi
 
 def flow_of(document: Document, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Flow:
     """The flow of a document; the whole file is a flow."""
-    flow = _flow(Table(document))
+    table = Table(document)
+    whole = _flow(table)
+    flow = _switched(whole, table)
     for problem in problems(flow, facets, rankers):
-        raise document.wrong(problem.path, problem.message)
+        raise document.wrong(_as_written(problem.path, flow, whole, table), problem.message)
     return flow
+
+
+def _switched(flow: Flow, table: Table) -> Flow:
+    """The flow without the facets that are switched off, and without those that only they led to."""
+    off = {name for name, inner in table.named("facets") if not inner.truth("on", True)}
+    if not off:
+        return flow
+    kept = flow.without(off)
+    return kept.without(reachable(flow) - reachable(kept))
+
+
+def _as_written(path: Path, flow: Flow, whole: Flow, table: Table) -> Path:
+    """The place in the file: edges to and from what is switched off are written there too, and one table may be several edges."""
+    if len(path) < 2 or path[0] != "edges":
+        return path
+    tables = [number for number, inner in enumerate(table.tables("edges")) for _ in inner.texts("to")]
+    return ("edges", tables[[each is flow.edges[int(path[1])] for each in whole.edges].index(True)], *path[2:])
 
 
 def _flow(table: Table) -> Flow:
@@ -39,7 +72,7 @@ def _flow(table: Table) -> Flow:
         seeds=table.texts("seeds"),
         weight=table.number("weight", 1.0),
         facets=tuple(_facet_use(name, inner) for name, inner in table.named("facets")),
-        edges=tuple(_edge(inner) for inner in table.tables("edges")),
+        edges=tuple(edge for inner in table.tables("edges") for edge in _edges(inner)),
         stop=stop_of(table.table("stop")),
         filters=_filters(table.table("filters")),
     )
@@ -54,7 +87,11 @@ def _facet_use(name: str, table: Table) -> FacetUse:
         weight=table.number("weight", 1.0),
         revisit=table.span("revisit"),
         max_pages=table.count("max_pages"),
+        large_share=table.number("large_share", 0.0) if "large_share" in table.values else None,
+        large_after=table.count("large_after", 5) or 5,
+        optional=table.truth("optional", False),
         hints={key: _hint(value) for key, value in _scalars(table.table("hints")).items()},
+        credentials=table.texts("credentials"),
     )
 
 
@@ -69,15 +106,20 @@ def _hint(value: str | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _edge(table: Table) -> Edge:
+def _edges(table: Table) -> list[Edge]:
+    """One edge for each facet that the table leads to."""
     table.only(EDGE_KEYS, "an edge")
-    return Edge(
+    if not table.texts("to"):
+        table.required("to", 'to = "timeline"')
+    edge = Edge(
         source=table.required("from", 'from = "profiles"'),
-        to=table.required("to", 'to = "timeline"'),
+        to="",
         take=table.required("take", 'take = "users"'),
         when=table.text("when"),
         wakes=table.truth("wakes", False) if "wakes" in table.values else None,
+        optional=table.truth("optional", False),
     )
+    return [msgspec.structs.replace(edge, to=name) for name in table.texts("to")]
 
 
 def stop_of(table: Table) -> Stop:
@@ -90,6 +132,8 @@ def stop_of(table: Table) -> Stop:
         posts=table.count("posts"),
         duration=table.span("duration"),
         when_empty=table.truth("when_empty", True),
+        half_width=table.number("half_width", 0.0) if "half_width" in table.values else None,
+        estimates=table.texts("estimates") or ("degree",),
     )
 
 
@@ -102,4 +146,6 @@ def _filters(table: Table) -> Filters:
         follow_opted_out=table.truth("follow_opted_out", False),
         max_depth=0 if depth == 0 and not isinstance(depth, bool) else table.count("max_depth"),
         max_users=table.count("max_users"),
+        max_followers=table.count("max_followers"),
+        max_following=table.count("max_following"),
     )

@@ -1,18 +1,56 @@
-"""The seeds of a crawl file: written there, in a text file, or in a column of a CSV; read lazily, for they may be millions."""
+"""The seeds of a crawl file: written there, in a text file, in a column of a CSV, or chosen from what is stored already.
+
+[seeds]
+query = "users where followers > 1000 and not protected"
+
+Files are read lazily, for they may hold millions.
+"""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct
 
+from bowerbird.crawl.files.language import condition
 from bowerbird.crawl.files.language.tables import Table
 from bowerbird.crawl.files.language.words import listed, meant
 from bowerbird.errors import UserError
+from bowerbird.model import Subject
 
-SEED_KEYS = ("list", "file", "column")
+SEED_KEYS = ("list", "file", "column", "query", "store")
+CHOICES = {"users": Subject.USER, "authors": Subject.USER, "posts": Subject.POST}
+"""What a query can choose; `authors` are those of the posts that fulfil it."""
+STORED = {
+    "users": {*condition.ABOUT_USER, "language"} - {"news", "changed"},
+    "posts": {*condition.ABOUT_POST, "language"} - {"along", "new_post"},
+}
+"""What is known of a stored account or post."""
+_QUERY = re.compile(r"\s*(\w+)(?:\s+where\s+(.+))?\s*", re.DOTALL)
+
+
+class SeedQuery(Struct, frozen=True):
+    """A choice among what a store holds, made anew at every start."""
+
+    what: str
+    where: str = ""
+    """A condition; empty: all."""
+    store: str = ""
+    """Where to look; empty: the crawl's own store."""
+
+    @property
+    def subject(self) -> Subject:
+        return CHOICES[self.what]
+
+    def holds(self, facts: condition.Facts) -> bool:
+        return not self.where or _parsed(self.where).holds(facts)
+
+
+_parsed = cache(condition.parse)
 
 
 class SeedList(Struct, frozen=True):
@@ -21,6 +59,8 @@ class SeedList(Struct, frozen=True):
     written: tuple[str, ...] = ()
     file: str = ""
     column: str = ""
+    query: SeedQuery | None = None
+    """Cannot be read here: the store is asked when the crawl starts."""
 
     def __iter__(self) -> Iterator[str]:
         known: set[str] = set()
@@ -35,20 +75,55 @@ class SeedList(Struct, frozen=True):
             yield from _column(Path(self.file), self.column) if self.column else _lines(Path(self.file))
 
 
-def seed_list(table: Table, folder: Path) -> SeedList:
-    """The `seeds` of a crawl file: a list, or a table that names a file."""
+def seed_list(table: Table, folder: Path, *, is_needed: bool = True) -> SeedList:
+    """The `seeds` of a crawl file: a list, or a table that names a file; a crawl that listens may do without."""
     if not isinstance(table.values.get("seeds"), dict):
         written = table.texts("seeds")
-        if not written:
+        if not written and is_needed:
             raise table.wrong("seeds", 'seeds are missing; write for example: seeds = ["@Gargron"] or seeds.file = "users.txt"')
         return SeedList(written)
     inner = table.table("seeds")
     inner.only(SEED_KEYS, "[seeds]")
-    seeds = SeedList(inner.texts("list"), _file(inner, folder), inner.text("column"))
-    if not seeds.written and not seeds.file:
+    seeds = SeedList(inner.texts("list"), _file(inner, folder), inner.text("column"), _query(inner, folder))
+    if not seeds.written and not seeds.file and seeds.query is None:
         raise table.wrong("seeds", 'seeds are missing; write for example: file = "users.txt"')
     _check_column(inner, seeds)
     return seeds
+
+
+def _query(table: Table, folder: Path) -> SeedQuery | None:
+    text, store = table.text("query"), table.text("store")
+    if not text:
+        if store:
+            raise table.wrong("store", 'store needs a query; add for example: query = "users where followers > 1000"')
+        return None
+    found = _QUERY.fullmatch(text)
+    if found is None or found[1] not in CHOICES:
+        hint = meant(found[1], CHOICES) if found else ""
+        form = f"begin with one of {listed(CHOICES)}{hint}, then may come 'where' and a condition"
+        raise table.wrong("query", f"the query {text!r:.60} must {form}")
+    _check_condition(table, found[1], found[2] or "")
+    return SeedQuery(found[1], found[2] or "", _store(table, folder))
+
+
+def _check_condition(table: Table, what: str, where: str) -> None:
+    known = STORED["users" if what == "users" else "posts"]
+    try:
+        asked = condition.parse(where).words if where else frozenset()
+    except ValueError as error:
+        raise table.wrong("query", str(error)) from None
+    for word in sorted(asked - known):
+        raise table.wrong("query", f"{word} is not known of stored {what}{meant(word, known)}; known: {listed(known)}")
+
+
+def _store(table: Table, folder: Path) -> str:
+    text = table.text("store")
+    if not text or "://" in text:
+        return text
+    path = folder / Path(text).expanduser()
+    if not path.is_file():
+        raise table.wrong("store", f"the store {str(path)!r} does not exist; paths start from the folder of the crawl file")
+    return str(path)
 
 
 def _file(table: Table, folder: Path) -> str:

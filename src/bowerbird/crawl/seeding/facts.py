@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bowerbird.crawl.files.language.condition import Facts
 from bowerbird.crawl.flow import Filters
 from bowerbird.model import Page, Post, PostKind, Saved, SavedPost, SavedUser, Task, User
+from bowerbird.ports import Locator
 
 
 class Found(NamedTuple):
@@ -24,7 +25,8 @@ class Found(NamedTuple):
 class PageView:
     """A page with the look-ups that edges need; each is built only when asked for."""
 
-    def __init__(self, tasks: Sequence[Task], page: Page, saved: Saved) -> None:
+    def __init__(self, tasks: Sequence[Task], page: Page, saved: Saved, locator: Locator | None = None) -> None:
+        self.locator = locator
         self.tasks = tasks
         self.page = page
         self.saved = saved
@@ -56,6 +58,12 @@ class PageView:
         return {post.key: post for post in self.saved.posts}
 
     @cached_property
+    def shown(self) -> frozenset[str]:
+        """Ids of those whose profile shows a post of theirs; what came along inside such posts does not count."""
+        along = self.page.along
+        return frozenset(post.author for post in self.saved.posts if post.id not in along)
+
+    @cached_property
     def opted_out(self) -> frozenset[str]:
         """Keys and ids of the accounts that asked to be left alone; ids, because posts name their author by id."""
         return frozenset(name for user in self.page.users if user.opts_out for name in (user.key, user.id))
@@ -76,6 +84,27 @@ class PageView:
         # A lone account answers a lone handle, whichever way the service spells it (`@ada@home.example` may come back as `ada`).
         is_lone = len(self.tasks) == 1 and len(self.page.users) == 1
         return self.only_task if is_lone else self.asked_handles.get((user.handle or "").removeprefix("@").casefold())
+
+    def news(self, found: Found) -> int:
+        """How much is new about a target: the posts its counter moved by that the page does not show, or once for a post."""
+        saved = self.saved_users.get(found.key) if found.post is None and found.user is not None else None
+        return 1 if saved is None else max(self.unseen(saved), 1)
+
+    def unseen(self, saved: SavedUser) -> int:
+        """By how much a profile's counter moved since the last look, less the newest post where the profile itself shows it."""
+        if saved.posts_before is None or saved.posts_now is None:
+            return 1
+        moved = saved.posts_now - saved.posts_before
+        return max(moved - 1, 0) if saved.id in self.shown else moved
+
+    def is_first_look(self, user: User, saved: SavedUser) -> bool:
+        task = self.task_about(user)
+        return saved.is_new or saved.posts_before is None or (task is not None and task.visits == 0)
+
+    def belief(self, key: str) -> bytes | None:
+        """What the ranker of the lane that asked remembers of this very target."""
+        task = self.asked.get(key)
+        return None if task is None else task.memory
 
     def depth(self, found: Found, is_step: bool) -> int:
         if found.key in self.asked:
@@ -120,9 +149,13 @@ def _news(target: _Target) -> bool:
     user, saved = target.found.user, target.saved()
     if user is None or saved is None or saved.posts_now is None:
         return True
-    task = target.view.task_about(user)
-    is_first_look = saved.is_new or saved.posts_before is None or (task is not None and task.visits == 0)
-    return saved.posts_now > 0 if is_first_look else saved.posts_before != saved.posts_now
+    # A first look is worth a call even at zero: some networks do not count reposts (Bluesky).
+    return target.view.is_first_look(user, saved) or target.view.unseen(saved) != 0
+
+
+def _first(target: _Target) -> bool:
+    user, saved = target.found.user, target.saved()
+    return user is not None and (saved is None or target.view.is_first_look(user, saved))
 
 
 def _new(target: _Target) -> bool:
@@ -131,6 +164,11 @@ def _new(target: _Target) -> bool:
         return saved is not None and saved.is_new
     user = target.saved()
     return user is not None and user.is_new
+
+
+def _new_post(target: _Target) -> bool:
+    saved = target.view.saved_posts.get(target.found.post.key) if target.found.post is not None else None
+    return saved is not None and saved.is_new
 
 
 def _changed(target: _Target) -> bool:
@@ -142,13 +180,24 @@ def _language(target: _Target) -> str | None:
     return getattr(target.found.post, "language", None) or getattr(target.found.user, "language", None)
 
 
+def _located(target: _Target) -> bool:
+    locator, post, user = target.view.locator, target.found.post, target.found.user
+    if locator is None:
+        return False
+    if post is None:
+        return user is not None and bool(locator.user(user))
+    return bool(locator.post(post, user or target.view.users_by_id.get(post.author)))
+
+
 def _limit(value: int | None) -> float:
     return math.inf if value is None else value
 
 
 _FACTS: Mapping[str, Callable[[_Target], Any]] = {
     "news": _news,
+    "first": _first,
     "new": _new,
+    "new_post": _new_post,
     "changed": _changed,
     "protected": _of_user("is_protected"),
     "bot": _of_user("is_bot"),
@@ -156,6 +205,9 @@ _FACTS: Mapping[str, Callable[[_Target], Any]] = {
     "repost": _is_kind(PostKind.REPOST),
     "reply": _is_kind(PostKind.REPLY),
     "quote": _is_kind(PostKind.QUOTE),
+    "edited": lambda target: target.found.post is not None and target.found.post.edited_at is not None,
+    "located": _located,
+    "along": lambda target: target.found.post is not None and target.found.post.id in target.view.page.along,
     "depth": lambda target: target.depth,
     "followers": _of_user("followers"),
     "following": _of_user("following"),
@@ -165,6 +217,8 @@ _FACTS: Mapping[str, Callable[[_Target], Any]] = {
     "likes": _of_post("likes"),
     "max_depth": lambda target: _limit(target.filters.max_depth),
     "max_users": lambda target: _limit(target.filters.max_users),
+    "max_followers": lambda target: _limit(target.filters.max_followers),
+    "max_following": lambda target: _limit(target.filters.max_following),
     "language": _language,
     "text": _of_post("text"),
     "handle": _of_user("handle"),

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import structs
+
 from bowerbird.crawl.files.language import condition
-from bowerbird.crawl.flow import TAKES, Edge, Filters, Flow, Size, Take, wakes
+from bowerbird.crawl.flow import STREAM, TAKES, Edge, Filters, Flow, Size, Take, wakes
 from bowerbird.crawl.seeding.facts import Found, PageView, facts_of
 from bowerbird.crawl.seeding.homes import Home
 from bowerbird.crawl.seeding.takes import FINDERS
-from bowerbird.model import Arrival, Page, Post, Saved, Subject, Task
+from bowerbird.model import Arrival, Outcome, Page, Post, Saved, Subject, Task
+from bowerbird.ports import Locator
 
 
 class _Way(NamedTuple):
@@ -37,33 +40,52 @@ class FlowSeeder:
         lanes: Mapping[str, int],
         size: Callable[[], Size] = Size,
         away: Callable[[str | None], Home | None] = lambda handle: None,
+        locator: Locator | None = None,
     ) -> None:
         """`away`: where an account with this handle is to be asked about, if not on the service the page came from."""
+        self._locator = locator
         self._filters = flow.filters
-        self._ways = {use.name: [_way(edge, lanes) for edge in flow.edges_from(use.name)] for use in flow.facets}
+        sources = [*(use.name for use in flow.facets), STREAM]
+        self._ways = {name: [_way(edge, lanes) for edge in flow.edges_from(name)] for name in sources}
+        self._tells_of_empty = {edge.source for edge in flow.edges if edge.take == "owners"}
         self._size = size
         self._away = away
 
     def seed(self, facet: str, tasks: Sequence[Task], page: Page, saved: Saved) -> Sequence[Arrival]:
         """The targets this page adds or wakes, each once per lane."""
         ways = self._ways.get(facet)
-        if not ways or not (page.users or page.posts or page.relations):
+        if not ways or not (page.users or page.posts or page.relations or page.lists or page.gone or self._speaks(facet, page)):
             return ()
-        view = PageView(tasks, page, saved)
+        view = PageView(tasks, page, saved, self._locator)
         gate = _Gate(self._filters, view, self._size)
         arrivals: dict[tuple[int, str], Arrival] = {}
         for way in ways:
             for found in way.find(view):
                 depth = view.depth(found, way.take.is_step)
                 if gate.admits(way, found, depth):
-                    _keep(arrivals, self._arrival(way, found, depth))
+                    _keep(arrivals, self._arrival(way, found, depth, view), is_post=found.post is not None)
         return tuple(arrivals.values())
 
-    def _arrival(self, way: _Way, found: Found, depth: int) -> Arrival:
+    def _speaks(self, facet: str, page: Page) -> bool:
+        """Whether a page without any item still leads somewhere: an empty list has an owner."""
+        return facet in self._tells_of_empty and page.outcome is Outcome.OK
+
+    def _arrival(self, way: _Way, found: Found, depth: int, view: PageView) -> Arrival:
         home = self._away(found.user.handle) if found.user is not None and way.take.subject is Subject.USER else None
         if home is None:
-            return Arrival(lane=way.lane, target=found.key, depth=depth, wakes=way.wakes)
+            belief = view.belief(found.key)
+            return Arrival(lane=way.lane, target=found.key, depth=depth, wakes=way.wakes, news=view.news(found), belief=belief)
         return Arrival(lane=home.lane, target=home.target, depth=depth, wakes=False)
+
+
+class HeardSeeder:
+    """Reads the pages of searches that the crawl file's places ask for as if a stream had brought them."""
+
+    def __init__(self, seeder: FlowSeeder) -> None:
+        self._seeder = seeder
+
+    def seed(self, facet: str, tasks: Sequence[Task], page: Page, saved: Saved) -> Sequence[Arrival]:
+        return self._seeder.seed(STREAM, (), page, saved)
 
 
 def _way(edge: Edge, lanes: Mapping[str, int]) -> _Way:
@@ -71,12 +93,13 @@ def _way(edge: Edge, lanes: Mapping[str, int]) -> _Way:
     return _Way(lanes[edge.to], FINDERS[edge.take], TAKES[edge.take], parsed, wakes(edge))
 
 
-def _keep(arrivals: dict[tuple[int, str], Arrival], arrival: Arrival) -> None:
+def _keep(arrivals: dict[tuple[int, str], Arrival], arrival: Arrival, *, is_post: bool) -> None:
     place = (arrival.lane, arrival.target)
     before = arrivals.get(place)
     if before is not None:
         depth, is_waking = min(before.depth, arrival.depth), before.wakes or arrival.wakes
-        arrival = Arrival(lane=arrival.lane, target=arrival.target, depth=depth, wakes=is_waking)
+        news = before.news + arrival.news if is_post else max(before.news, arrival.news)
+        arrival = structs.replace(arrival, depth=depth, wakes=is_waking, news=news)
     arrivals[place] = arrival
 
 
@@ -106,7 +129,8 @@ class _Gate:
 
     def _is_opted_out(self, found: Found) -> bool:
         opted_out = self._view.opted_out
-        return found.key in opted_out or (found.post is not None and found.post.author in opted_out)
+        owner = found.post.author if found.post is not None else found.user.key if found.user is not None else ""
+        return found.key in opted_out or owner in opted_out
 
     def _is_wanted(self, found: Found) -> bool:
         languages = self._filters.languages

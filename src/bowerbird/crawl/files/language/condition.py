@@ -22,8 +22,11 @@ Facts = Callable[[str], Any]
 """Answers a word of the language for one target: a truth value, a number, a text, or None when nobody told us."""
 
 FLAGS = {
-    "news": "the profile's post counter differs from the stored one or is not told, or this crawl looks for the first time",
+    "news": "the profile tells of posts that it does not show itself: its counter differs from the stored one or is not told, "
+    "or this crawl looks for the first time",
+    "first": "this crawl looks at the account for the first time",
     "new": "stored for the first time",
+    "new_post": "the post it was found by is stored for the first time",
     "changed": "the profile changed since it was last seen",
     "protected": "posts are shown to followers only",
     "bot": "says of itself that it is automated",
@@ -31,6 +34,9 @@ FLAGS = {
     "repost": "the post passes another one on",
     "reply": "the post answers another one",
     "quote": "the post quotes another one",
+    "edited": "the post was changed after it was written, as the service says",
+    "located": "belongs to one of the places of the crawl file",
+    "along": "the post was not listed itself: it came with one that answers it, quotes it or passes it on",
 }
 NUMBERS = {
     "depth": "steps from a seed",
@@ -42,6 +48,8 @@ NUMBERS = {
     "likes": "the post's counter of likes",
     "max_depth": "the limit in [filters]; no limit is larger than any number",
     "max_users": "the limit in [filters]; no limit is larger than any number",
+    "max_followers": "the limit in [filters]; no limit is larger than any number",
+    "max_following": "the limit in [filters]; no limit is larger than any number",
 }
 TEXTS = {
     "language": "of the post, or else of the profile",
@@ -67,8 +75,8 @@ ABOUT_USER = frozenset(
         "location",
     }
 )
-ABOUT_POST = frozenset({"repost", "reply", "quote", "replies", "reposts", "likes", "text"})
-ABOUT_CHANGE = frozenset({"news", "new", "changed"})
+ABOUT_POST = frozenset({"repost", "reply", "quote", "edited", "along", "new_post", "replies", "reposts", "likes", "text"})
+ABOUT_CHANGE = frozenset({"news", "new", "new_post", "changed"})
 
 LONGEST = 500
 _KEYWORDS = frozenset({"and", "or", "not", "in", "is", "known", "unknown", "contains"})

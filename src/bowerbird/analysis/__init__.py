@@ -1,0 +1,1 @@
+"""What collected data say: estimates, language, place. Pure."""

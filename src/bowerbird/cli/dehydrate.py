@@ -1,0 +1,71 @@
+"""`bowerbird dehydrate`: the ids of the stored posts, which may be passed on where their content may not."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bowerbird.cli.line_files import LineFile
+from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
+from bowerbird.clock import RealClock
+from bowerbird.errors import UserError
+from bowerbird.model import Service
+from bowerbird.ports import Database
+from bowerbird.store.choosing import chosen
+
+
+def command(
+    place: PlaceArgument = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A new .txt (one id per line), .csv or .jsonl file; default: standard output.")
+    ] = None,
+    service: Annotated[
+        str | None, typer.Option("--service", metavar="NAME", help="Whose ids, where the store knows several services.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write the ids of the stored posts, as `hydrate` reads them; deleted ones and those of accounts that opted out are left out.
+
+    The way back: a crawl file with flow = "hydrate" and seeds.file = "ids.txt".
+    """
+    output, found = Output(as_json=as_json), find_place(place)
+    if out is None and as_json:
+        raise UserError("name a file with --out: standard output cannot hold both the ids and the JSON")
+    count, name = asyncio.run(_write(found, service, out))
+    if out is not None:
+        output.line(f"{count:,} ids of posts on {name} are in {out}.")
+        output.line(f'Hydrate them with a crawl file that says: flow = "hydrate" and seeds.file = "{out}"')
+    output.result({"store": found.shown, "service": name, "ids": count, "out": out})
+
+
+async def _write(place: Place, service: str | None, out: Path | None) -> tuple[int, str]:
+    async with opened_place(place, RealClock()) as database:
+        asked = await _service(database, service)
+        file = LineFile(out, ("id",)) if out is not None else None
+        count = 0
+        async for key in chosen(database, "posts", lambda facts: True, asked):
+            count += 1
+            if file is None:
+                sys.stdout.write(f"{key}\n")
+            else:
+                file.write({"id": key})
+        if file is not None:
+            file.close()
+        return count, asked.name
+
+
+async def _service(database: Database, name: str | None) -> Service:
+    async with database.reading() as tx:
+        rows = await tx.fetch("select name, provider, base from services order by service")
+    known = {row["name"]: Service(name=row["name"], provider=row["provider"], base=row["base"]) for row in rows}
+    if name is None and len(known) == 1:
+        return next(iter(known.values()))
+    if name not in known:
+        there = ", ".join(known) or "none"
+        raise UserError(f"say with --service whose ids are meant: the store knows {there}")
+    return known[name]

@@ -1,0 +1,45 @@
+"""How a sample is shown: its figures with their intervals, and the three signs that tell whether to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bowerbird.cli.output import Output
+from bowerbird.export.sample import Figure, Sample
+
+
+def show_sample(output: Output, sample: Sample) -> None:
+    """One line per figure."""
+    known = f"{len(sample.trace):,} steps of {sample.walkers:,} walkers over {len(sample.accounts):,} accounts"
+    output.line(f"sample of {sample.service} ({sample.method}): {known}", style="bold")
+    figures = [figure for figure in sample.figures if figure.value is not None]
+    if figures:
+        columns = ("  figure", "estimate", "95 % interval", "Geweke |z|", "R̂", "known", "good enough")
+        output.table("", columns, [_row(figure) for figure in figures])
+    output.line()
+
+
+def figure_values(sample: Sample) -> dict[str, Any]:
+    """The same for machines."""
+    return {
+        "crawl": sample.crawl,
+        "service": sample.service,
+        "method": sample.method,
+        "walkers": sample.walkers,
+        "steps": len(sample.trace),
+        "accounts": len(sample.accounts),
+        "estimates": msgspec.to_builtins(sample.figures),
+    }
+
+
+def _row(figure: Figure) -> tuple[str, ...]:
+    span = f"{_short(figure.low)} to {_short(figure.high)}" if figure.low is not None else "too early to say"
+    sign = abs(figure.geweke) if figure.geweke is not None else None
+    enough = "" if figure.wanted is None else "yes" if figure.is_reached else f"no, wanted ± {_short(figure.wanted)}"
+    return (f"  {figure.name}", _short(figure.value), span, _short(sign), _short(figure.r_hat), f"{figure.known:.0%}", enough)
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

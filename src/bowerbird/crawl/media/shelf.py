@@ -1,0 +1,107 @@
+"""Where files stand on disk. Names come from our own hash of the id, so that nothing a server says can choose a path.
+
+A file has its name only when it is whole: what a kill leaves behind ends in `.part` and is written anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+from msgspec import Struct
+
+_ENDINGS = {
+    "image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp", "image/avif": ".avif",
+    "video/mp4": ".mp4", "video/webm": ".webm", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "application/x-mpegurl": ".m3u8",
+}  # fmt: skip
+_PART = ".part"
+_OTHER = ".bin"
+
+
+class Shelved(Struct, frozen=True):
+    """A whole file: its path below the folder, the hash of its content and its size."""
+
+    path: str
+    sha256: str
+    size: int
+
+
+class Shelf:
+    """The folder of one crawl's media."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+
+    def find(self, media: str) -> Shelved | None:
+        """The file of an id if it is there whole: fetched, but the database was not told before we were killed."""
+        found = self._files(media)
+        if not found:
+            return None
+        with found[0].open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+        return Shelved(self._below(found[0]), digest, found[0].stat().st_size)
+
+    def remove(self, media: str) -> None:
+        stem = self._stem(media)
+        for path in (*self._files(media), stem.with_name(stem.name + _PART)):
+            path.unlink(missing_ok=True)
+
+    def begin(self, media: str) -> Writing:
+        """A file to fill; it gets its name at the end."""
+        stem = self._stem(media)
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        return Writing(stem, self._below)
+
+    def _files(self, media: str) -> list[Path]:
+        stem = self._stem(media)
+        return sorted(path for path in stem.parent.glob(f"{stem.name}.*") if path.suffix != _PART)
+
+    def _stem(self, media: str) -> Path:
+        name = sha256(media.encode(errors="replace")).hexdigest()[:40]
+        return self._folder / name[:2] / name
+
+    def _below(self, path: Path) -> str:
+        return path.relative_to(self._folder).as_posix()
+
+
+class Writing:
+    """One file being filled."""
+
+    def __init__(self, stem: Path, below: Callable[[Path], str]) -> None:
+        self._stem = stem
+        self._part = stem.with_name(stem.name + _PART)
+        self._below = below
+        self._file = self._part.open("wb")
+        self._hash = sha256()
+        self._size = 0
+
+    def add(self, piece: bytes) -> None:
+        self._file.write(piece)
+        self._hash.update(piece)
+        self._size += len(piece)
+
+    def keep(self, kind: str) -> Shelved:
+        """Gives the file its name, durably; the ending tells what the server says it is."""
+        path = self._stem.with_name(self._stem.name + _ENDINGS.get(kind, _OTHER))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._part.replace(path)
+        _settle_folder(path.parent)
+        return Shelved(self._below(path), self._hash.hexdigest(), self._size)
+
+    def drop(self) -> None:
+        """Leaves nothing behind; after `keep` there is nothing to leave."""
+        self._file.close()
+        self._part.unlink(missing_ok=True)
+
+
+def _settle_folder(folder: Path) -> None:
+    """A name is durable when its folder is."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

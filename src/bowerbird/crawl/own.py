@@ -1,0 +1,25 @@
+"""What a program that runs a crawl adds of its own: rankers under new names, and a seeder around the flow's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from msgspec import Struct
+
+from bowerbird.ports import Ranker, Seeder
+
+RankerMaker = Callable[[timedelta | None], Ranker]
+"""Makes a ranker for one facet from its `revisit`."""
+SeederMaker = Callable[[Seeder, Mapping[str, int]], Seeder]
+"""Makes a seeder from the flow's own and the lanes by facet."""
+
+
+class Own(Struct, frozen=True):
+    """Nothing, unless said otherwise."""
+
+    rankers: Mapping[str, RankerMaker] = {}
+    seeder: SeederMaker = lambda usual, lanes: usual
+
+    def ranker(self, name: str, revisit: timedelta | None, otherwise: Callable[[], Ranker]) -> Ranker:
+        return self.rankers[name](revisit) if name in self.rankers else otherwise()

@@ -1,0 +1,1 @@
+"""What leaves a store: files for people and other programs."""

@@ -1,0 +1,69 @@
+"""What is known of the accounts that a walk met, and of their witnesses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from bowerbird.policies.walking import Trodden
+from bowerbird.ports import Row
+
+_FLAGS = {"verified": "is_verified", "bot": "is_bot", "protected": "is_protected"}
+_MOST_LANGUAGES = 5
+
+
+class Known(Struct, frozen=True):
+    """By key: what the walk remembers, and the stored profiles."""
+
+    nodes: Mapping[str, Trodden]
+    users: Mapping[str, Row]
+
+    def around(self, node: str) -> list[tuple[str, int]]:
+        """The witnesses of a node with their degrees; in place of those whom no walker can stay with, the node itself.
+
+        All of them or none: those not looked up yet are rather the unpopular ones, which others do not have as witnesses too."""
+        own, found = self.nodes[node].degree, []
+        for key in self.nodes[node].witnesses:
+            degree = self._degree(key)
+            if degree is None:
+                return []
+            found.append((key, degree) if degree > 0 else (node, own))
+        return found
+
+    def _degree(self, key: str) -> int | None:
+        """By the walk's own count, or else by the counters of the profile; 0: closed; None: nobody knows."""
+        node, user = self.nodes.get(key), self.users.get(key)
+        if node is not None and node.degree:
+            return max(node.degree, 0)
+        if not key or (user is not None and (user["is_protected"] or user["is_gone"])):
+            return 0
+        if user is None or user["followers"] is None or user["following"] is None:
+            return None
+        return int(max(user["followers"] + user["following"], 1))
+
+    def value(self, name: str, key: str, degree: int) -> float | None:
+        """One of the figures for one account; None: nobody knows."""
+        if name == "degree":
+            node = self.nodes.get(key)
+            return float(node.listed if node is not None and node.steps else degree)
+        user = self.users.get(key)
+        if user is None:
+            return None
+        if name.startswith("language:"):
+            spoken = _language(user)
+            return None if spoken is None else float(spoken == name.removeprefix("language:"))
+        value = user[_FLAGS.get(name, name)]
+        return None if value is None else float(value)
+
+    def languages(self) -> list[str]:
+        """The languages that most profiles name."""
+        spoken = Counter(language for user in self.users.values() if (language := _language(user)))
+        return [f"language:{name}" for name, _ in spoken.most_common(_MOST_LANGUAGES)]
+
+
+def _language(user: Row) -> str | None:
+    """The language of a profile without its country."""
+    written = user["language"]
+    return written.lower().replace("_", "-").partition("-")[0] if written else None

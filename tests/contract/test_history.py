@@ -1,0 +1,129 @@
+"""What changed, when, in either database, and what `bowerbird history` makes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_pages import FOLLOWERS, POSTS, PROFILES, TIMELINE, Crawled, followers, post, user
+
+from bowerbird import cli
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.model import Gone, Outcome, Page, Subject, Version
+from bowerbird.ports import Database
+from bowerbird.store.histories import Change, find_history
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+async def crawled(database: Database) -> Crawled:
+    return await Crawled(database).register()
+
+
+async def changes(crawled: Crawled, text: str) -> list[Change]:
+    (history,) = await find_history(crawled.database, text)
+    return [change for change in history.changes if change.what != "found"]
+
+
+def told(change: Change) -> tuple[str, str, Any, Any]:
+    return change.what, change.field, change.before, change.now
+
+
+async def test_a_profile_is_kept_field_by_field_and_found_by_any_of_its_names(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user("1", name="Ada", location="Rome"),)))
+    await crawled.save(Page(users=(user("1", name="Ada L.", location=""),)))
+    await crawled.save(Page(users=(user("1", handle="countess", name="Ada L.", location=""),)))
+    expected = [
+        ("profile", "location", "Rome", ""),
+        ("profile", "name", "Ada", "Ada L."),
+        ("profile", "handle", "u1", "countess"),
+    ]
+    for text in ("x:1", "countess", "@countess"):
+        assert [told(change) for change in await changes(crawled, text)] == expected
+    assert await find_history(crawled.database, "u1") == []
+
+
+async def test_counters_alone_are_thinned_to_one_line_a_day(crawled: Crawled) -> None:
+    for number in range(60):
+        await crawled.save(Page(users=(user("1", posts=number),)))
+    lines = await changes(crawled, "x:1")
+    assert {change.field for change in lines} == {"posts"}
+    assert len(lines) == 2
+    assert all(later.at - earlier.at >= DAY for earlier, later in pairwise(lines))
+
+
+async def test_follows_and_unfollows_are_told_with_the_interval_in_which_they_happened(crawled: Crawled) -> None:
+    times: list[datetime] = []
+    for sources in (("2", "3"), ("2", "4"), ("2", "3", "4")):
+        await crawled.save(Page(relations=followers("1", *sources)), FOLLOWERS, "1")
+        times.append(crawled.now)
+    lines = await changes(crawled, "x:1")
+    assert [(change.what, change.now, change.after, change.at) for change in lines] == [
+        ("follower", "x:4", times[0], times[1]),
+        ("lost follower", "x:3", times[0], times[1]),
+        ("follower", "x:3", times[1], times[2]),
+    ]
+    assert [change.what for change in await changes(crawled, "x:3")] == ["unfollowed", "followed"]
+
+
+async def test_absence_and_return_are_told(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user("1"),)))
+    await crawled.save(Page(outcome=Outcome.SUSPENDED, gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)), PROFILES, "1")
+    await crawled.leased(crawled.now + timedelta(minutes=1))
+    await crawled.save(Page(users=(user("1", name="back"),)), PROFILES, "1")
+    assert [
+        (change.what, change.now or change.before) for change in await changes(crawled, "x:1") if change.what != "profile"
+    ] == [
+        ("gone", "suspended"),
+        ("back", "suspended"),
+    ]
+
+
+async def test_edits_versions_counters_and_deletion_of_a_post_are_told(crawled: Crawled) -> None:
+    written = post("10", text="frist")
+    await crawled.save(Page(users=(user("1"),), posts=(written,)), TIMELINE, "1")
+    await crawled.save(Page(users=(user("1"),), posts=(post("10", text="first"),)), TIMELINE, "1")
+    await crawled.save(Page(users=(user("1"),), posts=(post("10", text="first", likes=3),)), TIMELINE, "1", after=2 * DAY)
+    await crawled.save(Page(users=(user("1"),), posts=(post("10", text="first", likes=4),)), TIMELINE, "1")
+    await crawled.save(Page(versions=(Version(post="10", at=crawled.now, text="first!"),)), POSTS, "10")
+    assert [told(change) for change in await changes(crawled, "x:10")] == [
+        ("post", "text", "frist", "first"),
+        ("post", "likes", None, 3),
+        ("version", "text", None, "first!"),
+    ]
+    await crawled.save(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10")
+    # With the post its words are gone, also those it once had.
+    assert [told(change) for change in await changes(crawled, "x:10")] == [("deleted", "", None, "not_found")]
+
+
+def test_the_command_shows_it_and_says_when_nobody_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    store = str(tmp_path / "crawl.db")
+
+    async def write() -> None:
+        database = await open_database(store, RealClock())
+        await database.migrate()
+        crawled = await Crawled(database).register()
+        for name in ("Ada", "Ada\x1b[31m"):
+            await crawled.save(Page(users=(user("1", name=name),)))
+        await database.close()
+
+    asyncio.run(write())
+    assert cli.run(["history", "@u1", store]) == 0
+    shown = capsys.readouterr().out
+    assert "user x:1 @u1" in shown
+    assert "\x1b" not in shown
+    assert cli.run(["history", "@u1", store, "--json"]) == 0
+    (history,) = json.loads(capsys.readouterr().out.splitlines()[-1])["histories"]
+    assert [change["what"] for change in history["changes"]] == ["found", "profile"]
+    assert cli.run(["history", "@nobody", store]) == 2
+    assert "knows no account and no post" in capsys.readouterr().err

@@ -1,0 +1,219 @@
+"""Media of stored posts on disk: each id once, tried again after trouble, and gone when its posts are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_pages import POSTS, START, TIMELINE, Crawled, post, user
+
+from bowerbird.clock import RealClock
+from bowerbird.crawl.media import Collector, MediaPlan
+from bowerbird.crawl.media.book import MOST_ATTEMPTS, Book, retry_delay
+from bowerbird.model import Fetched, Gone, Media, Outcome, Page, Subject
+from bowerbird.ports import Clock, Database, MediaTransport
+from bowerbird.simulated.pictures import Pictures, picture
+
+HOST = "https://pbs.simulated.example/media"
+
+
+class Calendar(RealClock):
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at = START
+
+    def now(self) -> Any:
+        return self.at
+
+
+class Moody:
+    """Fails as it is told, then gives what every other host gives."""
+
+    def __init__(self, *failures: Fetched) -> None:
+        self._failures = list(failures)
+        self.asked = 0
+
+    async def fetch(self, url: str, most: int, take: Callable[[bytes], object]) -> Fetched:
+        self.asked += 1
+        take(b"half")
+        if self._failures:
+            return self._failures.pop(0)
+        take(b" whole")
+        return Fetched(status=200, type="image/jpeg")
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def image(name: str, kind: str = "photo") -> Media:
+    return Media(id=f"x:{name}", kind=kind, url=f"{HOST}/{name}.jpg")
+
+
+async def crawled(database: Database, **posts: tuple[Media, ...]) -> Crawled:
+    store = await Crawled(database).register()
+    written = tuple(post(key.removeprefix("p"), media=media) for key, media in posts.items())
+    await store.save(Page(users=(user("1"),), posts=written), TIMELINE, "1")
+    return store
+
+
+def collector(
+    database: Database, clock: Clock, transport: MediaTransport, folder: Path, worker: int = 1, **plan: Any
+) -> Collector:
+    return Collector(database, clock, transport, MediaPlan(folder=str(folder), **plan), worker)
+
+
+async def fetch_due(database: Database, clock: Clock, one: Collector, worker: int = 1) -> int:
+    """Takes in what is new and fetches what is due, one after the other; says how many."""
+    await one.look()
+    book = Book(database, worker, ("photo", "image"))
+    async with database.transaction() as tx:
+        wanted = await book.claim(tx, 100, clock.now())
+    for each in wanted:
+        await one.fetch(each)
+    return len(wanted)
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+async def test_a_picture_in_many_posts_is_fetched_once_and_known_by_its_hash(database: Database, tmp_path: Path) -> None:
+    store, pictures, clock = (
+        await crawled(database, p1=(image("a"),), p2=(image("a"), image("b"))),
+        Pictures(RealClock()),
+        Calendar(),
+    )
+    one = collector(database, clock, pictures, tmp_path)
+    assert await fetch_due(database, clock, one) == 2
+    await store.save(Page(posts=(post("3", media=(image("a"), image("c", "video"))),)), TIMELINE, "1")
+    assert await fetch_due(database, clock, one) == 0
+    rows = {row["id"]: row for row in await store.rows("select * from media_files where state = 'kept'")}
+    assert set(rows) == {"x:a", "x:b"}
+    body = picture(f"{HOST}/a.jpg")
+    assert (tmp_path / rows["x:a"]["path"]).read_bytes() == body
+    assert (rows["x:a"]["sha256"], rows["x:a"]["bytes"], rows["x:a"]["attempts"]) == (sha256(body).hexdigest(), len(body), 1)
+    assert set(pictures.given.values()) == {1}
+
+
+async def test_trouble_is_waited_out_and_hopeless_files_are_given_up(database: Database, tmp_path: Path) -> None:
+    store, clock = await crawled(database, p1=(image("a"),)), Calendar()
+    moody = Moody(
+        Fetched(status=503, failure="HTTP 503"), Fetched(status=429, failure="HTTP 429", retry_after=timedelta(hours=1))
+    )
+    one = collector(database, clock, moody, tmp_path)
+    waits = []
+    for _ in range(3):
+        assert await fetch_due(database, clock, one) == 1
+        assert await fetch_due(database, clock, one) == 0
+        row = await store.row("select state, attempts, error, due from media_files")
+        waits.append((row["state"], row["attempts"], row["error"]))
+        clock.at += timedelta(hours=1)
+    assert waits == [("waiting", 1, "HTTP 503"), ("waiting", 2, "HTTP 429"), ("kept", 3, None)]
+    (kept,) = files(tmp_path)
+    assert (kept.suffix, kept.read_bytes()) == (".jpg", b"half whole")
+
+
+async def test_what_can_never_be_had_is_not_asked_for_again(database: Database, tmp_path: Path) -> None:
+    store, clock = await crawled(database, p1=(image("a"),)), Calendar()
+    moody = Moody(Fetched(failure="larger than 5 bytes", is_final=True))
+    assert await fetch_due(database, clock, collector(database, clock, moody, tmp_path)) == 1
+    assert (await store.row("select state from media_files"))["state"] == "given_up"
+    assert files(tmp_path) == []
+
+
+async def test_tries_end_and_wait_longer_each_time(database: Database, tmp_path: Path) -> None:
+    store, clock = await crawled(database, p1=(image("a"),)), Calendar()
+    moody = Moody(*[Fetched(failure="no connection")] * 50)
+    one = collector(database, clock, moody, tmp_path)
+    for _ in range(MOST_ATTEMPTS + 3):
+        await fetch_due(database, clock, one)
+        clock.at += timedelta(hours=7)
+    assert moody.asked == MOST_ATTEMPTS
+    assert (await store.row("select state from media_files"))["state"] == "given_up"
+    assert [retry_delay(n) for n in (1, 2, 3, 30)] == [
+        timedelta(minutes=1),
+        timedelta(minutes=2),
+        timedelta(minutes=4),
+        timedelta(hours=6),
+    ]
+
+
+async def test_a_file_leaves_the_disk_with_the_last_post_that_shows_it(database: Database, tmp_path: Path) -> None:
+    store, clock = await crawled(database, p1=(image("a"), image("b")), p2=(image("a"),)), Calendar()
+    one = collector(database, clock, Pictures(RealClock()), tmp_path)
+    await fetch_due(database, clock, one)
+    assert len(files(tmp_path)) == 2
+    await store.save(Page(gone=(Gone(Subject.POST, "1", Outcome.NOT_FOUND),)), POSTS, "1")
+    await one.look()
+    states = {row["id"]: row["state"] for row in await store.rows("select id, state from media_files")}
+    assert states == {"x:a": "kept", "x:b": "removed"}
+    assert len(files(tmp_path)) == 1
+    await store.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)), TIMELINE, "1")
+    await one.look()
+    assert files(tmp_path) == []
+    assert await store.count("media_files", "state = 'removed' and url = '' and sha256 is null and path is null") == 2
+
+
+async def test_what_is_taken_back_during_the_download_is_not_kept(database: Database, tmp_path: Path) -> None:
+    store, clock = await crawled(database, p1=(image("a"),)), Calendar()
+    one = collector(database, clock, Pictures(RealClock()), tmp_path)
+    await one.look()
+    book = Book(database, 1, ("photo",))
+    async with database.transaction() as tx:
+        (wanted,) = await book.claim(tx, 1, clock.now())
+    fetching = asyncio.create_task(one.fetch(wanted))
+    await asyncio.sleep(0)
+    await store.save(Page(gone=(Gone(Subject.POST, "1", Outcome.NOT_FOUND),)), POSTS, "1")
+    await fetching
+    assert files(tmp_path) == []
+    await one.look()
+    assert (await store.row("select state from media_files"))["state"] == "removed"
+
+
+async def test_two_workers_never_fetch_the_same_file_and_a_dead_one_is_succeeded(database: Database, tmp_path: Path) -> None:
+    await crawled(database, p1=(image("a"), image("b")))
+    clock = Calendar()
+    await collector(database, clock, Moody(), tmp_path).look()
+    first, second = (Book(database, worker, ("photo",)) for worker in (1, 2))
+    async with database.transaction() as tx:
+        mine = await first.claim(tx, 1, clock.now())
+    async with database.transaction() as tx:
+        others = await second.claim(tx, 9, clock.now())
+    assert {each.media for each in mine + others} == {"x:a", "x:b"}
+    async with database.transaction() as tx:
+        values = "(1, 'a', 'here', 1, 0, 0, 1), (2, 'a', 'here', 2, 0, 0, null)"
+        await tx.execute(f"insert into workers (worker, name, host, pid, started_at, seen_at, ended_at) values {values}")
+        await second.free(tx, clock.now())
+        again = await second.claim(tx, 9, clock.now())
+    assert [each.media for each in again] == [each.media for each in mine]
+    assert again[0].attempts == 2
+
+
+async def test_a_whole_file_that_the_database_was_not_told_of_is_not_fetched_again(database: Database, tmp_path: Path) -> None:
+    store, clock, pictures = await crawled(database, p1=(image("a"),)), Calendar(), Pictures(RealClock())
+    one = collector(database, clock, pictures, tmp_path)
+    await fetch_due(database, clock, one)
+    async with database.transaction() as tx:
+        await tx.execute("update media_files set state = 'waiting', path = null, sha256 = null, due = 0, worker = null")
+    await fetch_due(database, clock, one)
+    row = await store.row("select state, sha256 from media_files")
+    assert (row["state"], row["sha256"]) == ("kept", sha256(picture(f"{HOST}/a.jpg")).hexdigest())
+    assert pictures.asked.total() == 1
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b\\c", "x" * 5000, "\ud800", ""])
+async def test_no_id_chooses_a_path(name: str, tmp_path: Path) -> None:
+    from bowerbird.crawl.media.shelf import Shelf
+
+    writing = Shelf(str(tmp_path / "media")).begin(name)
+    writing.add(b"content")
+    shelved = writing.keep("../x")
+    assert Path(shelved.path).suffix == ".bin"
+    assert files(tmp_path) == [tmp_path / "media" / shelved.path]

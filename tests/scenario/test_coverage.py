@@ -1,0 +1,95 @@
+"""The evaluation of the revisiting policies, small: the same calls, and the published order of what they capture."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from bowerbird.errors import UserError
+from bowerbird.evaluate.coverage import SCENES, Wish, evaluate_coverage
+from bowerbird.evaluate.coverage.posting_times import read_posting_times
+from bowerbird.evaluate.coverage.scenes import budget
+
+FIRST = datetime(2021, 1, 1, tzinfo=UTC)
+
+
+def silently(_: str) -> None:
+    """Nobody listens."""
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Any]:
+    names = ("round_robin", "echo", "index", "two_stage", "oracle")
+    return evaluate_coverage(Wish(accounts=300, days=2.5, policies=names, jobs=1), silently)
+
+
+def test_the_world_is_as_silent_and_as_uneven_as_the_published_one(figures: dict[str, Any]) -> None:
+    assert 0.55 < figures["world"]["silent"] < 0.75
+    assert 0.3 < figures["world"]["top_share"] < 0.5
+
+
+def test_every_policy_makes_the_same_number_of_calls_and_none_is_refused(figures: dict[str, Any]) -> None:
+    calls = [figures[name]["calls"] for name in SCENES if name in figures]
+    assert max(calls) <= 108 * 2.5 + 15
+    assert min(calls) >= 0.93 * max(calls)
+    assert {figures[name]["refused"] for name in SCENES if name in figures} == {0}
+
+
+def test_each_policy_captures_more_than_the_one_before(figures: dict[str, Any]) -> None:
+    posts = {name: figures[name]["posts"] for name in SCENES if name in figures}
+    assert posts["echo"] > posts["round_robin"] + 0.05
+    assert posts["index"] > posts["echo"]
+    assert posts["two_stage"] > posts["index"] + 0.1
+    assert posts["two_stage"] > 0.9
+    assert posts["oracle"] > posts["two_stage"] - 0.02
+
+
+def test_what_was_deleted_counts_only_where_it_is_said(figures: dict[str, Any]) -> None:
+    for name in ("round_robin", "two_stage"):
+        assert figures[name]["with_deleted"] < figures[name]["posts"]
+
+
+def test_the_budget_is_in_proportion_to_the_accounts() -> None:
+    for accounts, share in ((20_000, 1.0), (20_000, 0.25), (1_159, 1.0), (400, 0.25)):
+        allowed = budget(accounts, share)
+        in_a_minute = allowed.allowance / (allowed.window / timedelta(minutes=1))
+        assert in_a_minute == pytest.approx(5 * share * accounts / 20_000, rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty people who write by day, for two weeks."""
+    chance = Random(1)
+    lines = ["tweet_id\tuser_id\ttime\tis_rt"]
+    for post in range(3_000):
+        at = FIRST + timedelta(days=chance.randrange(14), hours=chance.randrange(8, 20), seconds=chance.randrange(3_600))
+        lines.append(f"{post}\t{chance.randrange(40) ** 2}\t{at.isoformat()}\t{post % 5 // 4}")
+    path = tmp_path_factory.mktemp("times") / "times.tsv.gz"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    return path
+
+
+def test_accounts_write_at_the_recorded_times(recording: Path) -> None:
+    recorded = read_posting_times(recording)
+    assert (len(recorded.ms), recorded.accounts) == (3_000, 40)
+    figures = evaluate_coverage(Wish(days=2, policies=("two_stage",), jobs=1, posting_times=recording), silently)
+    assert figures["world"]["accounts"] == 40
+    assert 300 < figures["world"]["posts"] <= 2 * 3_000 / 14 + 100
+    assert figures["two_stage"]["posts"] > 0.5
+
+
+def test_what_is_no_table_of_posting_times_is_refused_in_words(tmp_path: Path, recording: Path) -> None:
+    for text, words in (("user_id,when\n1,2", "no column 'time'"), ("user_id,time\n1,noon\n", "line 2: 'noon' is no time")):
+        path = tmp_path / "times.csv"
+        path.write_text(text, "utf-8")
+        with pytest.raises(UserError, match=words):
+            read_posting_times(path)
+    with pytest.raises(UserError, match="choose fewer --days"):
+        evaluate_coverage(Wish(days=30, posting_times=recording, policies=("echo",)), silently)
+    with pytest.raises(UserError, match="no policy 'luck'"):
+        evaluate_coverage(Wish(policies=("luck",)), silently)

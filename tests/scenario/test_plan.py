@@ -1,0 +1,129 @@
+"""Plans: a crawl rehearsed on a scale model says what the whole crawl then takes."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bowerbird import cli
+from bowerbird.app import vocabulary
+from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.evaluate import plans
+from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.model import Credential
+from bowerbird.planning.cast import cast
+from bowerbird.planning.course import Course
+from bowerbird.planning.plan import Inquiry, figures, hours, plan_crawl
+from bowerbird.planning.probe import Found, fitted, probe
+from bowerbird.planning.rehearsal import Scope, rehearse
+from bowerbird.simulated.service import Setup
+from bowerbird.simulated.world import WorldSettings
+from bowerbird.simulated.world.population import populate
+
+SMALL = WorldSettings(accounts=300, history=timedelta(days=2), longest_history=50, following=8.0)
+SHORT = Scope(length=timedelta(hours=6), items=400)
+
+
+def crawl(flow: str, provider: str = "mastodon", more: str = "") -> CrawlPlan:
+    text = f'{flow}\nseeds = ["1"]\n[service]\nprovider = "{provider}"\nbase = "https://planned.example"\n{more}'
+    return parse_crawl(text, Path("planned.toml"), vocabulary())
+
+
+def course(plan: CrawlPlan, seeds: int, scope: Scope = SHORT, credentials: tuple[Credential, ...] = ()) -> Course:
+    return rehearse(plan, cast(plan, credentials), SMALL, scope, seeds)
+
+
+@pytest.mark.parametrize("provider", ["mastodon", "bluesky", "x", "twitter_v1", "weibo"])
+def test_a_plan_of_timelines_can_be_made_for_every_network(provider: str) -> None:
+    found = course(crawl('flow = "timelines"', provider), 40, Scope(length=timedelta(hours=1), items=300))
+    assert found.count("posts", timedelta(hours=1)) > 0
+    assert found.complete(timedelta(hours=1)) > 0.9
+    assert (found.samples[-1].dollars > 0) == (provider == "x")
+
+
+def test_a_model_with_a_quarter_of_the_ids_takes_the_same_time_and_is_multiplied_back() -> None:
+    plan = crawl('flow = "hydrate"', more='limits.posts = { allowance = 40, window = "5m" }')
+    part, whole = course(plan, 2_000, Scope(items=500)), course(plan, 2_000, Scope(items=2_000))
+    assert part.factor == 0.25
+    assert whole.factor == 1.0
+    assert part.count("calls", timedelta(days=1)) == whole.count("calls", timedelta(days=1)) == 100
+    assert hours(part) == pytest.approx(hours(whole), rel=0.1)
+
+
+def test_limits_of_the_crawl_file_are_played_not_the_usual_ones() -> None:
+    usual = course(crawl('flow = "hydrate"'), 2_000)
+    tighter = course(crawl('flow = "hydrate"', more='limits.posts = { allowance = 10, window = "5m" }'), 2_000)
+    assert hours(usual) < 0.1
+    assert hours(tighter) == pytest.approx(100 / 10 * 5 / 60, rel=0.15)
+    assert tighter.buckets[0].used > 0.9
+
+
+def test_another_credential_halves_the_time_of_a_crawl_that_limits_hold_up() -> None:
+    plan = crawl('flow = "hydrate"', more='limits.posts.token = { allowance = 10, window = "5m" }')
+    own = Credential(name="mine", provider="mastodon", account="me")
+    made = plan_crawl(plan, Inquiry(seeds=2_000, credentials=(own,), world=SMALL, scope=SHORT))
+    more = figures(made)["variants"]["one more credential"]
+    assert more["hours"] == pytest.approx(more["hours_before"] / 2, rel=0.15)
+    assert made.bottleneck() is not None
+    assert {use.credential for use in made.likely.uses} == {"mine"}
+
+
+def test_the_command_says_it_all_as_json_and_calls_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
+    file = tmp_path / "crawl.toml"
+    file.write_text('flow = "hydrate"\nseeds = ["1", "2"]\n[service]\nprovider = "x"\nbase = "https://nobody.invalid"\n')
+    assert cli.run(["plan", str(file), "--seeds", "300", "--no-variants", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert said["ends"]
+    assert said["seeds"] == 300
+    assert said["after"]["day"]["calls"]["likely"] == 3
+    assert said["after"]["day"]["dollars"]["likely"] > 0.5
+    assert [each["name"] for each in said["credentials"]] == ["assumed"]
+    assert not list(tmp_path.glob("*.db"))
+
+
+def test_a_probe_makes_the_world_as_lively_as_the_accounts_it_saw() -> None:
+    lively = WorldSettings(accounts=300, posts_per_day=4.0, following=12.0, history=timedelta(days=9))
+
+    async def main(clock: VirtualClock) -> Found:
+        laboratory = Laboratory(Setup(dialect="mastodon", world=lively), clock)
+        return await probe(laboratory.plan('flow = "timelines"', laboratory.keys()), laboratory.outside(), 60)
+
+    found: Found = run_virtual(main, start=lively.start)
+    assert found.calls == 60
+    assert found.accounts > 150
+    assert found.posts_per_day == pytest.approx(lively.posts_per_day, rel=0.6)
+    fit = fitted(SMALL, found)
+    people = populate(fit)
+    assert float((people.history + people.rate * fit.warm).mean()) == pytest.approx(found.posts, rel=0.2)
+    assert fit.following == pytest.approx(found.following)
+
+
+def test_a_probe_asks_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    file = tmp_path / "crawl.toml"
+    file.write_text('flow = "timelines"\nseeds = ["1"]\n[service]\nprovider = "mastodon"\nbase = "https://nobody.invalid"\n')
+    assert cli.run(["plan", str(file), "--probe", "3"]) == 1
+    assert "at most 3 calls to nobody.invalid" in capsys.readouterr().err
+
+
+def test_a_policy_that_does_not_exist_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text('flow = "hydrate"\nseeds = ["1"]\n[service]\nprovider = "mastodon"\nbase = "https://nobody.invalid"\n')
+    assert cli.run(["plan", str(file), "--ranker", "posts=best"]) == 2
+    assert "posts=best" in capsys.readouterr().err
+
+
+def test_what_was_planned_happens_in_another_world() -> None:
+    found = plans.evaluate_plans(("hydrate", "cascades"), scale=0.1, say=lambda _: None)
+    assert found["flows"]["hydrate"]["planned"]["calls"] == found["flows"]["hydrate"]["happened"]["calls"] == 45
+    assert found["flows"]["hydrate"]["error"]["items"] < 0.2
+    assert found["flows"]["cascades"]["error"]["calls"] < 0.5
