@@ -14,9 +14,11 @@ from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.crawl.worker import Ending
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Clock
+from bowerbird.simulated.pictures import Pictures
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
-from bowerbird.simulated.tokens import Token
+from bowerbird.simulated.tokens import Token, secret_values
 from bowerbird.simulated.transport import NEARBY, InProcessTransport, Network
+from bowerbird.simulated.world import World
 
 SERVICE = "simulated"
 BASE = "https://simulated.example"
@@ -44,27 +46,14 @@ class TokenVault:
         self._kept[secret.name] = secret
 
 
-def secret_values(token: Token) -> dict[str, str]:
-    """A token under the names that the providers ask for: a bearer for Mastodon and for apps, OAuth 1.0a for users of v1.1,
-    an app password for Bluesky."""
-    if token.kind == "app":
-        return {"access_token": token.value, "bearer_token": token.value, "access_jwt": token.value}
-    return {
-        "access_token": token.value,
-        "access_token_secret": token.secret,
-        "consumer_key": token.consumer_key,
-        "consumer_secret": token.consumer_secret,
-        "identifier": token.account,
-        "app_password": token.secret,
-    }
-
-
 class Laboratory:
     """One simulated service and the crawls made of it, in whatever time the clock keeps."""
 
-    def __init__(self, setup: Setup, clock: Clock, *, network: Network = NEARBY) -> None:
-        self.service: SimulatedService = simulate(setup)
+    def __init__(self, setup: Setup, clock: Clock, *, network: Network = NEARBY, world: World | None = None) -> None:
+        """`world`: one that is not made from the setup alone."""
+        self.service: SimulatedService = simulate(setup, world)
         self.clock = clock
+        self.pictures = Pictures(clock)
         self._transport = InProcessTransport({SERVICE: self.service}, clock, network)
 
     def keys(self, count: int | None = None) -> list[str]:
@@ -83,7 +72,7 @@ class Laboratory:
     def outside(self) -> Outside:
         vault = TokenVault(self.service.dialect.name, list(self.service.tokens))
         # Nobody else works on this database: the loop need not look up before something is due.
-        return Outside(clock=self.clock, transport=self._transport, vault=vault, glance=_SELDOM)
+        return Outside(clock=self.clock, transport=self._transport, vault=vault, media=self.pictures, glance=_SELDOM)
 
     @asynccontextmanager
     async def crawl(self, plan: CrawlPlan) -> AsyncIterator[Crawl]:

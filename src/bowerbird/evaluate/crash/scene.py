@@ -12,7 +12,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bowerbird.evaluate.laboratory import secret_values
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret
 from bowerbird.providers import provider
@@ -20,6 +19,7 @@ from bowerbird.providers.tables import limit_name
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.tokens import secret_values
 from bowerbird.simulated.world import World, WorldSettings
 
 SERVICE = "simulated"

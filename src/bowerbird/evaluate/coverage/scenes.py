@@ -1,0 +1,84 @@
+"""What each policy may ask, and how often: the same calls for all.
+
+A look-up asks for the profiles of 100 accounts and shows the newest post of each, as on Twitter v1.1; a timeline shows the newest
+200 posts of one account. The published systems ask what they asked: TwitterEcho looked up and nothing else, Sinawler's status
+robot read one timeline after the other. Nobody reads further back than one page: the posts of the period are counted, not those
+before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from bowerbird.simulated.world import WorldSettings
+
+ECHO_PUBLISHED = 0.752
+"""TwitterEcho's share of posts, measured on what its accounts still showed at the end (Oliveira 2011, section 5.2.3)."""
+CLIENT = timedelta(seconds=12)
+"""One call in so much time, five a minute: the pace of one of TwitterEcho's clients (section 3.3.5)."""
+CLIENT_ACCOUNTS = 20_000
+_WINDOW = timedelta(minutes=15)
+
+_LOOK_UPS = 'flow.seeds = ["profiles"]\nflow.facets.profiles.ranker = "{}"\n'
+_TIMELINES = 'flow.seeds = ["timeline"]\nflow.facets.timeline.ranker = "{}"\nflow.facets.timeline.max_pages = 1\n'
+_BOTH = """
+flow.seeds = ["profiles"]
+flow.facets.profiles = {ranker = "two_stage", weight = 1}
+flow.facets.timeline = {ranker = "two_stage", weight = 3, max_pages = 1}
+flow.edges = [{from = "profiles", to = "timeline", take = "asked", when = "news and not first and not protected"}]
+"""
+"""The built-in flow `timelines` without its way back into the past."""
+
+
+class Scene(Struct, frozen=True, kw_only=True):
+    """One policy with its questions; `share` is its part of the full number of calls."""
+
+    asks: str
+    flow: str
+    share: float = 1.0
+    knows_truth: bool = False
+    """Its look-ups are made at the moment of the next post."""
+
+
+SCENES: Mapping[str, Scene] = MappingProxyType(
+    {
+        "round_robin": Scene(asks="look-ups, everybody in turn", flow=_LOOK_UPS.format("circular")),
+        "circular": Scene(asks="timelines, everybody in turn", flow=_TIMELINES.format("circular")),
+        "echo": Scene(asks="look-ups", flow=_LOOK_UPS.format("echo")),
+        "index": Scene(asks="look-ups", flow=_LOOK_UPS.format("index")),
+        "two_stage": Scene(asks="look-ups, and timelines of those with more", flow=_BOTH),
+        "two_stage_quarter": Scene(asks="the same with a quarter of the calls", flow=_BOTH, share=0.25),
+        "oracle": Scene(
+            asks="look-ups of those who have just posted, and timelines of those with more", flow=_BOTH, knows_truth=True
+        ),
+    }
+)
+
+
+def drawn_world(accounts: int, seed: int) -> WorldSettings:
+    """The usual world without what nobody counts here and everything would take longer for: likes, and a long past."""
+    return WorldSettings(seed=seed, accounts=accounts, likes_per_post=0.0, history=timedelta(days=10))
+
+
+class Budget(Struct, frozen=True):
+    """How many calls of whatever kind may be made in a window."""
+
+    allowance: int
+    window: timedelta = _WINDOW
+
+    @property
+    def limits(self) -> dict[str, dict[str, object]]:
+        """The same as a crawl file says it."""
+        return {"together": {"allowance": self.allowance, "window": self.window}}
+
+
+def budget(accounts: int, share: float = 1.0) -> Budget:
+    """The calls of one client for 20,000 accounts, in proportion for fewer or more."""
+    calls = _WINDOW / CLIENT * accounts / CLIENT_ACCOUNTS * share
+    # Few calls in a long window rather than a fraction of a call in a short one.
+    windows = 1 if calls >= 15 else round(15 / calls)
+    return Budget(max(1, round(calls * windows)), _WINDOW * windows)

@@ -1,0 +1,131 @@
+"""The course of one rehearsal, and what it says of times beyond its end."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from datetime import timedelta
+
+from msgspec import Struct
+
+MONTH = timedelta(days=30)
+HORIZONS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": MONTH}
+NEVER = timedelta(days=366)
+"""Stands for a time that cannot be foreseen."""
+_CAUGHT_UP = 0.02
+"""A crawl that goes round for ever is past its beginning when no more than this part of its tasks waits."""
+_DAY = timedelta(days=1)
+
+COUNTS = ("calls", "items", "users", "posts", "bytes", "dollars")
+
+
+class Sample(Struct, frozen=True, kw_only=True):
+    """How far a rehearsal is at one moment, counted in the model."""
+
+    at: timedelta
+    calls: float = 0
+    items: float = 0
+    users: float = 0
+    posts: float = 0
+    bytes: float = 0
+    dollars: float = 0
+    waiting: int = 0
+    done: int = 0
+    spent: dict[str, float] = {}
+    """By bucket."""
+    complete: float | None = None
+    """Part of the seeds' posts that is stored, at the few moments at which it was looked up."""
+
+    @property
+    def answered(self) -> float:
+        return self.done / max(1, self.done + self.waiting)
+
+
+class Use(Struct, frozen=True, kw_only=True):
+    """What one facet asked with one credential."""
+
+    service: str
+    facet: str
+    credential: str | None
+    calls: float
+    hours: float
+    """How long the limits need for that many calls, whatever else happens."""
+
+
+class Bucket(Struct, frozen=True, kw_only=True):
+    name: str
+    used: float
+    """Part of what it allowed up to the moment at which the crawl had ended or caught up."""
+
+
+class Course(Struct, frozen=True, kw_only=True):
+    """One rehearsal: what was counted is divided by `factor` to speak of the whole crawl."""
+
+    factor: float
+    samples: tuple[Sample, ...]
+    is_finished: bool
+    uses: tuple[Use, ...]
+    buckets: tuple[Bucket, ...]
+    reason: str = ""
+
+    @property
+    def length(self) -> timedelta:
+        return self.samples[-1].at
+
+    @property
+    def done_after(self) -> timedelta:
+        """When everything is asked; of a crawl that goes round for ever, when it has caught up for the first time."""
+        caught = next((each.at for each in self.samples if each.done and each.answered >= 1 - _CAUGHT_UP), None)
+        if caught is not None and not self.is_finished:
+            return caught
+        if self.is_finished:
+            return self.length
+        speed = self._slope("done") - max(0.0, self._slope("tasks"))
+        return self.length + (timedelta(hours=self.samples[-1].waiting / speed) if speed > 0 else NEVER)
+
+    def count(self, what: str, at: timedelta) -> float:
+        """A count of the whole crawl at a time; beyond the end of the rehearsal it goes on as before it."""
+        return self._model_count(what, at) / self.factor
+
+    def complete(self, at: timedelta) -> float:
+        """Part of what is to be had that is stored at a time."""
+        known = [each for each in self.samples if each.complete is not None]
+        if not known:
+            place = self._place(at)
+            end = self.samples[-1]
+            if at <= self.length or self.is_finished:
+                return self.samples[place].answered
+            done = end.done + self._slope("done") * _hours(at - self.length)
+            return min(1.0, done / max(1.0, end.done + end.waiting + self._slope("tasks") * _hours(at - self.length)))
+        before = [each for each in known if each.at <= at] or known[:1]
+        if at <= self.length or self.is_finished or len(known) < 2:
+            return before[-1].complete or 0.0
+        first, last = known[-2], known[-1]
+        slope = ((last.complete or 0) - (first.complete or 0)) / max(_hours(last.at - first.at), 1e-9)
+        return min(1.0, max(0.0, (last.complete or 0) + slope * _hours(at - last.at)))
+
+    def spent(self, bucket: str, at: timedelta) -> float:
+        """What a bucket of the model had given by a time within the rehearsal."""
+        return self.samples[self._place(at)].spent.get(bucket, 0.0)
+
+    def _model_count(self, what: str, at: timedelta) -> float:
+        value: float = getattr(self.samples[self._place(at)], what)
+        if at <= self.length or self.is_finished:
+            return value
+        return value + self._slope(what) * _hours(at - self.length)
+
+    def _place(self, at: timedelta) -> int:
+        return max(0, bisect_right(self.samples, at, key=lambda each: each.at) - 1)
+
+    def _slope(self, what: str) -> float:
+        """Per hour, over the last day, for days have nights; over the last third of a rehearsal that is too short for that."""
+        since = self.length - _DAY if self.length >= 1.5 * _DAY else self.length * 2 / 3
+        last, first = self.samples[-1], self.samples[self._place(since)]
+        return (_of(last, what) - _of(first, what)) / max(_hours(last.at - first.at), 1e-9)
+
+
+def _of(sample: Sample, what: str) -> float:
+    return float(sample.done + sample.waiting) if what == "tasks" else float(getattr(sample, what))
+
+
+def _hours(span: timedelta) -> float:
+    return span / timedelta(hours=1)

@@ -1,0 +1,185 @@
+"""The plan of a crawl: rehearsals in a quiet, a usual and a busy world, and what another credential or policy would change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from msgspec import Struct, structs
+
+from bowerbird.crawl.files.crawl_file import CrawlPlan
+from bowerbird.model import Credential
+from bowerbird.planning.cast import cast, one_more
+from bowerbird.planning.course import COUNTS, HORIZONS, NEVER, Course
+from bowerbird.planning.rehearsal import Scope, rehearse
+from bowerbird.simulated.world import WorldSettings
+
+USUAL = WorldSettings(accounts=2_000)
+_LIVELINESS = (0.6, 1.0, 1.6)
+_TIGHT = 0.5
+"""A bucket that is used less than this does not hold the crawl up."""
+
+Say = Callable[[str], None]
+
+
+def _silent(_: str) -> None:
+    """Nobody wants to know."""
+
+
+class Range(Struct, frozen=True):
+    """A figure in the quiet, the usual and the busy world, in order of size but for the middle one."""
+
+    low: float
+    likely: float
+    high: float
+
+
+class Inquiry(Struct, frozen=True, kw_only=True):
+    """What a plan is asked for."""
+
+    seeds: int
+    """How many the crawl has."""
+    credentials: tuple[Credential, ...] = ()
+    """What the vault has; secrets are not needed."""
+    world: WorldSettings = USUAL
+    scope: Scope = Scope()
+    rankers: Mapping[str, str] = {}
+    """By facet: another policy to compare with."""
+    has_variants: bool = True
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What a crawl is expected to take and to bring."""
+
+    courses: tuple[Course, ...]
+    """Quiet, usual, busy."""
+    credentials: tuple[Credential, ...]
+    variants: dict[str, Course]
+
+    @property
+    def likely(self) -> Course:
+        return self.courses[1]
+
+    def spread(self, figure: Callable[[Course], float]) -> Range:
+        values = [figure(course) for course in self.courses]
+        return Range(min(values), values[1], max(values))
+
+    def bottleneck(self) -> str | None:
+        """The bucket that holds the crawl up, or None where no limit does."""
+        first = self.likely.buckets[:1]
+        return first[0].name if first and first[0].used >= _TIGHT else None
+
+
+def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent) -> Plan:
+    """Rehearses a crawl; nothing is called."""
+    credentials = cast(plan, inquiry.credentials)
+    courses = []
+    for number, factor in enumerate(_LIVELINESS):
+        say(f"Rehearsing in a {('quiet', 'usual', 'busy')[number]} world …")
+        world = lively(inquiry.world, factor, number)
+        courses.append(rehearse(plan, credentials, world, inquiry.scope, inquiry.seeds))
+    variants = _variants(plan, credentials, inquiry, say) if inquiry.has_variants else {}
+    return Plan(courses=tuple(courses), credentials=credentials, variants=variants)
+
+
+def likely_course(plan: CrawlPlan, inquiry: Inquiry) -> Course:
+    """The middle one of a plan's rehearsals alone."""
+    credentials = cast(plan, inquiry.credentials)
+    return rehearse(plan, credentials, lively(inquiry.world, 1.0, 1), inquiry.scope, inquiry.seeds)
+
+
+def lively(world: WorldSettings, factor: float, number: int) -> WorldSettings:
+    """Another world in which people write and follow more, or less."""
+    return structs.replace(
+        world, seed=world.seed + number, posts_per_day=world.posts_per_day * factor, following=world.following * factor
+    )
+
+
+def _variants(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, say: Say) -> dict[str, Course]:
+    world = lively(inquiry.world, 1.0, 1)
+    found: dict[str, tuple[CrawlPlan, tuple[Credential, ...]]] = {"one more credential": one_more(plan, credentials)}
+    rankers = dict(inquiry.rankers) or other_policy(plan)
+    if rankers:
+        name = ", ".join(f"{facet} by {ranker}" for facet, ranker in rankers.items())
+        found[name] = (_with_rankers(plan, rankers), credentials)
+    courses = {}
+    for name, (variant, its_credentials) in found.items():
+        say(f"Rehearsing with {name} …")
+        courses[name] = rehearse(variant, its_credentials, world, inquiry.scope, inquiry.seeds)
+    return courses
+
+
+def other_policy(plan: CrawlPlan) -> dict[str, str]:
+    """Another policy worth a comparison, by facet: ours against a plain queue, or the other way round."""
+    rankers = {use.name: use.ranker for use in plan.flow.facets}
+    if {"profiles", "timeline"} <= rankers.keys():
+        if rankers["profiles"] == "two_stage":
+            return {"profiles": "circular", "timeline": "fifo"}
+        return {"profiles": "two_stage", "timeline": "two_stage"}
+    return {name: "fifo" for name, ranker in rankers.items() if ranker == "bfs"}
+
+
+def _with_rankers(plan: CrawlPlan, rankers: Mapping[str, str]) -> CrawlPlan:
+    uses = [structs.replace(u, ranker=rankers[u.name], options={}) if u.name in rankers else u for u in plan.flow.facets]
+    return structs.replace(plan, flow=structs.replace(plan.flow, facets=tuple(uses)))
+
+
+def hours(course: Course) -> float:
+    """Until everything is asked, or until a crawl that goes on for ever has caught up."""
+    return course.done_after / timedelta(hours=1)
+
+
+def figures(plan: Plan) -> dict[str, Any]:
+    """The plan as plain values."""
+    likely = plan.likely
+    return {
+        "ends": likely.is_finished,
+        "catches_up": likely.done_after < NEVER,
+        "hours": structs.asdict(plan.spread(hours)),
+        "after": {name: _horizon(plan, at) for name, at in HORIZONS.items()},
+        "facets": [structs.asdict(use) for use in likely.uses],
+        "bottleneck": plan.bottleneck(),
+        "buckets": [structs.asdict(bucket) for bucket in likely.buckets],
+        "credentials": [{"name": each.name, "provider": each.provider, "kind": each.kind} for each in plan.credentials],
+        "variants": {name: _variant(likely, course) for name, course in plan.variants.items()},
+        "model": {"factor": likely.factor, "rehearsed_hours": likely.length / timedelta(hours=1)},
+        "notes": list(notes(plan)),
+    }
+
+
+def _horizon(plan: Plan, at: timedelta) -> dict[str, dict[str, float]]:
+    counts = {what: plan.spread(lambda course, what=what: course.count(what, at)) for what in COUNTS}  # type: ignore[misc]
+    return {name: structs.asdict(each) for name, each in {**counts, "complete": plan.spread(lambda c: c.complete(at))}.items()}
+
+
+def _variant(likely: Course, course: Course) -> dict[str, float]:
+    day = HORIZONS["day"]
+    return {
+        "hours": hours(course),
+        "hours_before": hours(likely),
+        "complete_after_a_day": course.complete(day),
+        "complete_after_a_day_before": likely.complete(day),
+        "calls_on_the_first_day": course.count("calls", day),
+        "calls_on_the_first_day_before": likely.count("calls", day),
+    }
+
+
+def notes(plan: Plan) -> Sequence[str]:
+    """What the reader must know of how the figures were made."""
+    course = plan.likely
+    found = [f"{course.factor:.2g} of the seeds were rehearsed, with limits as much smaller; counts are multiplied back."]
+    if course.factor == 1:
+        found = ["All seeds were rehearsed."]
+    if not course.is_finished:
+        found.append(f"{_span(course.length)} were rehearsed; later figures go on as at the end of that.")
+    if course.done_after >= NEVER:
+        found.append("At the end of the rehearsal more waited than can be asked: limits are too tight, or figures rough.")
+    if any(each.name in ("assumed", "one more") for each in plan.credentials):
+        found.append("The vault has no credential that fits: one was assumed.")
+    return found
+
+
+def _span(length: timedelta) -> str:
+    hours_ = length / timedelta(hours=1)
+    return f"{hours_ / 24:.1f} virtual days" if hours_ >= 36 else f"{hours_:.1f} virtual hours"
