@@ -90,6 +90,20 @@ def test_what_is_only_announced_and_whoever_is_back_is_fetched_anew_from_the_fir
     play(work)
 
 
+def test_what_is_announced_and_cannot_be_fetched_is_noted() -> None:
+    async def work(scene: Scene) -> None:
+        streamer = await scene.streamer()
+        streamer._scribe._lanes.pop("repo")
+        scene.transport.script.append([said("refetch 5", "post 6")])
+        async with listening(streamer):
+            await scene.wait(5 * SECOND)
+        error = await scene.row("select message from errors where message like '%cannot fetch it: 5;%'")
+        assert error["message"].startswith("the service says other: announced without its content")
+        assert await scene.posts() == [6]
+
+    play(work)
+
+
 def test_a_cut_stream_goes_on_at_its_cursor_without_a_gap() -> None:
     async def work(scene: Scene) -> None:
         scene.transport.script.extend([[words(1, 2), CUT], 0, [words(2, 3), CUT], [words(4)]])

@@ -90,6 +90,9 @@ class Scribe:
         announced = [each for one in heard for each in one.refetch]
         announced += [(self._stream.channel.announces, user.key) for one in saved for user in one.users if user.is_back]
         wanted = dict.fromkeys(each for each in announced if each[0] in self._lanes)
+        lost = dict.fromkeys(target for one in heard for facet, target in one.refetch if facet not in self._lanes)
+        if lost:
+            await self._note(tx, Notice(NoticeKind.OTHER, _unfetched(list(lost))), now)
         # From the first item on, whatever was known before: it may have been reset, or taken out of the store meanwhile.
         arrivals = [Arrival(lane=self._lanes[facet], target=target, newest="") for facet, target in wanted]
         return await self._dispatcher.add(tx, arrivals, self._logbook.call, now) if arrivals else frozenset()
@@ -120,6 +123,12 @@ class Scribe:
         part = f"{self._stream.service.name}/{self._stream.name}"
         words = f"the service says {notice.kind}: {notice.detail}"
         await roster.note_error(tx, self._stream.crawl, part, None, self._logbook.call, words, now)
+
+
+def _unfetched(targets: Sequence[str]) -> str:
+    """Words for what the stream announced and this crawl has nobody to ask for."""
+    named = ", ".join(targets[:3]) + (f" and {len(targets) - 3} more" if len(targets) > 3 else "")
+    return f"announced without its content, and this service cannot fetch it: {named}; name the stream's own host as the service"
 
 
 def _step(before: Position, said: Dictation) -> Step:
