@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 import asyncpg
+import hypothesis.internal.conjecture.optimiser  # noqa: F401  see below
 import pytest
 
 from bowerbird.clock import RealClock
@@ -16,6 +17,8 @@ from bowerbird.db import open_database
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.ports import Database
 
+# Hypothesis imports its optimiser in the middle of a test, deep in the stack. Where no compiled copy of it lies there yet,
+# CPython 3.11 may then fail to parse it ("AST constructor recursion depth mismatch"): it is loaded here instead.
 _numbers = count(1)
 
 

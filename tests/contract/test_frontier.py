@@ -270,10 +270,12 @@ async def test_the_lease_and_the_sweep_use_their_indexes(database: Database) -> 
     lease_plan = await _plan(database, statements.choose(database.dialect, banded=False), LANE, 0, 10)
     band_plan = await _plan(database, statements.choose(database.dialect, banded=True), LANE, 0, 1.0, 2.0, 10)
     sweep_plan = await _plan(database, statements.sweep(database.dialect), 0, 10)
+    due_plan = await _plan(database, statements.next_due(database.any("bigint")), database.members([LANE]))
     assert "tasks_ready" in lease_plan
     assert "tasks_ready" in band_plan
     assert "tasks_due" in sweep_plan
-    for plan in (lease_plan, band_plan):
+    assert "tasks_due" in due_plan
+    for plan in (lease_plan, band_plan, due_plan):
         assert "TEMP B-TREE" not in plan
         assert "Sort" not in plan
 

@@ -240,7 +240,7 @@ def test_commented_overrides_of_an_example_are_valid_too(tmp_path: Path) -> None
     start = text.index("# [flow]")
     uncommented = text[:start] + text[start:].replace("# ", "")
     plan = parse_crawl(uncommented, tmp_path / "x.toml", WORDS)
-    assert plan.flow.facet("profiles").revisit == timedelta(minutes=15)
+    assert plan.flow.facet("profiles").revisit == timedelta(minutes=5)
 
 
 def test_media_go_to_a_folder_beside_the_file_and_mistakes_are_named(tmp_path: Path) -> None:

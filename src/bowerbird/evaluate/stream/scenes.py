@@ -16,6 +16,10 @@ class Scene(Struct, frozen=True, kw_only=True):
     """The rest of its `[[streams]]` table."""
     has_cursor: bool
     token: str = "user"  # noqa: S105  a kind of token
+    tells_changes: bool = True
+    """Deletions and account events come in band; X tells none."""
+    most_cuts: int = 1_000
+    """In one round. X allows 50 connections in a quarter of an hour, failed ones included, and we keep to that."""
     late: timedelta = timedelta(0)
     """How long after it was written a post may be told, in the world's time."""
 
@@ -35,6 +39,8 @@ SCENES = (
         options=f'channel = "filter"\n{_RULES}',
         has_cursor=False,
         token="app",  # noqa: S106
+        tells_changes=False,
+        most_cuts=25,
         late=timedelta(seconds=8),
     ),
     Scene(
@@ -43,6 +49,8 @@ SCENES = (
         options='channel = "sample"',
         has_cursor=False,
         token="app",  # noqa: S106
+        tells_changes=False,
+        most_cuts=25,
         late=timedelta(seconds=8),
     ),
 )
