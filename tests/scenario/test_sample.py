@@ -206,7 +206,7 @@ def test_a_sample_of_a_given_size_needs_no_weights_and_can_be_written_to_a_file(
 
 
 def test_the_evaluation_compares_the_methods_for_the_same_calls() -> None:
-    figures = evaluate_sampling(Size(runs=2, calls=120, accounts=400))
+    figures = evaluate_sampling(Size(runs=1, calls=120, accounts=400))
     assert set(METHODS) <= figures.keys()
     for method in METHODS:
         assert 115 <= figures[method]["calls"] <= 120

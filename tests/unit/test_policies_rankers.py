@@ -12,7 +12,7 @@ from msgspec import structs
 from posting_world import Lane
 
 from bowerbird.errors import UserError
-from bowerbird.model import Arrival, Facet, Outcome, Side, Subject, Task, Visit
+from bowerbird.model import Arrival, Facet, Outcome, Progress, Side, Subject, Task, Visit
 from bowerbird.policies import RANKERS, Place, ranker
 from bowerbird.policies.echo import Echo
 from bowerbird.policies.index import Index, more_than
@@ -130,6 +130,34 @@ def test_two_posts_on_the_first_page_count_as_coming_again() -> None:
     lane.add(come("twice", news=2), NOON)
     lane.add(come("once"), NOON + HOUR)
     assert [each.target for each in lane.take(2, NOON + 2 * HOUR)] == ["twice", "once"]
+
+
+def test_who_posts_all_day_is_not_asked_again_before_it_has_rested() -> None:
+    lane = Lane(ranker("repeat_first", {"rest_hours": 24}))
+    for target in ("busy", "calm"):
+        lane.add(come(target), NOON)
+    for number, target in enumerate(("busy", "calm")):
+        lane.visit(visit(lane.tasks[target], NOON + number * HOUR))
+    for hour in range(1, 24):
+        lane.add(come("busy"), NOON + hour * HOUR)
+        assert lane.take(1, NOON + hour * HOUR) == []
+    assert [each.target for each in lane.take(2, NOON + DAY)] == ["busy"]
+
+
+@pytest.mark.parametrize(
+    ("revisit", "options", "rest"), [(7 * DAY, {}, 7 * DAY), (None, {}, HOUR), (7 * DAY, {"rest_hours": 2}, 2 * HOUR)]
+)
+def test_without_a_rest_of_its_own_the_refresh_interval_is_kept(
+    revisit: timedelta, options: dict[str, int], rest: timedelta
+) -> None:
+    known = task(visited_at=NOON, visits=1)
+    assert ranker("repeat_first", options, revisit).added(come("a"), known, NOON + HOUR).due == NOON + rest
+
+
+def test_a_long_list_being_read_is_not_called_to_the_front_by_each_post() -> None:
+    reading = task(visited_at=NOON - 2 * DAY, priority=-1e13, progress=Progress(cursor="page 7"))
+    standing = ranker("repeat_first").added(come("a"), reading, NOON)
+    assert (standing.priority, standing.due, standing.moves) == (-1e13, NOON, False)
 
 
 # -- rates and price ------------------------------------------------------------------------------------------------
@@ -314,8 +342,8 @@ def test_news_that_wait_long_enough_are_fetched_however_few() -> None:
     lane.add(news_of("fresh", 20, per_day=20.0), NOON + HOUR)
     assert lane.take(1, NOON + HOUR)[0].target == "fresh"
     lane.visit(visit(lane.tasks["fresh"], NOON + HOUR))
-    lane.add(news_of("fresh", 20, per_day=20.0), NOON + 6 * DAY)
-    assert lane.take(1, NOON + 6 * DAY)[0].target == "waiting"
+    lane.add(news_of("fresh", 20, per_day=20.0), NOON + 40 * DAY)
+    assert lane.take(1, NOON + 40 * DAY)[0].target == "waiting"
 
 
 def test_a_long_past_counts_as_one_post() -> None:

@@ -47,6 +47,35 @@ def test_a_lone_walker_that_stays_long_where_it_is_has_wider_bars_than_its_steps
     assert sampling.estimate([sticky]).error > 3 * sampling.estimate([quick]).error
 
 
+def staying(steps: int, seed: int) -> list[Seen]:
+    """A lone walk that stays where it is with three in five of its steps: four of them tell as much as one."""
+    chance, place, walk = Random(seed), 0, []
+    for _ in range(steps):
+        place = chance.choice(DEGREES) if not place or chance.random() < 0.4 else place
+        walk.append(Seen(float(place), 1.0))
+    return walk
+
+
+def test_it_is_seen_from_a_walk_how_many_of_its_steps_tell_as_much_as_one() -> None:
+    assert fmean(sampling.resemblance(staying(1_000, seed)) for seed in range(20)) == pytest.approx(4, rel=0.15)
+    assert fmean(sampling.resemblance(*stationary(1_000, 1, seed)) for seed in range(20)) == pytest.approx(1, rel=0.15)
+    assert sampling.resemblance([Seen(3.0, 1.0)] * 10) == 1, "all alike: nothing to be seen"
+
+
+def test_batches_of_a_lone_walk_are_the_fewer_the_more_its_steps_resemble_each_other() -> None:
+    assert [len(sampling.batches(walk)) for walk in stationary(1_000, 1, 1)] == [sampling.MOST_BATCHES]
+    assert sampling.FEWEST_BATCHES < len(sampling.batches(staying(400, 1))) < sampling.MOST_BATCHES
+    assert len(sampling.batches(staying(60, 1))) == sampling.FEWEST_BATCHES
+    assert [len(sampling.batches(staying(steps, 1))) for steps in (1, 3, 5)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("steps", [80, 400])
+def test_intervals_of_a_lone_walker_hold_the_truth_though_its_steps_resemble_each_other(steps: int) -> None:
+    truth = fmean(DEGREES)
+    estimates = [sampling.estimate([staying(steps, seed)]) for seed in range(200)]
+    assert sum(each.low <= truth <= each.high for each in estimates) >= 0.9 * 200
+
+
 def test_one_step_gives_a_value_without_an_interval() -> None:
     assert sampling.estimate([[Seen(4.0, 0.25)]]) == Estimate(4.0, inf, inf)
 

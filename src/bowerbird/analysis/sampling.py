@@ -3,8 +3,8 @@
 A random walk meets a node in proportion to its degree, so what it sees is weighted by one over the degree (Hansen and Hurwitz); a
 Metropolis-Hastings walk meets all alike and weighs all alike. A neighbour drawn by lot is met as a next step would be, so what is
 known of some neighbours (witnesses) belongs to the step. Steps of one walk resemble each other, so errors come from what differs
-between walkers (jackknife), or for a lone walker between long stretches of its walk (batch means); and because walkers meet the
-same accounts, from what would change with each account, if that is more.
+between walkers (jackknife), or for a lone walker between stretches of its walk that are long against how far its steps resemble
+each other (batch means); and because walkers meet the same accounts, from what would change with each account, if that is more.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from math import inf, log, sqrt
 from statistics import fmean, median, variance
 from typing import NamedTuple
 
+import numpy as np
+
 Value = Callable[[str, int], float | None]
 """Of an account, by its key and its degree; None: nobody knows."""
 Trace = Iterable[tuple[int, float, str, int]]
 """Steps in any order: the walker, its own clock, the node, the node's degree."""
 
-BATCHES = 20
+FEWEST_BATCHES, MOST_BATCHES = 4, 20
+_STRETCH = 10
+"""How many times as long as steps resemble each other a batch must be for its mean to say little about the next one's."""
 _Z = 1.959964
 
 
@@ -208,11 +212,29 @@ def jackknife(parts: Sequence[Walk]) -> Estimate:
     return Estimate(total / weights, error, t_quantile(count - 1) * error)
 
 
-def batches(walk: Walk, count: int = BATCHES) -> list[Walk]:
-    """A walk in stretches of equal length, long enough to be nearly independent of each other."""
-    count = min(count, max(len(walk) // 2, 1))
+def batches(walk: Walk) -> list[Walk]:
+    """A walk in stretches of equal length, ten times as long as its steps resemble each other, or four where it is too short."""
+    least = min(FEWEST_BATCHES, max(len(walk) // 2, 1))
+    longest = len(walk) / (_STRETCH * least)
+    count = min(max(int(len(walk) / (_STRETCH * resemblance(walk, longest))), least), MOST_BATCHES)
     ends = [len(walk) * number // count for number in range(count + 1)]
     return [walk[begin:end] for begin, end in pairwise(ends)]
+
+
+def resemblance(walk: Walk, longest: float = inf) -> float:
+    """As many steps of the walk say as much as one independent step (integrated autocorrelation time), up to `longest`.
+
+    Correlations are added in pairs, each at most the one before, until a pair is not positive: what follows is noise (Geyer)."""
+    pulls = np.array(_deviations(walk, mean([walk]), 1.0))
+    alone = float(pulls @ pulls)
+    time, pair = -1.0, inf
+    for lag in range(0, len(pulls) - 1 if alone else 0, 2):
+        both = float(pulls[: len(pulls) - lag] @ pulls[lag:] + pulls[: len(pulls) - lag - 1] @ pulls[lag + 1 :]) / alone
+        pair = min(pair, both)
+        if pair <= 0 or time >= longest:
+            break
+        time += 2 * pair
+    return max(time, 1.0)
 
 
 def geweke(taken: Sequence[Walk], first: float = 0.1, last: float = 0.5) -> float:

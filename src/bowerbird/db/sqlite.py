@@ -93,6 +93,9 @@ class SqliteDatabase:
         # Patient while it opens: another process may be turning the same new file into a WAL database.
         connection = self._module.connect(self._where, isolation_level=None, timeout=5, cached_statements=512)
         connection.row_factory = self._module.Row
+        if self._where == ":memory:":
+            # Each commit walks the list of all pages of a database in memory: few large ones, then.
+            connection.execute("pragma page_size = 16384")
         for pragma in ("synchronous = full", "cache_size = -65536", "temp_store = memory", "foreign_keys = off"):
             connection.execute(f"pragma {pragma}")
         if self._where != ":memory:":

@@ -42,20 +42,24 @@ class Price:
 
 
 def wait_for(price: float, value: Callable[[float], float], guess: float, longest: float) -> float:
-    """How long until a growing value reaches the price, within some per cent: an order needs no more."""
+    """How long until a growing value reaches the price, within a per cent or so: an order needs no more."""
     low, high = _between(price, value, min(guess, longest), longest)
     below, above = value(low), value(high)
     for _ in range(_STEPS):
         if not 0 < below < price <= above:
-            break
-        # Values grow about as a power of time: straight in logarithms.
-        share = (log(price) - log(below)) / (log(above) - log(below))
-        middle = low * (high / low) ** min(0.9, max(0.1, share))
+            return high
+        middle = _meeting(price, low, high, below, above)
         if (worth := value(middle)) < price:
             low, below = middle, worth
         else:
             high, above = middle, worth
-    return high
+    return _meeting(price, low, high, below, above) if 0 < below < price <= above else high
+
+
+def _meeting(price: float, low: float, high: float, below: float, above: float) -> float:
+    """Where the value meets the price between two times; values grow about as a power of time, straight in logarithms."""
+    share = (log(price) - log(below)) / (log(above) - log(below))
+    return float(low * (high / low) ** min(0.95, max(0.05, share)))
 
 
 def _between(price: float, value: Callable[[float], float], guess: float, longest: float) -> tuple[float, float]:

@@ -109,6 +109,7 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "gather": frozenset({"minutes"}),
     "random": frozenset({"seed"}),
     "echo": frozenset({"up", "down", "grace_hours", "utc_offset"}),
+    "repeat_first": frozenset({"rest_hours"}),
     "mhrw": frozenset({"walkers", "seed"}),
     "rwrw": _WALK,
     "frontier": _WALK,
@@ -139,6 +140,6 @@ def _check_option(name: str, option: str, value: Any) -> None:
         raise UserError(f"The ranker {name!r} has no option {option!r}; it knows {', '.join(sorted(RANKERS[name])) or 'none'}.")
     if not isinstance(value, int) or isinstance(value, bool):
         raise UserError(f"The option {option!r} of the ranker {name!r} must be a whole number, not {value!r}.")
-    least = {"walkers": 1, "minutes": 1, "up": 1, "down": 1, "jump": 0}.get(option)
+    least = {"walkers": 1, "minutes": 1, "up": 1, "down": 1, "jump": 0, "rest_hours": 0}.get(option)
     if least is not None and value < least:
         raise UserError(f"The option {option!r} of the ranker {name!r} must be at least {least}, not {value}.")

@@ -1,5 +1,9 @@
 """`repeat_first`: the dynamic collector's order. Accounts with another post in the data first, the least recently asked of them
-first, and never counts as least recent; then accounts with a single post, newest first."""
+first, and never counts as least recent; then accounts with a single post, newest first.
+
+As published, another post makes a list out of date at once; the collector was always so far behind that this did no harm. Where
+the budget is larger, a busy account would be read again after every post: `rest_hours` says how long its last visit counts.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,26 @@ _REPEATED = 1e12
 
 
 class RepeatFirst:
-    """Who comes again is asked first."""
+    """Who comes again is asked first, but not before it has rested."""
 
     name = "repeat_first"
     remembers = True
 
-    def __init__(self, revisit: timedelta | None = None) -> None:
+    def __init__(self, revisit: timedelta | None = None, rest_hours: int | None = None) -> None:
+        """Without `rest_hours` a visit counts for as long as `revisit` says, or not at all."""
         self._revisit = revisit
+        self._rest = (revisit or timedelta(0)) if rest_hours is None else timedelta(hours=rest_hours)
 
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
         if known is None and arrival.news == 1:
             return Standing(seconds(now), now)
+        if known is not None and known.progress.cursor is not None:
+            # It is being asked already, and a very long list shall not be called to the front by each post.
+            return Standing(known.priority, now)
         asked_at = known.visited_at if known is not None else None
-        return Standing(_REPEATED - (seconds(asked_at) if asked_at else 0.0), now, moves=True)
+        if asked_at is None:
+            return Standing(_REPEATED, now, moves=True)
+        return Standing(_REPEATED - seconds(asked_at), max(now, asked_at + self._rest), moves=True)
 
     def continued(self, visit: Visit) -> bytes | None:
         return visit.task.memory

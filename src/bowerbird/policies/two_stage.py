@@ -20,7 +20,7 @@ _CODE = struct.Struct("<d2f")
 _LEFT_TO_FETCH = 0.5
 """Share of its posts that an account is believed to leave to the second stage; the first one brings the others along."""
 
-_IMPATIENCE = 1.0
+_IMPATIENCE = 7.0
 """Days in which news that wait come to count e times as much."""
 
 
@@ -118,7 +118,7 @@ class Fetch:
     def _priority(self, news: News) -> float:
         if self._reach is not None and news.posts > self._reach / 2:
             return 0.0
-        # What waits grows by e with every day, all at the same pace: so the order stands still, and nobody waits for ever.
+        # What waits grows slowly, all at the same pace: so the order stands still, and nobody waits for ever.
         return log(news.worth) - news.at / _IMPATIENCE
 
 

@@ -16,6 +16,12 @@ def plain(markup: str | None) -> str:
     return text_and_links(markup)[0]
 
 
+@lru_cache(maxsize=1024)
+def source_of(markup: str | None) -> str | None:
+    """The name of the software a post was written with, which comes as a link; a few names serve most posts."""
+    return plain(markup) or None
+
+
 def text_and_links(markup: str | None) -> tuple[str, tuple[str, ...]]:
     """The readable text, and the addresses of its links that are neither mentions nor hashtags."""
     if not markup:

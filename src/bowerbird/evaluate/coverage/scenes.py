@@ -22,6 +22,8 @@ CLIENT = timedelta(seconds=12)
 """One call in so much time, five a minute: the pace of one of TwitterEcho's clients (section 3.3.5)."""
 CLIENT_ACCOUNTS = 20_000
 _WINDOW = timedelta(minutes=15)
+_FEWEST = 15
+_INEXACT = 0.01
 
 _LOOK_UPS = 'flow.seeds = ["profiles"]\nflow.facets.profiles.ranker = "{}"\n'
 _TIMELINES = 'flow.seeds = ["timeline"]\nflow.facets.timeline.ranker = "{}"\nflow.facets.timeline.max_pages = 1\n'
@@ -79,6 +81,8 @@ class Budget(Struct, frozen=True):
 def budget(accounts: int, share: float = 1.0) -> Budget:
     """The calls of one client for 20,000 accounts, in proportion for fewer or more."""
     calls = _WINDOW / CLIENT * accounts / CLIENT_ACCOUNTS * share
-    # Few calls in a long window rather than a fraction of a call in a short one.
-    windows = 1 if calls >= 15 else round(15 / calls)
-    return Budget(max(1, round(calls * windows)), _WINDOW * windows)
+    # As many calls in a long window rather than a fraction of a call too many in a short one.
+    windows = next(
+        n for n in range(1, 10_000) if calls * n >= _FEWEST and abs(calls * n - round(calls * n)) <= _INEXACT * calls * n
+    )
+    return Budget(round(calls * windows), _WINDOW * windows)

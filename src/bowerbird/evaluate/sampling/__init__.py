@@ -20,7 +20,8 @@ __all__ = ["METHODS", "Size", "evaluate_sampling"]
 
 STAGES = (0.25, 0.5, 1.0)
 """Parts of the calls after which each sample is looked at."""
-
+_APART = 10_000
+"""Between seeds, so that no two of them share a world."""
 
 Say = Callable[[str], None]
 
@@ -28,7 +29,7 @@ Say = Callable[[str], None]
 class Size(Struct, frozen=True):
     """How much is tried."""
 
-    runs: int = 24
+    runs: int = 40
     calls: int = 600
     accounts: int = 5_000
     seed: int = 1
@@ -39,7 +40,7 @@ def evaluate_sampling(size: Size, methods: Sequence[str] = METHODS, say: Say = l
     budgets = [max(round(size.calls * part), 1) for part in STAGES]
     found: dict[str, list[list[Found]]] = {method: [] for method in methods}
     for run in range(size.runs):
-        scene = Scene(accounts=size.accounts, seed=size.seed + run, budgets=tuple(budgets))
+        scene = Scene(accounts=size.accounts, seed=size.seed * _APART + run, budgets=tuple(budgets))
         for method in methods:
             found[method].append(run_method(method, scene))
         say(f"run {run + 1} of {size.runs}: " + ", ".join(_last(method, found[method][-1][-1]) for method in methods))

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 
 from bowerbird.model import Media, Place, Post, PostKind, User
 from bowerbird.providers.items import Reader, count
-from bowerbird.providers.markup import plain
+from bowerbird.providers.markup import source_of
 from bowerbird.providers.times import classic
 
 NETWORK_PREFIX = "x:"
@@ -181,7 +181,7 @@ def repost_of(tweet: Tweet, author: str, original: str, raw: bytes) -> Post:
         kind=PostKind.REPOST,
         created_at=classic(tweet.created_at),
         repost_of=original,
-        source=plain(tweet.source) or None,
+        source=source_of(tweet.source),
         raw=raw,
     )
 
@@ -203,7 +203,7 @@ def post_of(tweet: Tweet, author: str, raw: bytes) -> Post:
         replies=count(tweet.reply_count),
         reposts=count(tweet.retweet_count),
         likes=count(tweet.favorite_count),
-        source=plain(tweet.source) or None,
+        source=source_of(tweet.source),
         is_sensitive=tweet.possibly_sensitive,
         tags=tuple(dict.fromkeys(tag.text.casefold() for tag in entities.hashtags or () if tag.text)),
         mentions=tuple(dict.fromkeys(key for each in entities.user_mentions or () if (key := _mentioned(each)))),

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from bowerbird.model import Media, Place, Post, PostKind, User
 from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
-from bowerbird.providers.markup import plain
+from bowerbird.providers.markup import source_of
 from bowerbird.providers.snowflakes import is_number
 from bowerbird.providers.times import classic
 from bowerbird.providers.weibo.ids import made_at, to_mid
@@ -170,7 +170,7 @@ def post_of(status: Status, author: User, raw: bytes, *, original: str | None, h
         reposts=count(status.reposts_count),
         likes=count(status.attitudes_count),
         url=f"https://weibo.com/{author.key}/{to_mid(status.key)}",
-        source=plain(status.source) or None,
+        source=source_of(status.source),
         tags=_topics(text),
         links=_links(text),
         media=tuple(_media(status)),
@@ -192,7 +192,7 @@ def comment_of(comment: Comment, author: User, raw: bytes, *, root: str, answere
         text=text,
         reply_to=answered or root,
         root=root,
-        source=plain(comment.source) or None,
+        source=source_of(comment.source),
         tags=_topics(text),
         links=_links(text),
         raw=raw,
