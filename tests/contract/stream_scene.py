@@ -37,6 +37,7 @@ from bowerbird.model import (
     Facet,
     Gone,
     Heard,
+    KeyTime,
     Limit,
     Notice,
     NoticeKind,
@@ -132,7 +133,8 @@ def _notice(word: Sequence[str]) -> Notice:
 
 
 class TinyProvider:
-    """Channels `ticks` (its cursor reaches back an hour), `live` (none, filled by `hashtag`), `strict`, `careful` and `paid`."""
+    """Channels `ticks` (its cursor reaches back an hour), `bound` (the same, for one host), `live` (none, filled by `hashtag`),
+    `timed` (the same, its keys tell time), `strict`, `careful` and `paid`."""
 
     name = "tiny"
     network = "x"
@@ -143,7 +145,9 @@ class TinyProvider:
     }
     channels: Mapping[str, Channel] = {
         "ticks": _channel("ticks", has_cursor=True, reach=timedelta(hours=1), announces="repo"),
+        "bound": _channel("bound", has_cursor=True, is_bound=True),
         "live": _channel("live", fills="hashtag", silence=45 * SECOND),
+        "timed": _channel("timed", fills="hashtag", key_time=KeyTime(START - timedelta(hours=1), bits=4), disorder=10 * SECOND),
         "strict": _channel("strict", limits=(CONNECTS,)),
         "careful": _channel("careful"),
         "paid": _channel("paid", limits=(PAID,)),
@@ -319,7 +323,9 @@ class Scene:
         self.tally: Tally
         self.worker = 0
 
-    async def streamer(self, channel: str = "ticks", credential: str | None = None, store: Store | None = None) -> Streamer:
+    async def streamer(
+        self, channel: str = "ticks", credential: str | None = None, store: Store | None = None, host: Service = SERVICE
+    ) -> Streamer:
         """A streamer of a new worker of the same crawl."""
         provider, wanted = TinyProvider(), Subscription(channel=channel)
         async with self.database.transaction() as tx:
@@ -342,7 +348,7 @@ class Scene:
             lane=lane,
             wanted=wanted,
             service=SERVICE,
-            host=SERVICE,
+            host=host,
             provider=provider,
             seeder=seeder,
             credential=credential,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from stream_scene import CUT, MINUTE, SECOND, START, Scene, play, said, words
+from msgspec import structs
+from stream_scene import CUT, MINUTE, SECOND, SERVICE, START, Scene, play, said, words
 from test_streamer import listening
 
 from bowerbird.clock import from_micros, to_micros
@@ -157,6 +158,29 @@ def test_a_gap_before_anything_was_heard_has_nothing_to_be_filled_from() -> None
     play(work)
 
 
+def test_where_keys_tell_time_a_gap_before_the_first_post_is_filled_from_when_it_was_last_listened(database_url: str) -> None:
+    async def work(scene: Scene) -> None:
+        scene.transport.script.append([])
+        async with listening(await scene.streamer("timed")):
+            await scene.wait(10 * MINUTE)
+        await scene.wait(timedelta(hours=5))
+        async with listening(await scene.streamer("timed")):
+            await scene.wait(10 * SECOND)
+        ((cause, after_key, _),) = await scene.gaps()
+        assert cause == "start"
+        # Ten seconds of disorder and a minute for the clocks before the last sign of life, which comes every 10 seconds.
+        assert timedelta(0) <= START + 10 * MINUTE - 70 * SECOND - told(after_key) <= 10 * SECOND
+        task = await scene.row("select ready, newest from tasks where target = 'cats'")
+        assert (task["ready"], task["newest"]) == (1, after_key)
+        await visited(scene, scene.clock.now())
+        assert [gap.is_filled for gap in await standing(scene)] == [True]
+
+    def told(key: str) -> datetime:
+        return START - timedelta(hours=1) + timedelta(milliseconds=int(key) >> 4)
+
+    play(work, database_url)
+
+
 def test_a_channel_that_nothing_can_fill_only_records_its_gaps() -> None:
     async def work(scene: Scene) -> None:
         scene.transport.script.extend([[words(1), CUT], [words(5)]])
@@ -207,6 +231,66 @@ def test_being_away_for_longer_than_can_be_replayed_is_a_gap_though_the_service_
         assert (gap.cause, gap.before_at) == ("outdated", START + 8 * SECOND)
         assert gap.ended_at is not None
         assert gap.ended_at - gap.began_at > timedelta(hours=1)
+
+    play(work)
+
+
+def test_a_replay_that_was_stopped_half_way_is_judged_by_its_cursor_and_not_by_when_it_was_heard() -> None:
+    hour = timedelta(hours=1)
+    now = START + 10 * hour
+    replaying = Position(
+        stream=1, token=1, cursor="5", heard_at=now - hour / 2, connected_at=now - hour * 3 / 4, event_at=now - hour * 3 / 2
+    )
+    channel = Scene.channels()["ticks"]
+    gap = missed(replaying, channel, Cause.CUT, now)
+    assert gap is not None
+    assert (gap.cause, gap.after_at) == (Cause.OUTDATED, now - hour * 3 / 2)
+    # It had come to its own time, and then nothing happened.
+    caught_up = structs.replace(replaying, event_at=now - hour * 2, connected_at=now - hour * 3)
+    assert missed(caught_up, channel, Cause.CUT, now) is None
+    # What lies further back than the last connection could replay was a gap already when that was opened.
+    quiet = structs.replace(replaying, event_at=now - hour * 9, connected_at=now - timedelta(seconds=1))
+    late = missed(quiet, channel, Cause.CUT, now)
+    assert late is not None
+    assert missed(structs.replace(quiet, connected_at=now), channel, Cause.CUT, now) is None
+
+
+def test_a_cursor_is_not_taken_to_another_host(database_url: str) -> None:
+    async def work(scene: Scene) -> None:
+        scene.transport.script.extend([[words(1, 2), CUT], [words(3)]])
+        async with listening(await scene.streamer("bound")):
+            await scene.wait(10 * SECOND)
+        assert (await scene.stream())["cursor"] == "3 https://bird.example"
+        other = structs.replace(SERVICE, base="https://other.example")
+        scene.transport.script.extend([[words(1), CUT], [words(2)]])
+        async with listening(await scene.streamer("bound", host=other)):
+            await scene.wait(10 * SECOND)
+        queries = [request.query for request in scene.transport.requests]
+        assert queries == [(), (("cursor", "2"),), (), (("cursor", "1"),)]
+        (gap,) = await standing(scene)
+        assert (gap.cause, gap.is_filled) == ("start", False)
+        assert gap.detail is not None
+        assert gap.detail.startswith("the cursor is of https://bird.example and means nothing to the host")
+        assert gap.detail in [row["message"] for row in await scene.rows("select message from errors")]
+        assert (await scene.stream())["cursor"] == "2 https://other.example"
+
+    play(work, database_url)
+
+
+def test_a_message_too_large_to_be_taken_is_not_asked_for_for_ever() -> None:
+    async def work(scene: Scene) -> None:
+        overlong = (SECOND, Ended("WebSocketError: Message size 9000000 exceeds limit", 1009))
+        scene.transport.script.extend([[words(1), overlong], [words(2), overlong], [overlong], [words(4)]])
+        async with listening(await scene.streamer()):
+            await scene.wait(5 * MINUTE)
+            # As long as something comes before it, the connection only broke.
+            assert len(scene.transport.connections) == 3
+            row = await scene.stream()
+            assert (row["state"], row["cursor"]) == ("refused", "2")
+            assert "larger than a stream may send" in row["reason"]
+            assert "another name" in row["reason"]
+            await scene.wait(15 * MINUTE)
+        assert await scene.posts() == [1, 2, 4]
 
     play(work)
 

@@ -33,7 +33,7 @@ class Standing(Struct, frozen=True):
     """Questions that the stream has led to and nobody has asked yet."""
 
     def has_heard(self, head: int) -> bool:
-        return int(self.cursor or 0) >= head and not self.tasks
+        return int((self.cursor or "0").partition(" ")[0]) >= head and not self.tasks
 
 
 class Listening:

@@ -41,7 +41,7 @@ async def outdated(network: Network, listening: Listening, comparison: Compariso
 
 async def ahead(listening: Listening, comparison: Comparison, clock: Clock) -> None:
     """A cursor the host has never come to: the stream is refused, says why, and keeps its cursor."""
-    cursor = str(int((await listening.standing()).cursor or 0) + _AHEAD)
+    cursor = str(int(((await listening.standing()).cursor or "0").partition(" ")[0]) + _AHEAD)
     async with open_store(listening.store, clock) as database, database.transaction() as tx:
         await tx.execute("update streams set cursor = ?", cursor)
     await listening.start()

@@ -92,3 +92,23 @@ def test_repositories_are_fetched_from_the_host_that_streams_them_and_from_no_ap
             return {lane.facet.name for lane in crawl.lanes.values()}
 
     assert run_virtual(main) == facets
+
+
+@pytest.mark.parametrize(("flow", "seeds", "state"), [("listen", [], "failed"), ("topic", ["#music"], "finished")])
+def test_a_stream_that_never_connected_is_named_at_the_end_and_a_crawl_of_nothing_else_has_failed(
+    flow: str, seeds: list[str], state: str
+) -> None:
+    async def main(clock: VirtualClock) -> None:
+        world = WorldSettings(seed=3, accounts=50, history=timedelta(days=1), longest_history=5)
+        laboratory = Laboratory(Setup(dialect="x", world=world, tokens=1, app_tokens=1), clock)
+        more = 'stop.duration = "20m"\n[[streams]]\nchannel = "filter"\nrules = ["((never closed"]\n'
+        async with laboratory.crawl(laboratory.plan(f'flow = "{flow}"', seeds, more)) as crawl:
+            ending = await laboratory.run(crawl)
+            assert ending.state == state
+            assert ending.reason.startswith("ran for 0:20:00; filter never connected: bad_request:")
+            async with crawl.database.reading() as tx:
+                row = await tx.fetch_one("select state, reason from crawls")
+            assert row is not None
+            assert (row["state"], row["reason"]) == (ending.state, ending.reason)
+
+    run_virtual(main)

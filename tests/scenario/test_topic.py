@@ -179,6 +179,48 @@ def test_nothing_said_is_missing_after_a_kill_and_days_of_downtime(dialect: str,
     in_laboratory(work, Setup(dialect=dialect, world=WORLD, tokens=1, app_tokens=int(dialect != "bluesky")))
 
 
+def test_on_weibo_the_newest_posts_of_a_topic_are_kept_up_with_and_their_authors_read() -> None:
+    async def work(laboratory: Laboratory) -> None:
+        plan = laboratory.plan('flow = "topic"', [f"#{TAG}"], 'stop.duration = "1h"')
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            truth, recent = said(laboratory, DAYTIME), said(laboratory, laboratory.clock.now() - timedelta(minutes=6))
+            stored = await column(crawl.database, "select id from posts where deleted_at is null")
+            assert len(truth.keys() - recent.keys()) >= 3
+            assert {f"weibo:{key}" for key in truth.keys() - recent.keys()} <= set(stored)
+            # What was written before it began is listed too, 200 posts at most.
+            assert len(truth) < len(stored)
+            assert (await column(crawl.database, "select count(*) from sightings"))[0] <= 200 + len(truth)
+            for facet in ("profiles", "following", "followers"):
+                asked = await targets(crawl.database, facet)
+                assert set(truth.values()) - set(recent.values()) <= asked <= authors(laboratory)
+            assert await targets(crawl.database, "followers", "and t.visits > 0")
+        assert laboratory.service.limiter.refused == 0
+
+    in_laboratory(work, Setup(dialect="weibo", world=BUSY, tokens=1), DAYTIME)
+
+
+ONCE = """
+flow.seeds = ["search"]
+flow.facets.search.ranker = "fifo"
+flow.facets.followers.ranker = "repeat_first"
+flow.edges = [{from = "search", to = "followers", take = "authors", when = "new_post and not along and not protected"}]
+"""
+
+
+def test_a_crawl_with_nothing_else_left_to_ask_waits_for_its_queues_to_be_rebuilt(tmp_path: Path) -> None:
+    async def work(laboratory: Laboratory) -> None:
+        store = str(tmp_path / "once.db")
+        without = ONCE + "flow.facets.followers.on = false"
+        async with laboratory.crawl(laboratory.plan(without, [TAG], store=store)) as crawl:
+            await laboratory.run(crawl)
+        async with laboratory.crawl(laboratory.plan(ONCE, [TAG], store=store)) as crawl:
+            assert (await laboratory.run(crawl)).reason == "nothing is left to ask"
+            assert len(await targets(crawl.database, "followers", "and t.visits > 0")) > 20
+
+    in_laboratory(work, Setup(dialect="x", world=WORLD))
+
+
 async def opted_out(database: Database) -> set[str]:
     rows = await column(database, "select k.key from user_keys k join users u on u.user_no = k.user_no where u.opts_out = 1")
     return {*rows, *(key.removeprefix("x:") for key in await column(database, "select id from users where opts_out = 1"))}

@@ -80,6 +80,52 @@ def test_the_services_of_a_crawl_file_are_asked(tmp_path: Path, capsys: pytest.C
     assert "cannot be reached" in checks["service here"]["found"]
 
 
+LISTENING = """
+flow = "listen"
+[service]
+provider = "PROVIDER"
+base = "http://127.0.0.1:9"
+[[streams]]
+STREAM
+"""
+
+
+def doctored(file: Path, provider: str, stream: str, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
+    file.write_text(LISTENING.replace("PROVIDER", provider).replace("STREAM", stream))
+    assert cli.run(["doctor", str(file), "--json"]) == 1
+    return {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+
+
+def test_the_streams_of_a_crawl_file_are_looked_at_and_their_hosts_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stream = 'channel = "jetstream"\nbase = "ws://127.0.0.1:10"\nname = "ears"'
+    checks = doctored(tmp_path / "crawl.toml", "bluesky", stream, capsys)
+    assert checks["stream ears"]["found"] == "jetstream of bluesky at http://127.0.0.1:10, without a credential"
+    assert "http://127.0.0.1:10 cannot be reached" in checks["host of stream ears"]["found"]
+    assert "provider=bluesky)" in checks["contact"]["found"]
+
+
+def test_a_stream_that_nobody_in_the_vault_may_open_is_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checks = doctored(tmp_path / "crawl.toml", "x", 'channel = "filter"\nrules = ["cats"]', capsys)
+    assert checks["stream filter"]["verdict"] == PROBLEM
+    assert "--provider x --kind app" in checks["stream filter"]["advice"]
+    assert "host of stream filter" not in checks
+
+
+async def test_a_service_is_told_which_provider_asks_it() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        agents.append(request.headers["User-Agent"])
+        return web.Response()
+
+    agents: list[str] = []
+    application = web.Application()
+    application.router.add_get("/", answer)
+    async with TestServer(application) as server:
+        await network_checks({"s": service(str(server.make_url("")))}, None, "bowerbird (provider={provider})")
+    assert agents == ["bowerbird (provider=mastodon)"]
+
+
 def test_an_old_python_is_a_problem() -> None:
     assert check_python((3, 10, 9)).verdict == PROBLEM
     assert check_python((3, 14, 0)).verdict == OK
@@ -130,7 +176,7 @@ def test_a_clock_that_cannot_be_right_is_a_problem(year: int, verdict: str) -> N
 )
 async def test_a_service_is_judged_by_its_answer(status: int, headers: dict[str, str] | None, verdict: str) -> None:
     async with answering(status, headers) as server:
-        [check] = await network_checks([service(str(server.make_url("")))], None, "bowerbird/test")
+        [check] = await network_checks({"service s": service(str(server.make_url("")))}, None, "bowerbird/test")
     assert check.verdict == verdict
 
 

@@ -16,6 +16,8 @@ from bowerbird.providers.listening import Recent
 
 BIRDS = {"tag": ("#Birds", "trees")}
 LATE = "109348677773283527"
+STEPPED_BACK = str(((int(LATE) >> 16) - 60_000) << 16)
+"""A minute earlier: posts of other servers may still be under way."""
 
 
 def opened(channel: str, **options: tuple[str, ...]) -> Opening:
@@ -122,7 +124,7 @@ def test_statuses_come_with_their_authors_over_both_wires(channel: str) -> None:
     (page,) = heard.pages
     assert [post.key for post in page.posts] == ["100", LATE]
     assert [user.key for user in page.users] == ["1"]
-    assert (heard.events, heard.head, page.results) == (2, LATE, 2)
+    assert (heard.events, heard.head, page.results) == (2, STEPPED_BACK, 2)
     assert heard.newest_at == datetime(2022, 11, 15, 16, 6, 48, 405000, tzinfo=UTC)
 
 
@@ -239,3 +241,11 @@ def test_what_is_remembered_of_repeated_posts_is_bounded() -> None:
     recent = Recent(most=2)
     assert [recent.is_repeated(key) for key in ("a", "b", "a", "c", "b", "a")] == [False, False, True, False, False, False]
     assert not recent.is_repeated("a", 1)
+
+
+def test_a_time_has_an_id_and_the_head_of_a_batch_is_one_of_a_minute_before_it() -> None:
+    channel = mastodon.channels["hashtag"]
+    heard = hear(mastodon, "hashtag", frame("update", status(LATE)), tag=("birds",))
+    assert channel.key_time is not None
+    assert heard.newest_at is not None
+    assert heard.head == channel.key_time.key_at(heard.newest_at - channel.disorder)

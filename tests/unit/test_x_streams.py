@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -298,3 +298,11 @@ def test_keep_alives_are_nothing_and_garbage_loses_only_itself() -> None:
     heard = hear(x, "sample", b"\r\n", b"", b"{", line({}), line({"data": [x_post("1")]}), x_line(x_post("100")))
     (page,) = heard.pages
     assert (len(page.broken), [post.key for post in page.posts], heard.events) == (3, ["100"], 4)
+
+
+def test_a_time_has_a_key_from_which_a_search_finds_what_was_taken_in_after_it() -> None:
+    at = datetime(2026, 1, 5, 12, tzinfo=UTC)
+    key_time = x.channels["filter"].key_time
+    assert key_time is not None
+    assert taken_in(key_time.key_at(at)) == at
+    assert key_time.key_at(datetime(2006, 3, 21, tzinfo=UTC)) == "0"

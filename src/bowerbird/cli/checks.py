@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,12 +39,12 @@ class Check:
     advice: str = ""
 
 
-def local_checks(settings: Settings, vault: FileVault) -> list[Check]:
-    """Everything that can be checked without asking anyone."""
+def local_checks(settings: Settings, vault: FileVault, providers: Iterable[str] = ()) -> list[Check]:
+    """Everything that can be checked without asking anyone; `providers`: whose services will see how we introduce ourselves."""
     return [
         check_python(),
         check_sqlite(),
-        check_settings(settings),
+        check_settings(settings, providers),
         check_space(settings.data_folder),
         check_writing("configuration folder", settings.config_folder),
         check_writing("data folder", settings.data_folder),
@@ -71,11 +71,12 @@ def check_sqlite() -> Check:
     return Check("SQLite", OK, found)
 
 
-def check_settings(settings: Settings) -> Check:
+def check_settings(settings: Settings, providers: Iterable[str] = ()) -> Check:
+    agent = settings.user_agent.replace("{provider}", ", ".join(providers) or "…")
     if not settings.contact:
         advice = "set BOWERBIRD_CONTACT to an address or page, so that a service's operators can reach you before they block you"
-        return Check("contact", WARNING, f"services see only {_agent(settings)}", advice)
-    return Check("contact", OK, _agent(settings))
+        return Check("contact", WARNING, f"services see only {agent}", advice)
+    return Check("contact", OK, agent)
 
 
 def check_space(folder: Path, free_at: Callable[[Path], int] = lambda place: shutil.disk_usage(place).free) -> Check:
@@ -125,7 +126,3 @@ def as_problem(name: str, error: BowerbirdError | OSError | TimeoutError, advice
 
 def _existing(folder: Path) -> Path:
     return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-
-
-def _agent(settings: Settings) -> str:
-    return settings.user_agent.replace("{provider}", "mastodon")

@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bowerbird.cli.checks import OK, PROBLEM, Check, local_checks
 from bowerbird.cli.credentials import VaultOption, open_vault
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.model import Service
-from bowerbird.settings import load_settings
+from bowerbird.limits.vault import FileVault
+from bowerbird.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from bowerbird.crawl.files.crawl_file import CrawlPlan
 
 _SIGNS = {OK: ("✓", "green"), "warning": ("!", "yellow"), PROBLEM: ("✗", "red")}
 
 
 def command(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="A crawl file: its services and its database are checked too.")
+        Path | None, typer.Argument(metavar="[FILE]", help="A crawl file: its services, streams and database are checked too.")
     ] = None,
     database: Annotated[
         str | None, typer.Option("--database", metavar="URL", help="A database to reach: postgresql://… or a file.")
@@ -28,17 +31,16 @@ def command(
     vault: VaultOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check Python, SQLite, disk, folders, vault and clock, and with a crawl file its services and database.
+    """Check Python, SQLite, disk, folders, vault and clock, and with a crawl file its services, streams and database.
 
     Ends with exit code 1 if there is a problem; warnings do not count.
     """
-    settings, output = load_settings(vault=vault), Output(as_json=as_json)
-    checks = local_checks(settings, open_vault(settings))
-    services, store = _named_in(file) if file else ([], None)
-    if services or store or database:
-        from bowerbird.cli.reach import network_checks
-
-        checks += asyncio.run(network_checks(services, database or store, settings.user_agent))
+    plan = _plan(file) if file else None
+    settings, output = load_settings(vault=vault, contact=(plan.contact or None) if plan else None), Output(as_json=as_json)
+    opened = open_vault(settings)
+    checks = local_checks(settings, opened, dict.fromkeys(one.service.provider for one in plan.services) if plan else ())
+    if plan or database:
+        checks += _remote_checks(plan, database, settings, opened)
     for check in checks:
         _show(output, check)
     problems = sum(check.verdict == PROBLEM for check in checks)
@@ -47,13 +49,31 @@ def command(
     raise typer.Exit(1 if problems else 0)
 
 
-def _named_in(file: Path) -> tuple[list[Service], str | None]:
+def _plan(file: Path) -> CrawlPlan:
     # Imported here: without a file, the doctor must run even where the rest cannot.
     from bowerbird.app import vocabulary
     from bowerbird.crawl.files.crawl_file import read_crawl_file
 
-    plan = read_crawl_file(file, vocabulary())
-    return [one.service for one in plan.services], plan.store if plan.store.startswith("postgres") else None
+    return read_crawl_file(file, vocabulary())
+
+
+def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Settings, vault: FileVault) -> list[Check]:
+    """What must be asked over the network, and whom streams would be opened as."""
+    from bowerbird.cli.reach import check_streams, network_checks
+
+    places = {f"service {one.service.name}": one.service for one in plan.services} if plan else {}
+    known = {place.base for place in places.values()}
+    # Many networks stream from another host than they answer from.
+    places |= (
+        {f"host of stream {each.subscription.name}": each.host for each in plan.streams if each.host.base not in known}
+        if plan
+        else {}
+    )
+    store = plan.store if plan and plan.store.startswith("postgres") else None
+    return [
+        *(check_streams(plan, vault) if plan else []),
+        *asyncio.run(network_checks(places, database or store, settings.user_agent)),
+    ]
 
 
 def _show(output: Output, check: Check) -> None:

@@ -1,8 +1,9 @@
-"""What `bowerbird doctor` asks over the network: does a service answer, does the database?"""
+"""What `bowerbird doctor` asks of a crawl file: do its services answer, and its database, and whom are its streams opened as?"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
@@ -10,28 +11,52 @@ import aiohttp
 
 from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, as_problem
 from bowerbird.clock import RealClock
+from bowerbird.crawl.credentials import stream_credential
+from bowerbird.crawl.files.crawl_file import CrawlPlan
+from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.db import open_database
-from bowerbird.errors import BowerbirdError
+from bowerbird.errors import BowerbirdError, CredentialError
 from bowerbird.model import Service
+from bowerbird.ports import StreamProvider, Vault
+from bowerbird.providers import provider
 
 _PATIENCE = timedelta(seconds=10)
 _MOST_SKEW = timedelta(minutes=1)
 _SERVER_ERROR = 500
 
 
-async def network_checks(services: list[Service], database: str | None, user_agent: str) -> list[Check]:
-    """Services side by side, then the database, if one was named."""
+async def network_checks(places: Mapping[str, Service], database: str | None, user_agent: str) -> list[Check]:
+    """Services and hosts of streams side by side, by what they are called; then the database, if one was named."""
     timeout = aiohttp.ClientTimeout(total=_PATIENCE.total_seconds())
-    async with aiohttp.ClientSession(timeout=timeout, headers={"User-Agent": user_agent}) as session:
-        checks = list(await asyncio.gather(*(_check_service(session, service) for service in services)))
+    async with aiohttp.ClientSession(timeout=timeout) as session:
+        asked = (_check_service(session, name, service, user_agent) for name, service in places.items())
+        checks = list(await asyncio.gather(*asked))
     return checks + ([await check_database(database)] if database else [])
 
 
-async def _check_service(session: aiohttp.ClientSession, service: Service) -> Check:
-    name = f"service {service.name}"
+def check_streams(plan: CrawlPlan, vault: Vault) -> list[Check]:
+    """Whom each stream of a crawl would be opened as."""
+    return [_check_stream(each, plan, vault) for each in plan.streams]
+
+
+def _check_stream(planned: StreamPlan, plan: CrawlPlan, vault: Vault) -> Check:
+    name, speaks = f"stream {planned.subscription.name}", provider(planned.service.provider)
+    if not isinstance(speaks, StreamProvider):
+        return Check(name, PROBLEM, f"{speaks.name} has no streams", "take it out of the crawl file")
+    try:
+        credential = stream_credential(planned, speaks.channels[planned.subscription.channel], plan.services, vault)
+    except CredentialError as error:
+        found, _, advice = str(error).partition("; ")
+        return Check(name, PROBLEM, found, advice)
+    whose = f"as {credential.name}" if credential else "without a credential"
+    return Check(name, OK, f"{planned.subscription.channel} of {speaks.name} at {planned.host.base}, {whose}")
+
+
+async def _check_service(session: aiohttp.ClientSession, name: str, service: Service, user_agent: str) -> Check:
+    headers = {"User-Agent": user_agent.replace("{provider}", service.provider)}
     try:
         # One bare request without credentials: it costs nothing from any limit of ours but the address's.
-        async with session.get(service.base, allow_redirects=False) as response:
+        async with session.get(service.base, allow_redirects=False, headers=headers) as response:
             now = RealClock().now()
             return _judge(name, service.base, response.status, _skew(response.headers.get("Date"), now))
     except (aiohttp.ClientError, OSError, ValueError) as error:

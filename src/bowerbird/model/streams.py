@@ -37,6 +37,17 @@ class Backoff(Struct, frozen=True, gc=False):
         return min(self.first * max(factor, 0), self.most)
 
 
+class KeyTime(Struct, frozen=True, gc=False):
+    """How a network's post keys tell when it took a post in: milliseconds since `epoch`, above so many bits of something else."""
+
+    epoch: datetime
+    bits: int
+
+    def key_at(self, when: datetime) -> str:
+        """The smallest key of that time."""
+        return str(max((when - self.epoch) // timedelta(milliseconds=1), 0) << self.bits)
+
+
 class Channel(Struct, frozen=True, kw_only=True):
     """One kind of stream a network offers; the table of these is data, like the facet table."""
 
@@ -52,12 +63,16 @@ class Channel(Struct, frozen=True, kw_only=True):
     has_cursor: bool = False
     """A connection can go on where the last one ended, as far back as `reach`."""
     reach: timedelta | None = None
+    is_bound: bool = False
+    """The cursor means something only to the host that gave it."""
     silence: timedelta = timedelta(minutes=1)
     """Not even a sign of life for so long means that the connection is dead."""
     disorder: timedelta = timedelta(0)
     """Messages may come so long after others that happened later: a gap begins that much earlier."""
     fills: str = ""
     """The facet that lists what a gap missed, from `Subscription.fill_target`; empty when the network has none."""
+    key_time: KeyTime | None = None
+    """Where to list from when no post was heard before the gap; None: keys tell no time, such a gap cannot be filled."""
     announces: str = ""
     """The facet that fetches what a message only announces, by the target in `Heard.refetch`."""
     lost: Backoff

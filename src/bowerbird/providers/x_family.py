@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from bowerbird.model import Ask, Backoff, Channel, Facet, Network, Request, Secret, Wire
+from bowerbird.model import Ask, Backoff, Channel, Facet, KeyTime, Network, Request, Secret, Wire, from_micros
 from bowerbird.providers.oauth import FIELDS, Signer, fresh_nonce
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 
@@ -17,6 +17,9 @@ LOST = Backoff(first=timedelta(milliseconds=250), most=timedelta(seconds=16), is
 REFUSED = Backoff(first=timedelta(seconds=5), most=timedelta(seconds=320))
 LIMITED = Backoff(first=timedelta(minutes=1), most=timedelta(minutes=15))
 """The network says no more than "doubling"; longer than a window of its limits is of no use."""
+
+KEY_TIME = KeyTime(from_micros(1_288_834_974_657_000), bits=22)
+"""Of posts from late 2010 on."""
 
 
 class XFamily(ABC):
@@ -76,6 +79,7 @@ def line_channel(facet: Facet, options: Mapping[str, str], silence: timedelta, f
         options=options,
         silence=silence,
         fills=fills,
+        key_time=KEY_TIME,
         lost=LOST,
         refused=REFUSED,
         limited=LIMITED,

@@ -12,7 +12,7 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.names import has_local_keys, id_for
 from bowerbird.store.services import registered_service
 
-CHUNK = 5_000
+CHUNK = 1_000
 _UPTO = """
 select sighting, at from (select sighting, at from sightings where sighting > ? order by sighting limit ?) as next
 order by sighting desc limit 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from msgspec import Struct, structs
@@ -54,6 +54,10 @@ class Gap(Struct, frozen=True, kw_only=True):
     ended_at: datetime
 
 
+_SKEW = timedelta(minutes=1)
+"""How far the service's clock and ours may be apart, where a gap is told by our own."""
+
+
 class Seam(Struct, frozen=True):
     """Where a connection joins what was heard before it."""
 
@@ -73,12 +77,26 @@ def missed(position: Position, channel: Channel, cause: Cause, now: datetime) ->
     if position.heard_at is None:
         return None
     if resumes(position, channel):
-        if channel.reach is None or now - position.heard_at <= channel.reach:
+        if channel.reach is None or now - _complete_until(position, position.heard_at, channel.reach) <= channel.reach:
             return None
-        return gap_after(position, Cause.OUTDATED, f"away for longer than the {channel.reach} that can be replayed", now)
+        return gap_after(position, Cause.OUTDATED, f"further behind than the {channel.reach} that can be replayed", now)
     gap = gap_after(position, cause, "", now)
+    if gap.after_key is None and channel.key_time is not None:
+        gap = structs.replace(gap, after_key=channel.key_time.key_at(gap.began_at - channel.disorder - _SKEW))
     # What happened shortly before the newest event heard may not have come yet.
     return gap if gap.after_at is None else structs.replace(gap, after_at=gap.after_at - channel.disorder)
+
+
+def _complete_until(position: Position, heard_at: datetime, reach: timedelta) -> datetime:
+    """Up to when nothing is missing of a stream with a cursor, or else lies in a recorded gap.
+
+    Up to the last sign of life, if the last connection had come to its own time; if it was still replaying, only as far as its
+    cursor, or as the replay can have begun. A stream on which nothing happened for longer than that may have an empty gap.
+    """
+    event, connected = position.event_at, position.connected_at
+    if event is None or connected is None or event >= connected:
+        return heard_at
+    return max(event, connected - reach)
 
 
 def resumes(position: Position, channel: Channel) -> bool:

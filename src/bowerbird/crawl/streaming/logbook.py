@@ -21,7 +21,7 @@ from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.waits import Trouble
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import Fenced
-from bowerbird.model import Answer, Ask, Lease, Outcome, Saved
+from bowerbird.model import Answer, Ask, Lease, Outcome, Page, Saved
 from bowerbird.ports import Transaction
 
 T = TypeVar("T")
@@ -44,7 +44,12 @@ class Logbook:
     def position(self) -> Position:
         if self._position is None:
             raise Fenced(f"stream {self._stream.name} is not ours")
-        return self._position
+        return structs.replace(self._position, cursor=self._stream.own_cursor(self._position.cursor))
+
+    @property
+    def _left_host(self) -> str:
+        """The host whose cursor is saved, if the stream now goes to another."""
+        return self._stream.other_host(self._position.cursor) if self._position is not None else ""
 
     @property
     def call(self) -> int:
@@ -140,7 +145,7 @@ class Logbook:
         reading = page.reading if refusal.is_ours else None
 
         async def work(tx: Transaction, now: datetime) -> None:
-            await self._parts.ledgers.settle(tx, lease.charges, outcome, reading, refusal.answer, 0)
+            await self._parts.ledgers.settle(tx, lease.charges, Page(outcome=outcome, reading=reading), refusal.answer)
             await self._note(tx, page.outcome, page.detail, now)
             await roster.count(tx, self._stream.crawl, 0, 0, 0)
             if not await self._parts.log.end(tx, lease, refusal.answer, page, Saved(), Timings(), now):
@@ -154,17 +159,19 @@ class Logbook:
         lease, channel = self._out(), self._stream.channel
         said = self._stream.provider.refused(self._stream.wanted, answer).reading
         opened_at = answer.received_at
-        gap = missed(self.position, channel, cause, opened_at)
+        gap, left = missed(self.position, channel, cause, opened_at), self._left_host
         # From here on everything is heard, unless a cursor leads further back.
         heard_at = None if resumes(self.position, channel) else opened_at
         step = Step(state="live", connected_at=opened_at, heard_at=heard_at, connections=1)
 
         async def work(tx: Transaction, now: datetime) -> tuple[Position, frozenset[int]]:
             if gap is not None:
-                await add_gap(tx, self.position.stream, gap, lease.call)
+                await add_gap(tx, self.position.stream, structs.replace(gap, detail=_moved(left)) if left else gap, lease.call)
+            if left:
+                await self._note(tx, Outcome.OK, _moved(left), now)
             position = await book.advance(tx, self.position, step, now)
             woken = await self._filler.arrange(tx, lease.call, now)
-            await self._parts.ledgers.settle(tx, lease.charges, Outcome.OK, said, answer, 0)
+            await self._parts.ledgers.settle(tx, lease.charges, Page(reading=said), answer)
             if not await self._parts.log.opened(tx, lease.call, answer):
                 raise Fenced(f"call {lease.call} was declared lost while it was being made")
             return position, woken
@@ -216,3 +223,7 @@ class Logbook:
         self.lease = None
         report = Report(facet=self._stream.channel.facet.name, outcome=outcome, results=0, new_items=0, detail=words)
         self._tally.settled(report, self._parts.clock.now())
+
+
+def _moved(host: str) -> str:
+    return f"the cursor is of {host} and means nothing to the host that is now the stream's base: heard anew from here on"

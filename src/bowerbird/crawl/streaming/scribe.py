@@ -59,7 +59,7 @@ class Scribe:
     async def _save(self, tx: Transaction, said: Dictation, now: datetime) -> _Written:
         before = self._logbook.position
         # First of all: whoever is fenced shall not write a page in vain.
-        position = await book.advance(tx, before, _step(before, said), now)
+        position = await book.advance(tx, before, self._step(before, said), now)
         saved, woken = await self._pages(tx, said.heard, now)
         woken |= await self._refetch(tx, said.heard, saved, now)
         seam = await self._gaps(tx, before, said.heard, now)
@@ -70,6 +70,18 @@ class Scribe:
         if not await self._parts.log.brought(tx, self._logbook.call, report.results, report.new_items, said.size):
             raise Fenced(f"call {self._logbook.call} was declared lost; what its connection still brings is dropped")
         return _Written(position=position, seam=seam, report=report, woken=woken)
+
+    def _step(self, before: Position, said: Dictation) -> Step:
+        times = [each.newest_at for each in said.heard if each.newest_at is not None]
+        newest = max((*times, before.event_at) if before.event_at else times, default=None)
+        return Step(
+            state="live",
+            cursor=self._stream.kept_cursor(_last([each.cursor for each in said.heard])),
+            head=_last([each.head for each in said.heard]),
+            event_at=newest,
+            heard_at=said.received_at,
+            events=sum(each.events for each in said.heard),
+        )
 
     async def _pages(self, tx: Transaction, heard: Sequence[Heard], now: datetime) -> tuple[list[Saved], frozenset[int]]:
         stream, call = self._stream, self._logbook.call
@@ -129,19 +141,6 @@ def _unfetched(targets: Sequence[str]) -> str:
     """Words for what the stream announced and this crawl has nobody to ask for."""
     named = ", ".join(targets[:3]) + (f" and {len(targets) - 3} more" if len(targets) > 3 else "")
     return f"announced without its content, and this service cannot fetch it: {named}; name the stream's own host as the service"
-
-
-def _step(before: Position, said: Dictation) -> Step:
-    times = [each.newest_at for each in said.heard if each.newest_at is not None]
-    newest = max((*times, before.event_at) if before.event_at else times, default=None)
-    return Step(
-        state="live",
-        cursor=_last([each.cursor for each in said.heard]),
-        head=_last([each.head for each in said.heard]),
-        event_at=newest,
-        heard_at=said.received_at,
-        events=sum(each.events for each in said.heard),
-    )
 
 
 def _last(values: Sequence[str | None]) -> str | None:

@@ -33,3 +33,16 @@ class Stream(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return self.wanted.name or self.wanted.channel
+
+    def kept_cursor(self, cursor: str | None) -> str | None:
+        """The cursor as it is saved: with its host, where it means nothing to any other."""
+        return f"{cursor} {self.host.base}" if cursor is not None and self.channel.is_bound else cursor
+
+    def own_cursor(self, kept: str | None) -> str | None:
+        """The saved cursor as this host gave it; None where another did."""
+        cursor, _, host = (kept or "").partition(" ")
+        return cursor if cursor and host in ("", self.host.base) else None
+
+    def other_host(self, kept: str | None) -> str:
+        """The host whose cursor was saved, if it is not this one."""
+        return "" if kept is None or self.own_cursor(kept) is not None else kept.partition(" ")[2]

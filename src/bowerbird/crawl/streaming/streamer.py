@@ -14,6 +14,7 @@ from bowerbird.crawl.streaming.logbook import Logbook
 from bowerbird.crawl.streaming.scribe import Dictation, Scribe
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.waits import Pause, Trouble, Waits
+from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import Fenced
 from bowerbird.model import Ended, Heard, NoticeKind, Outcome
@@ -25,6 +26,8 @@ BEAT = timedelta(seconds=20)
 """How often the hold on the stream is renewed when nothing else is written."""
 STEADY = timedelta(minutes=1)
 """A connection that lived so long was a good one, even if nothing was said."""
+TOO_BIG = 1009
+"""The WebSocket's close code for a message beyond the bound."""
 STOPPED = Ended("asked to stop")
 PAUSED = Ended("asked to pause")
 RESET = (
@@ -53,6 +56,22 @@ class Streamer:
         self._resumed = asyncio.Event()
         self._resumed.set()
         self._alive_at = parts.clock.now()
+        self._has_connected = False
+        self._refusal = ""
+
+    def part(self) -> Part:
+        return Part(
+            name=f"{self._stream.service.name}/{self._stream.name}",
+            run=self.run,
+            end=self.end,
+            pause=self.pause,
+            is_alive_since=self.is_alive_since,
+            failure=self.failure,
+        )
+
+    def failure(self) -> str:
+        """Why no connection ever was open, if one was tried."""
+        return f"{self._stream.name} never connected: {self._refusal}" if self._refusal and not self._has_connected else ""
 
     def end(self) -> None:
         """Asks for an orderly end: what was received is saved first."""
@@ -139,7 +158,8 @@ class Streamer:
     async def _refused(self, refusal: Refusal) -> Trouble:
         await self._logbook.refused(refusal)
         page = refusal.page
-        return Trouble(outcome=page.outcome, words=f"{page.outcome}: {page.detail}", retry_after=page.retry_after)
+        self._refusal = f"{page.outcome}: {page.detail}"
+        return Trouble(outcome=page.outcome, words=self._refusal, retry_after=page.retry_after)
 
     def _pause(self, trouble: Trouble) -> Pause:
         credential = self._stream.credential
@@ -152,7 +172,8 @@ class Streamer:
 
     async def _converse(self, line: Line, cause: Cause) -> tuple[Trouble, Cause]:
         """Saves what a connection says until it ends; answers why, and what the gap is called that this leaves."""
-        began_at = self._clock.now()
+        began_at, began_from = self._clock.now(), self._logbook.position.cursor
+        self._has_connected = True
         buffer = self._buffer = Buffer(self._clock)
         reader = asyncio.create_task(receive_into(buffer, line.connection, self._stream.channel.silence, self._clock))
         # However it ends, nobody shall wait for more of it.
@@ -171,9 +192,25 @@ class Streamer:
             await self._close(reader, line)
         if self._clock.now() - began_at >= STEADY:
             self._waits.succeeded()
+        if self._is_blocked(buffer, began_from):
+            trouble = Trouble(outcome=Outcome.BAD_REQUEST, words=self._overlong(), was_open=True, is_final=True)
         await self._logbook.hung_up(trouble, buffer.alive_at)
         causes = {SILENT: Cause.SILENCE, PAUSED: Cause.PAUSE}
         return trouble, causes.get(buffer.ended, Cause.CUT) if buffer.ended is not None else Cause.CUT
+
+    def _is_blocked(self, buffer: Buffer, began_from: str | None) -> bool:
+        """Whether a message too large to be taken stands right behind the cursor: every further try would end there again."""
+        is_overlong = buffer.ended is not None and buffer.ended.status == TOO_BIG
+        return is_overlong and began_from is not None and self._logbook.position.cursor == began_from
+
+    def _overlong(self) -> str:
+        left_out = (
+            "leave such messages out with max_message_size, or " if "max_message_size" in self._stream.channel.options else ""
+        )
+        return (
+            "the next message is larger than a stream may send. The cursor is kept; to hear on, "
+            f"{left_out}give the stream another name in the crawl file, which starts it anew"
+        )
 
     def _listener(self, line: Line) -> Listener:
         stream = self._stream

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from bowerbird.errors import UserError
-from bowerbird.model import Backoff, Channel, Facet, Limit, Subject, Subscription, WindowKind, Wire
+from bowerbird.model import EPOCH, Backoff, Channel, Facet, KeyTime, Limit, Subject, Subscription, WindowKind, Wire
 from bowerbird.providers.subscribing import Desk, Values, chosen, flag, single
 
 EVENTS = "_events"
@@ -22,6 +22,10 @@ _FILLS = {**dict.fromkeys(_SCOPES, "public"), "hashtag": "hashtag", "hashtag_loc
 _CONNECTIONS = Limit(
     bucket="{service}/{credential}/connections", allowance=100, window=timedelta(minutes=5), kind=WindowKind.FIRST_CALL
 )
+KEY_TIME = KeyTime(EPOCH, bits=16)
+"""Of Mastodon itself; servers with other ids list their newest page."""
+LATEST = timedelta(minutes=1)
+"""A post of another server comes when it is delivered, but its id is of the time it was written: most are here by then."""
 _BACKOFF = Backoff(first=timedelta(seconds=1), most=timedelta(minutes=5))
 _LIMITED = Backoff(first=timedelta(minutes=1), most=timedelta(minutes=5))
 _MEDIA = {"only_media": "`true`: only posts with pictures, sound or film"}
@@ -48,7 +52,9 @@ def _channel(name: str) -> Channel:
         kinds=frozenset({"user"}),
         # Three heartbeats: every 15 seconds as server-sent events, a ping every 30 on a WebSocket.
         silence=timedelta(seconds=45 if is_events else 90),
+        disorder=LATEST,
         fills=_FILLS.get(plain, ""),
+        key_time=KEY_TIME,
         lost=_BACKOFF,
         refused=_BACKOFF,
         limited=_LIMITED,

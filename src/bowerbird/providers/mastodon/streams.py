@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.model import Answer, Ask, Facet, Opening, Outcome, Page, Request, Service, Subject, Subscription, from_micros
+from bowerbird.model import (
+    Answer,
+    Ask,
+    Facet,
+    Heard,
+    Opening,
+    Outcome,
+    Page,
+    Request,
+    Service,
+    Subject,
+    Subscription,
+    from_micros,
+)
 from bowerbird.providers import headers
 from bowerbird.providers.items import Reader
 from bowerbird.providers.listening import NO_ANSWER, Hearing, MessageListener, no_stream
-from bowerbird.providers.mastodon.channels import EVENTS, base_name, has_only_media
+from bowerbird.providers.mastodon.channels import EVENTS, KEY_TIME, LATEST, base_name, has_only_media
 from bowerbird.providers.mastodon.gather import MastodonGathering
 from bowerbird.providers.mastodon.outcomes import outcome
 from bowerbird.providers.mastodon.shapes import Status, statuses
@@ -76,6 +90,12 @@ class MastodonListener(MessageListener[MastodonGathering]):
     def gathering(self) -> MastodonGathering:
         return MastodonGathering(self._ask, self._facet, NO_ANSWER, self._service)
 
+    def hear(self, messages: Sequence[bytes]) -> Heard:
+        """The head is what a listing must start from to find also posts that had not come yet."""
+        heard = super().hear(messages)
+        at = None if heard.head is None else _told(heard.head)
+        return heard if at is None else msgspec.structs.replace(heard, head=KEY_TIME.key_at(at - LATEST))
+
     def read(self, hearing: Hearing[MastodonGathering], message: bytes) -> None:
         event, payload = _event(message) if self._is_events else _framed(hearing, message)
         if event in ("update", "status.update"):
@@ -126,8 +146,11 @@ def _event(message: bytes) -> tuple[str, bytes]:
 
 def taken_in(status: Status) -> datetime | None:
     """When the server had the post, which its numeric ids tell; `created_at` is only what the author's server claims."""
-    claimed = iso(status.created_at)
-    if not is_number(status.id) or len(status.id) > _DIGITS:
-        return claimed
-    at = from_micros((int(status.id) >> 16) * 1000)
-    return at if at > _FIRST_SERVER else claimed
+    return _told(status.id) or iso(status.created_at)
+
+
+def _told(key: str) -> datetime | None:
+    if not is_number(key) or len(key) > _DIGITS:
+        return None
+    at = from_micros((int(key) >> 16) * 1000)
+    return at if at > _FIRST_SERVER else None

@@ -48,6 +48,8 @@ def _channel(name: str) -> Channel:
         options=_OPTIONS[name],
         has_cursor=True,
         reach=_REACH[name],
+        # Jetstream is asked by time, which all hosts share; every relay and PDS counts for itself.
+        is_bound=name == FIREHOSE,
         announces="repo",
         lost=_LOST,
         refused=_REFUSED,
