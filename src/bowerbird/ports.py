@@ -33,7 +33,6 @@ from bowerbird.model import (
     Outcome,
     Page,
     Post,
-    Reading,
     Recalled,
     Request,
     Saved,
@@ -351,9 +350,7 @@ class Ledgers(Protocol):
         """Takes the call from every bucket, durably, before it is made."""
         ...
 
-    async def settle(
-        self, tx: Transaction, charges: Sequence[Charge], outcome: Outcome, reading: Reading | None, answer: Answer, results: int
-    ) -> None:
+    async def settle(self, tx: Transaction, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
         """Books an answered or lost call and learns from what the server said."""
         ...
 

@@ -6,7 +6,7 @@ import pytest
 
 from bowerbird.errors import Busy
 from bowerbird.limits.ledgers import BookedLedgers
-from bowerbird.model import Answer, Charge, Limit, Outcome, Reading, WindowKind
+from bowerbird.model import Answer, Charge, Limit, Outcome, Page, Reading, WindowKind
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 1, 5, 12, 1, tzinfo=UTC)
@@ -30,7 +30,7 @@ async def settle(
     answer = Answer(status=200, headers=HEADERS, sent_at=NOW, received_at=NOW)
     reading = None if remaining is None else Reading(charges[0].limit.allowance, remaining, RESET)
     async with database.transaction() as tx:
-        await ledgers.settle(tx, charges, outcome, reading, answer, 1)
+        await ledgers.settle(tx, charges, Page(outcome=outcome, reading=reading, results=1), answer)
 
 
 async def reloaded(database: Database) -> BookedLedgers:
@@ -156,3 +156,84 @@ async def test_a_bad_answer_backs_off_the_first_bucket_only(database: Database) 
     await settle(database, ledgers, await spend(database, ledgers, *both), None, Outcome.OVERLOADED)
     assert ledgers.when([both[0]], NOW) == NOW + timedelta(seconds=1)
     assert ledgers.when([both[1]], NOW) == NOW
+
+
+MIDNIGHT = datetime(2026, 1, 6, tzinfo=UTC)
+DOLLARS = Limit(
+    bucket="x/app:mine/money",
+    allowance=1000,
+    window=timedelta(days=31),
+    kind=WindowKind.MONTH,
+    per_call=0,
+    per_result=10,
+    once_a_day=True,
+)
+CAP = Limit(
+    bucket="x/app:mine/posts",
+    allowance=1000,
+    window=timedelta(days=31),
+    kind=WindowKind.MONTH,
+    per_call=0,
+    per_result=1,
+    once_a_day=True,
+)
+
+
+async def pay(database: Database, ledgers: BookedLedgers, *items: str, at: datetime = NOW, app: str = "mine") -> int:
+    """What is spent after one more call that brought these items."""
+    charges = [Charge(each.bucket.replace("mine", app), each.per_result * 5, each) for each in (DOLLARS, CAP)]
+    taken = await spend(database, ledgers, *charges, now=at)
+    answer = Answer(status=200, sent_at=at, received_at=at + timedelta(seconds=1))
+    async with database.transaction() as tx:
+        await ledgers.settle(tx, taken, Page(results=len(items), billed=items), answer)
+    cap, money = ledgers.states()[charges[1].bucket].spent, ledgers.states()[charges[0].bucket].spent
+    assert money == 10 * cap
+    return cap
+
+
+async def test_an_item_is_paid_once_a_day_whoever_asks_again(database: Database) -> None:
+    ledgers = await reloaded(database)
+    assert await pay(database, ledgers, "user:1", "user:2", "user:2") == 2
+    again = await reloaded(database)
+    assert await pay(database, again, "user:2", "user:3") == 3
+    assert await pay(database, again, "post:3", "user:2", app="other") == 2
+    assert again.states()[DOLLARS.bucket].remaining == 970
+
+
+async def test_the_most_a_call_can_cost_is_reserved_until_it_is_settled(database: Database) -> None:
+    ledgers = await reloaded(database)
+    await pay(database, ledgers, "user:1")
+    await spend(database, ledgers, Charge(DOLLARS.bucket, 50, DOLLARS))
+    assert ledgers.states()[DOLLARS.bucket].available == 1000 - 10 - 50
+
+
+async def test_an_item_is_paid_anew_the_next_day_and_yesterday_is_forgotten(database: Database) -> None:
+    ledgers = await reloaded(database)
+    assert await pay(database, ledgers, "user:1", "user:2") == 2
+    assert await pay(database, ledgers, "user:1", at=NOW + timedelta(days=1)) == 3
+    async with database.reading() as tx:
+        assert [row["item"] for row in await tx.fetch("select item from bills")] == ["user:1"]
+
+
+async def test_about_midnight_nothing_counts_as_paid(database: Database) -> None:
+    ledgers = await reloaded(database)
+    assert await pay(database, ledgers, "user:1", at=MIDNIGHT - timedelta(minutes=1)) == 1
+    assert await pay(database, ledgers, "user:1", at=MIDNIGHT - timedelta(seconds=1)) == 2
+    assert await pay(database, ledgers, "user:1", at=MIDNIGHT + timedelta(minutes=1)) == 3
+    assert await pay(database, ledgers, "user:1", at=MIDNIGHT + timedelta(minutes=2)) == 3
+
+
+async def test_a_payment_of_a_transaction_that_failed_is_not_remembered(database: Database) -> None:
+    ledgers = await reloaded(database)
+    with pytest.raises(ZeroDivisionError):
+        await _fail_after_paying(database, ledgers)
+    ledgers.forget()
+    assert await pay(database, ledgers, "user:1") == 1
+
+
+async def _fail_after_paying(database: Database, ledgers: BookedLedgers) -> None:
+    page = Page(results=1, billed=("user:1",))
+    async with database.transaction() as tx:
+        taken = await ledgers.charge(tx, [Charge(DOLLARS.bucket, 50, DOLLARS)], NOW)
+        await ledgers.settle(tx, taken, page, Answer(status=200, sent_at=NOW, received_at=NOW))
+        raise ZeroDivisionError

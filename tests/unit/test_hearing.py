@@ -158,3 +158,10 @@ def test_retry_after_is_read_as_seconds_or_date(text: str, wait: timedelta | Non
 
 def test_a_call_without_limits_has_nobody_to_tell() -> None:
     assert hear([], [], Outcome.OK, Reading(1, 1, None), answer(), 0) == []
+
+
+@pytest.mark.parametrize(("status", "cost"), [(200, 500), (502, 0)])
+def test_a_good_answer_that_cannot_be_read_costs_the_most_it_can(status: int, cost: int) -> None:
+    money = limit("money", 9_000, 60, WindowKind.MONTH, per_call=0, per_result=5)
+    heard = hear(states_of((money,)), [Charge("money", 500, money)], Outcome.UNREADABLE, None, answer(status), 0)
+    assert heard[0].cost == cost

@@ -10,7 +10,7 @@ from bowerbird.clock import RealClock
 from bowerbird.crawl.scheduler import Choice, Scheduler
 from bowerbird.db import open_database
 from bowerbird.limits.ledgers import BookedLedgers
-from bowerbird.model import Answer, Charge, Limit, Outcome, Reading, Turn
+from bowerbird.model import Answer, Charge, Limit, Page, Reading, Turn
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 1, 5, 12, 1, tzinfo=UTC)
@@ -40,7 +40,7 @@ class Desk:
         said = Answer(status=200, sent_at=now, received_at=now)
         async with self.database.transaction() as tx:
             charges = await self.ledgers.charge(tx, choice.charges, now)
-            await self.ledgers.settle(tx, charges, Outcome.OK, reading, said, 1)
+            await self.ledgers.settle(tx, charges, Page(reading=reading, results=1), said)
         self.scheduler.touched(item.bucket for item in charges)
 
     async def calls(self, count: int, now: datetime = NOW) -> list[Choice]:
@@ -110,7 +110,7 @@ async def test_a_call_in_flight_closes_a_bucket_until_it_is_settled(desk: Desk) 
         charges = await desk.ledgers.charge(tx, choice.charges, NOW)
     assert isinstance(desk.scheduler.next(NOW), datetime)
     async with desk.database.transaction() as tx:
-        await desk.ledgers.settle(tx, charges, Outcome.OK, None, Answer(status=200, sent_at=NOW, received_at=NOW), 0)
+        await desk.ledgers.settle(tx, charges, Page(), Answer(status=200, sent_at=NOW, received_at=NOW))
     desk.scheduler.touched(["a"])
     assert isinstance(desk.scheduler.next(NOW), Choice)
 

@@ -11,6 +11,8 @@ from provider_payloads import answer, read
 from x_payloads import PROBLEMS, envelope, missing, referring, suspended, unauthorized, x, x_post, x_user
 
 from bowerbird.model import Gone, Media, Outcome, Page, Place, Post, PostKind, Relation, RelationKind, Subject, Trend
+from bowerbird.providers.x.billing import billed
+from bowerbird.providers.x.facets import TABLES
 from bowerbird.providers.x.parse import usage
 
 KEY = "1212092628029698048"
@@ -317,3 +319,12 @@ def test_usage_is_told_in_words_and_in_numbers() -> None:
     page = read(x, "usage", "all", answer(body))
     assert page.detail.startswith("12 of 3000000 posts used")
     assert usage(json.dumps(body).encode()).project_usage == 12
+
+
+def test_what_x_bills_is_named_alike_on_every_page_that_shows_it() -> None:
+    users, posts = (b'{"id":"7"}', b'{"id":8}', b'{"name":"nobody"}'), (b'{"id":"9"}',)
+    facets = TABLES["app"]
+    assert billed(facets["profiles"], "7", users) == billed(facets["members"], "1", users) == ("user:7", "user:8")
+    assert billed(facets["timeline"], "7", posts) == billed(facets["search"], "word", posts) == ("post:9",)
+    assert billed(facets["followers"], "1", users[:1]) == ("followers:1:7",)
+    assert billed(facets["trends"], "1", users) == ()

@@ -214,7 +214,7 @@ class Dispatcher:
         ready = await parts.frontier.settle(tx, ended, now)
         # After the settle: a walk may lead back to the very task that it leaves.
         seeded |= await self.add(tx, [lead for each in ended for lead in each.standing.leads], lease.call, now)
-        await parts.ledgers.settle(tx, lease.charges, page.outcome, page.reading, answer, page.results)
+        await parts.ledgers.settle(tx, lease.charges, page, answer)
         await self._note_trouble(tx, lane, lease, page, is_refused, now)
         await self._outages.note(tx, lane.service.name, page, now)
         await note_shortfall(tx, lane, lease, page, ended, now)
@@ -318,7 +318,7 @@ class Dispatcher:
         try:
             async with parts.database.transaction() as tx:
                 if await parts.log.lose(tx, lease.call, "fenced", why, now):
-                    await parts.ledgers.settle(tx, lease.charges, Outcome.UNANSWERED, None, unanswered, 0)
+                    await parts.ledgers.settle(tx, lease.charges, Page(outcome=Outcome.UNANSWERED), unanswered)
         except BaseException:
             self._parts.ledgers.forget()
             raise

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from bowerbird.errors import Busy
-from bowerbird.model import Answer, Ask, Charge, Outcome, Service
+from bowerbird.model import Answer, Ask, Charge, Outcome, Page, Service
 from bowerbird.ports import Clock, Database, Ledgers, Provider
 
 LoginCharges = Callable[[str, Provider, Service], Sequence[Charge]]
@@ -41,7 +41,7 @@ class LoginBook:
             try:
                 async with self._database.transaction() as tx:
                     taken = await self._ledgers.charge(tx, charges, answer.received_at)
-                    await self._ledgers.settle(tx, taken, outcome, page.reading, answer, 0)
+                    await self._ledgers.settle(tx, taken, Page(outcome=outcome, reading=page.reading), answer)
                 break
             except Busy:
                 self._ledgers.forget()

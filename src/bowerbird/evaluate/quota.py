@@ -26,7 +26,7 @@ from bowerbird.db import open_database
 from bowerbird.evaluate.quota_service import WINDOW, QuotaService, Scene, allowed
 from bowerbird.limits.filling import fill
 from bowerbird.limits.ledgers import BookedLedgers
-from bowerbird.model import Charge, Credential, Facet, Limit, Subject, Turn, WindowKind
+from bowerbird.model import Charge, Credential, Facet, Limit, Page, Subject, Turn, WindowKind
 from bowerbird.ports import Database
 
 PUBLISHED = 0.985
@@ -154,7 +154,7 @@ class _Client:
         heard = await self._service.call(choice.turn.lane, str(choice.credential))
         self._lost += heard.answer.status == 0
         async with database.transaction() as tx:
-            await self._ledgers.settle(tx, charges, heard.outcome, heard.reading, heard.answer, 1)
+            await self._ledgers.settle(tx, charges, Page(outcome=heard.outcome, reading=heard.reading, results=1), heard.answer)
         self._scheduler.touched(charge.bucket for charge in charges)
         self._changed.set()
 

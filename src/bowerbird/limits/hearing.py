@@ -33,11 +33,13 @@ def hear(
     trouble = _trouble(outcome, reading, states[bearer])
     date = parse_date(answer.headers.get("date", "")) if answer.headers else None
     is_answered = answer.status != 0
+    # What a good answer held that cannot be read is not known: then the most is spent that it can have cost.
+    is_told = is_answered and (outcome is not Outcome.UNREADABLE or answer.status >= 300)
     return [
         Heard(
             sent_at=answer.sent_at,
             received_at=answer.received_at,
-            cost=_cost(charge, results) if is_answered else charge.amount,
+            cost=_cost(charge, results) if is_told else charge.amount,
             is_answered=is_answered,
             is_good=not outcome.is_passing and (outcome not in _REFUSALS or n != bearer),
             # By what it says and not by its status: Weibo refuses with 403.

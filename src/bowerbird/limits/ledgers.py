@@ -16,9 +16,10 @@ from msgspec import structs
 
 from bowerbird.errors import Busy
 from bowerbird.limits import ledger, rows, settling
+from bowerbird.limits.bills import Bills, certain_day
 from bowerbird.limits.hearing import hear
 from bowerbird.limits.ledger import LedgerState
-from bowerbird.model import Answer, Charge, Outcome, Reading
+from bowerbird.model import Answer, Charge, Page
 from bowerbird.ports import Transaction
 
 _MOST_TRIES = 50
@@ -31,6 +32,7 @@ class BookedLedgers:
         self._pace = pace
         self._states: dict[str, LedgerState] = {}
         self._stale: set[str] = set()
+        self._bills = Bills()
 
     async def load(self, tx: Transaction, now: datetime) -> None:
         self._states = {state.bucket: state for state in await rows.read_all(tx)}
@@ -67,14 +69,27 @@ class BookedLedgers:
         state = await self._change(tx, charge, now, take)
         return structs.replace(charge, finished_before=state.finished)
 
-    async def settle(
-        self, tx: Transaction, charges: Sequence[Charge], outcome: Outcome, reading: Reading | None, answer: Answer, results: int
-    ) -> None:
+    async def settle(self, tx: Transaction, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
         now = answer.received_at
         states = [self._state(charge, now) for charge in charges]
-        heard = hear(states, charges, outcome, reading, answer, results)
+        heard = hear(states, charges, page.outcome, page.reading, answer, page.results)
+        free = await self._free(tx, charges, page, answer) if page.billed else {}
         for charge, word in sorted(zip(charges, heard, strict=True), key=lambda pair: pair[0].bucket):
-            await self._change(tx, charge, now, partial(settling.settled, charge=charge, heard=word))
+            cost = max(0, word.cost - charge.limit.per_result * free.get(charge.bucket, 0))
+            settled = partial(settling.settled, charge=charge, heard=structs.replace(word, cost=cost))
+            await self._change(tx, charge, now, settled)
+
+    async def _free(self, tx: Transaction, charges: Sequence[Charge], page: Page, answer: Answer) -> dict[str, int]:
+        """By bucket how many of the results were paid for on the same day: none, when it is not certain which day it was."""
+        free: dict[str, int] = {}
+        payers: dict[str, int] = {}
+        for charge in sorted((each for each in charges if each.limit.once_a_day), key=_bucket):
+            payer, _, _ = charge.bucket.rpartition("/")
+            day = certain_day(answer, self._state(charge, answer.received_at).clock)
+            if day is not None and payer not in payers:
+                payers[payer] = await self._bills.repeated(tx, payer, day, page.billed)
+            free[charge.bucket] = payers.get(payer, 0)
+        return free
 
     async def delivered(self, tx: Transaction, charges: Sequence[Charge], results: int, now: datetime) -> None:
         for charge in sorted((each for each in charges if each.limit.per_result), key=_bucket):

@@ -233,6 +233,8 @@ class Page(Struct, frozen=True, kw_only=True):
     broken: tuple[Broken, ...] = ()
     results: int = 0
     """How many items the service listed, mapped or not."""
+    billed: tuple[str, ...] = ()
+    """What of these the service charges for, where it charges the same thing once a day: a name for each that has one."""
     cursor: str | None = None
     """How to ask for the next page of the same task; None when the list has ended."""
     is_whole: bool = True

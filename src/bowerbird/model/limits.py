@@ -30,6 +30,8 @@ class Limit(Struct, frozen=True, kw_only=True):
     per_call: int = 1
     per_result: int = 0
     """One call costs `per_call + per_result * results`; the most it may cost is charged, the rest refunded."""
+    once_a_day: bool = False
+    """The same result costs once per UTC day: those that `Page.billed` names and that were paid for are refunded too."""
     published: int | None = None
     """What the service allows, where the user allows less: then only a lower figure of the server changes the allowance."""
     only_paged: bool = False

@@ -8,6 +8,7 @@ import msgspec
 
 from bowerbird.model import Facet, Limit, Side, Subject, WindowKind
 from bowerbird.providers.tables import FacetTable
+from bowerbird.providers.x.billing import BY_CALL, PRICES, resource
 
 _USERS = frozenset({"users"})
 _POSTS = frozenset({"users", "posts"})
@@ -79,29 +80,31 @@ _ALLOWED = {
 """Calls per 15 minutes: with a user's token, with the application's own; 0 where the endpoint refuses that kind."""
 
 _POST_CAP = 3_000_000
-_PER_POST, _PER_USER, _PER_LIKE, _PER_LIST = 5, 10, 1, 5
-_BY_CALL = {"trends": 10, "volumes": 5}
-"""Prices in thousandths of a dollar for each object returned; trends and volumes are paid by the request."""
-
 _MONTH = timedelta(days=31)
 _SEARCHES = frozenset({"search", "hashtag", "thread"})
 _SECOND = Limit(bucket="{service}/app:{app}/second", allowance=1, window=timedelta(seconds=1), kind=WindowKind.FIRST_CALL)
 _CAP = Limit(
-    bucket="{service}/app:{app}/posts", allowance=_POST_CAP, window=_MONTH, kind=WindowKind.MONTH, per_call=0, per_result=1
+    bucket="{service}/app:{app}/posts",
+    allowance=_POST_CAP,
+    window=_MONTH,
+    kind=WindowKind.MONTH,
+    per_call=0,
+    per_result=1,
+    once_a_day=True,
 )
 
 
 def _money(facet: Facet) -> Limit:
     """What the facet costs; the allowance, which a crawl should lower to its own budget, is what the post cap would cost."""
-    per_call = _BY_CALL.get(facet.name, 0)
-    price = {"likes": _PER_LIKE, "lists": _PER_LIST}.get(facet.name, _PER_POST if "posts" in facet.yields else _PER_USER)
+    per_call = BY_CALL.get(facet.name, 0)
     return Limit(
         bucket="{service}/app:{app}/money",
-        allowance=_POST_CAP * _PER_POST,
+        allowance=_POST_CAP * PRICES["post"],
         window=_MONTH,
         kind=WindowKind.MONTH,
         per_call=per_call,
-        per_result=0 if per_call else price,
+        per_result=0 if per_call else PRICES[resource(facet)],
+        once_a_day=not per_call,
     )
 
 

@@ -12,6 +12,7 @@ from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import UNREADABLE, count, shortened
 from bowerbird.providers.snowflakes import newest, oldest, order
 from bowerbird.providers.x.besides import lists, members_of, volumes
+from bowerbird.providers.x.billing import billed
 from bowerbird.providers.x.gather import XGathering
 from bowerbird.providers.x.ids import is_key
 from bowerbird.providers.x.outcomes import Problem, verdict
@@ -46,7 +47,8 @@ def _read(found: XGathering) -> Page:
             return _refused(found.ask, found.facet, about.reason, shortened(about.words))
         if not envelope.has_meta:
             return Page(outcome=_unexplained(found), detail=shortened(found.problems[0].words))
-    return _READERS[found.facet.name](found)
+    page = _READERS[found.facet.name](found)
+    return msgspec.structs.replace(page, billed=billed(found.facet, found.ask.targets[0], envelope.data))
 
 
 def _about_target(found: XGathering) -> Problem | None:

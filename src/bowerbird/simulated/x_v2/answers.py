@@ -41,8 +41,9 @@ class Answers:
         """A 200 that has nothing but errors."""
         return self.body({"errors": list(problems)})
 
-    def users(self, call: Call, accounts: Sequence[int], meta: Item, *, kind: str = "user") -> Reply:
-        return self.body({**self._users(call, accounts, kind), "meta": meta})
+    def users(self, call: Call, accounts: Sequence[int], meta: Item, *, kind: str = "user", whose: str = "") -> Reply:
+        """`whose`: what the accounts are listed of, where they are paid for once for each of these."""
+        return self.body({**self._users(call, accounts, kind, whose), "meta": meta})
 
     def found_users(self, call: Call, accounts: Sequence[int], problems: list[Item]) -> Reply:
         """The users of a batch, with errors beside them for the rest."""
@@ -80,9 +81,9 @@ class Answers:
     def count(self, call: Call, kind: str, keys: list[str]) -> None:
         self._meter.count(call.token.app, kind, keys, call.arrived_at)
 
-    def _users(self, call: Call, accounts: Sequence[int], kind: str) -> Item:
+    def _users(self, call: Call, accounts: Sequence[int], kind: str, whose: str = "") -> Item:
         """`data` is absent, not empty, where there is nobody."""
-        self.count(call, kind, [str(user_key(account)) for account in accounts])
+        self.count(call, kind, [f"{whose}{user_key(account)}" for account in accounts])
         users = [self._user(call, account) for account in accounts]
         return {"data": users} if users else {}
 

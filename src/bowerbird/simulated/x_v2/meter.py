@@ -12,7 +12,7 @@ from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world.hashing import mix
 from bowerbird.simulated.x_v2.problems import capped, out_of_credits
 
-PRICES = {"post": 5, "user": 10, "like": 1, "trends": 10, "counts": 5, "list": 5}
+PRICES = {"post": 5, "user": 10, "follow": 10, "like": 1, "trends": 10, "counts": 5, "list": 5}
 """Thousandths of a dollar for each object returned; trends and counts by the request."""
 
 

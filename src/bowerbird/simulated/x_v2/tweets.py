@@ -156,7 +156,8 @@ class Tweets:
         size, pairs = call.size(100, 1, 100), who(row.number)
         page, following = _from_the_end(call, pairs, size)
         accounts = [account for _, account in page if self._world.is_open(account, call.now)]
-        return self._answers.users(call, accounts, page_meta(len(accounts), following), kind=kind)
+        whose = f"{key}/" if kind == "like" else ""
+        return self._answers.users(call, accounts, page_meta(len(accounts), following), kind=kind, whose=whose)
 
     def _reacting(self, call: Call, key: str, kind: int, size: int) -> Reply:
         row, problem = self._find(checked_id("id", key), "id", call.now)

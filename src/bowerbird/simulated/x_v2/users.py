@@ -133,7 +133,8 @@ class Users:
         graph = self._world.graph
         others, ranks = (graph.followers if is_followers else graph.following)(account, call.now)
         chosen, following = self._page(call, others, ranks)
-        return self._answers.users(call, chosen, page_meta(len(chosen), following))
+        whose = f"{key}/{'followers' if is_followers else 'following'}/"
+        return self._answers.users(call, chosen, page_meta(len(chosen), following), kind="follow", whose=whose)
 
     def _page(self, call: Call, others: Array, ranks: Array) -> tuple[list[int], int | None]:
         """Accounts of one page, newest follow first."""
