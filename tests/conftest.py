@@ -16,6 +16,7 @@ from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.ports import Database
+from migrated import Migrated
 
 # Hypothesis imports its optimiser in the middle of a test, deep in the stack. Where no compiled copy of it lies there yet,
 # CPython 3.11 may then fail to parse it ("AST constructor recursion depth mismatch"): it is loaded here instead.
@@ -24,6 +25,12 @@ _numbers = count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mutations", type=int, default=5_000, help="how many mutated pages the providers must stand")
+    parser.addoption("--kills", type=int, default=6, help="how often crawls are killed; a third of them on PostgreSQL")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that ask for more time than usual go first: started last, one of them would keep a worker busy after all others."""
+    items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
 
 
 @pytest.fixture(scope="session")
@@ -42,10 +49,23 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
     _aside(_command(postgres_server, f"drop database {name} with (force)"))
 
 
+@pytest.fixture(scope="session")
+def migrated(postgres_server: str) -> Migrated:
+    return Migrated(postgres_server)
+
+
+@pytest.fixture
+def migrated_url(migrated: Migrated) -> Iterator[str]:
+    """URL of a database that has our tables and nothing in them."""
+    _aside(migrated.ready())
+    yield migrated.url
+    _aside(migrated.empty())
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest) -> str:
     """Where a test may open a database of each kind, for those that run their own (virtual) loop."""
-    return ":memory:" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    return ":memory:" if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
 
 
 @pytest.fixture

@@ -188,6 +188,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own)
         lease_time=LEASE_TIME,
     )
     dispatcher = Dispatcher(parts, row.crawl)
+    rebuilder = Rebuilder(parts, dispatcher, Recall(database), row.crawl, wiring.tally)
     loop = Worker(
         dispatcher,
         outside.transport,
@@ -197,13 +198,13 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own)
         wiring.tally,
         glance=outside.glance,
         ends_when_empty=plan.flow.stop.when_empty and not plan.streams,
+        is_fed=rebuilder.is_at_it,
     )
-    beside = _beside(wiring, parts, dispatcher, outside)
+    beside = [*_beside(wiring, parts, dispatcher, outside), rebuilder.part(wiring.queues)]
     if plan.flow.stop.half_width is not None:
         judging = Judging(partial(enough, database, plan.name), wiring.tally, outside.clock, loop.end)
         beside.append(Part(name="sample", run=judging.run))
-    rebuilder = Rebuilder(parts, dispatcher, Recall(database), row.crawl, worker)
-    before = partial(rebuilder.run, wiring.queues)
+    before = partial(rebuilder.open, wiring.queues)
     session = Session(parts, row.crawl, worker, loop, dispatcher, wiring.tally, plan.flow.stop, beside, before)
     return Crawl(
         plan=plan,
@@ -336,17 +337,13 @@ def _beside(wiring: _Wiring, parts: Parts, dispatcher: Dispatcher, outside: Outs
     for stream in wiring.streams:
         if not isinstance(transport, StreamTransport):
             raise UserError("this transport cannot hold a connection open, so the crawl's streams cannot be heard")
-        streamer = Streamer(parts, transport, dispatcher, stream, wiring.tally)
-        name = f"{stream.service.name}/{stream.name}"
-        beside.append(
-            Part(name=name, run=streamer.run, end=streamer.end, pause=streamer.pause, is_alive_since=streamer.is_alive_since)
-        )
+        beside.append(Streamer(parts, transport, dispatcher, stream, wiring.tally).part())
     plan = wiring.plan
     if plan.backup is not None:
         beside.append(Part(name="backup", run=Keeper(plan.name, plan.store, plan.backup, outside.clock).run))
     if plan.media is not None and outside.media is not None:
         collector = Collector(parts.database, outside.clock, outside.media, plan.media, wiring.worker)
-        beside.append(Part(name="media", run=collector.run, end=collector.end))
+        beside.append(Part(name="media", run=collector.run, end=collector.end, finish=collector.finish))
     return beside
 
 
@@ -385,7 +382,7 @@ def _seeds(wiring: _Wiring, database: Database, clock: Clock) -> AsyncIterator[A
     """The seeds of the plan as targets; those chosen from a store are read when it is their turn."""
     plan, first = wiring.plan, wiring.plan.services[0].service
     ground = soil(plan.flow, first, wiring.lanes.values(), Homes(wiring.homes))
-    return sown(ground, plan.searches, plan.seeds, _chosen(plan.seeds.query, first, database, clock))
+    return sown(ground, plan.searches, plan.seeds.located(), _chosen(plan.seeds.query, first, database, clock))
 
 
 async def _chosen(query: SeedQuery | None, service: Service, database: Database, clock: Clock) -> AsyncIterator[str]:

@@ -65,6 +65,9 @@ def test_it_prints_and_exports_the_same_lines(place: str, tmp_path: Path, capsys
     assert total["entries"] == len(lines) > 24
     assert total["captured"] == sum(line["captured"] for line in lines)
     assert total["causes"]["budget"] > 0
+    assert total["unbounded"] == sum(line["high"] is None for line in lines) > 0
+    assert total["high"] is None
+    assert f"known missing at least {total['low']:,}" in shown
     cut = [line for line in lines if line["items"] == "followers" and line["missing"]]
     assert {part["why"] for line in cut for part in line["missing"]} >= {"the flow ends listings after page 1"}
     for name in ("out.csv", "out.jsonl"):

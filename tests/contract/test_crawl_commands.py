@@ -103,8 +103,22 @@ def test_a_crawl_that_can_end_ends_and_says_how_to_look(server: Server, folder: 
     assert cli.run(["crawl", str(file)]) == 0
     shown = capsys.readouterr().out
     assert "Finished: nothing is left to ask." in shown
+    assert "3 seeds were not found: " in shown
     assert f"bowerbird status {file}" in shown
     assert "\x1b" not in shown
+
+
+@pytest.mark.usefixtures("token")
+def test_a_short_crawl_also_fetches_the_pictures_of_its_last_posts(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml", seeds=5, more="media.private_addresses = true")
+    assert cli.run(["crawl", str(file), "--calls", "4", "--quiet"]) == 0
+    capsys.readouterr()
+    assert cli.run(["status", str(file), "--json"]) == 0
+    media = result(capsys)["media"]
+    assert list(media) == ["kept"]
+    assert sum(path.is_file() for path in (folder / "media").rglob("*")) == media["kept"]["value"] > 0
 
 
 @pytest.mark.usefixtures("token")
@@ -136,6 +150,16 @@ def test_a_wrong_token_fails_with_words_and_3(
     assert "credential mine was refused" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("token")
+def test_listening_to_nobody_fails_with_words_and_3(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stream = '[[streams]]\nchannel = "public"\nbase = "ws://127.0.0.1:9"'
+    file = server.crawl_file(folder / "a.toml", flow="listen", seeds=0, more=stream)
+    assert cli.run(["crawl", str(file), "--for", "1s", "--quiet", "--json"]) == 3
+    ended = result(capsys)
+    assert ended["state"] == "failed"
+    assert "public never connected: unanswered: cannot connect" in ended["reason"]
+
+
 def test_a_service_out_of_reach_is_named_before_anything_is_made(
     server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +177,24 @@ def test_an_empty_seeds_file_is_named(server: Server, folder: Path, capsys: pyte
     file.write_text("\n".join(lines))
     assert cli.run(["crawl", str(file)]) == 2
     assert "has no seeds" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("token")
+def test_seeds_that_nobody_understands_are_named_with_their_lines(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
+    file.write_text(file.read_text().replace("seeds = [", "seeds.file = 'ids.txt'\nseeds.list = ["))
+    (folder / "ids.txt").write_text("123\n" + "".join(f"what? {number}\n" for number in range(7)))
+    assert cli.run(["crawl", "a.toml"]) == 2
+    told = capsys.readouterr().err
+    assert "ids.txt:2: cannot tell what 'what? 0' is; write a post id" in told
+    assert told.count("ids.txt:") == 5
+    assert "and 2 more that cannot be seeds" in told
+    assert "thread" not in told
+    assert cli.run(["status", "a.toml", "--json"]) == 0
+    values = result(capsys)
+    assert (values["crawls"][0]["state"], values["processes"]) == ("failed", [])
 
 
 def test_a_service_that_needs_a_credential_says_so(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ async def test_migrating_twice_changes_nothing(database: Database) -> None:
 async def test_a_database_of_a_newer_bowerbird_is_refused_with_advice(database: Database) -> None:
     async with database.transaction() as tx:
         await tx.execute("insert into migrations (version, name, applied_at) values (9999, 'future', 0)")
-    with pytest.raises(StoreError, match="upgrade"):
+    with pytest.raises(StoreError, match="install a newer one"):
         await database.migrate()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def test_what_is_gone_is_listed_and_what_is_not_is_dehydrated(
     assert {line["id"].rpartition("/")[2] for line in told["posts"]["lines"]} == gone
     assert (told["users"]["count"], told["relations"]["count"]) == (0, 0)
     assert cli.run(["gone", str(file)]) == 0
-    assert "posts that are deleted" in capsys.readouterr().out
+    assert "not there (deleted, or never existed)" in capsys.readouterr().out
     assert cli.run(["status", str(file)]) == 0
     assert "`bowerbird gone` lists them" in capsys.readouterr().out
     assert cli.run(["dehydrate", str(file)]) == 0
@@ -81,6 +82,14 @@ def test_what_is_gone_is_listed_and_what_is_not_is_dehydrated(
     assert written.isdisjoint(gone)
     assert cli.run(["dehydrate", str(file), "--out", "out.csv"]) == 0
     assert Path("out.csv").read_text("utf-8").splitlines()[0] == "id"
+    capsys.readouterr()
+    with sqlite3.connect(folder / "a.db") as stored:
+        stored.execute("update posts set deleted_at = 1 where post_no in (select min(post_no) from posts)")
+    stored.close()
+    assert cli.run(["dehydrate", str(file), "--out", "less.txt"]) == 0
+    assert "1 stored post left out: 1 deleted." in capsys.readouterr().out
+    assert cli.run(["dehydrate", str(file), "--out", "again.txt", "--json"]) == 0
+    assert result(capsys)["left_out"] == {"deleted": 1, "opted_out": 0, "not_by_id": 0}
     for arguments, words in (
         (["dehydrate", str(file), "--out", "out.csv"], "nothing is overwritten"),
         (["dehydrate", str(file), "--out", "out.xlsx"], "cannot tell the format"),

@@ -18,6 +18,7 @@ from bowerbird.crawl.media.book import MOST_ATTEMPTS, Book, retry_delay
 from bowerbird.model import Fetched, Gone, Media, Outcome, Page, Subject
 from bowerbird.ports import Clock, Database, MediaTransport
 from bowerbird.simulated.pictures import Pictures, picture
+from bowerbird.store.standing import read_standing
 
 HOST = "https://pbs.simulated.example/media"
 
@@ -100,6 +101,18 @@ async def test_a_picture_in_many_posts_is_fetched_once_and_known_by_its_hash(dat
     assert (tmp_path / rows["x:a"]["path"]).read_bytes() == body
     assert (rows["x:a"]["sha256"], rows["x:a"]["bytes"], rows["x:a"]["attempts"]) == (sha256(body).hexdigest(), len(body), 1)
     assert set(pictures.given.values()) == {1}
+
+
+async def test_after_the_last_call_what_is_due_is_fetched_and_what_must_wait_is_left(database: Database, tmp_path: Path) -> None:
+    store, clock = await crawled(database, p1=tuple(image(name) for name in "abcdefg")), Calendar()
+    one = collector(database, clock, Moody(Fetched(status=503, failure="HTTP 503")), tmp_path)
+    one.finish()
+    async with asyncio.timeout(30):
+        await one.run()
+    states = await store.rows("select state, count(*) as files from media_files group by state order by state")
+    assert [(row["state"], row["files"]) for row in states] == [("kept", 6), ("waiting", 1)]
+    standing = await read_standing(database)
+    assert standing.media_trouble == "HTTP 503"
 
 
 async def test_trouble_is_waited_out_and_hopeless_files_are_given_up(database: Database, tmp_path: Path) -> None:

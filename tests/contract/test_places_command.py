@@ -53,7 +53,8 @@ def test_a_place_of_the_crawl_file_without_a_find_is_listed_too(tmp_path: Path, 
     assert run(["places", str(file)]) == 0
     shown = capsys.readouterr().out
     assert shown.index("Faro") < shown.index("Lisbon") < shown.index("Portugal")
-    assert "overlap" in shown
+    overlap = {tuple(line.split()[:2]): line.split()[2:] for line in shown.partition("overlap")[2].splitlines()}
+    assert overlap["Faro", "Portugal"] == ["0.0000", "\N{EN DASH}"], "of two places without posts nothing can be said"
 
 
 def test_the_evaluation_names_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

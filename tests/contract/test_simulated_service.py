@@ -140,6 +140,7 @@ async def test_http_and_in_process_give_the_same_answers(dialect: str, session: 
     over_http, in_process, clock = simulate(setup, living_world()), simulate(setup, living_world()), RealClock()
     transport = InProcessTransport({"here": in_process}, clock, Network(least=timedelta(0), jitter=timedelta(0)))
     async with serve(over_http, clock) as base:
+        in_process.is_at(base)
         for request in requests(over_http):
             answer = await transport.send(Service(name="here", provider=dialect, base=base), request)
             async with session.request(

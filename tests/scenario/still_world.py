@@ -22,7 +22,7 @@ from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.scale import Scale
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
-MASTODON = Scene(dialect="mastodon", scale=Scale(limits=0.1, windows=0.01), posts=20, edges=4, accounts=24)
+MASTODON = Scene(dialect="mastodon", scale=Scale(limits=0.1, windows=0.01), posts=20, edges=4, accounts=18)
 SHORT = msgspec.structs.replace(MASTODON, accounts=14, posts=40, edges=20)
 """Done in a few seconds of real time."""
 TWITTER = Scene(dialect="twitter_v1", scale=Scale(limits=0.6, windows=1 / 300), posts=25, edges=4, accounts=24)

@@ -21,6 +21,7 @@ from bowerbird.simulated.world import WorldSettings
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SMALL = WorldSettings(accounts=60, seed=5, following=8.0, longest_history=400)
+SMALLER = WorldSettings(accounts=25, seed=5, following=8.0, longest_history=200)
 DIALECTS = pytest.mark.parametrize("dialect", ["mastodon", "twitter_v1"])
 ONCE_FLOW = """
 flow.seeds = ["profiles"]
@@ -95,7 +96,7 @@ def test_a_day_of_revisiting_brings_the_days_posts_and_asks_only_those_with_news
             assert sum(wakes) < sum(looks) / 4
         assert laboratory.service.limiter.refused == 0
 
-    in_laboratory(Setup(dialect=dialect, world=SMALL), work)
+    in_laboratory(Setup(dialect=dialect, world=SMALLER), work)
 
 
 def test_the_same_seed_gives_the_same_crawl_to_the_last_row() -> None:
@@ -113,8 +114,8 @@ def test_the_same_seed_gives_the_same_crawl_to_the_last_row() -> None:
                 ]
                 return [[tuple(row) for row in await tx.fetch(sql)] for sql in tables]
 
-    first = in_laboratory(Setup(world=SMALL, tokens=2), work)
-    second = in_laboratory(Setup(world=SMALL, tokens=2), work)
+    first = in_laboratory(Setup(world=SMALLER, tokens=2), work)
+    second = in_laboratory(Setup(world=SMALLER, tokens=2), work)
     assert first == second
     assert all(first)
 
@@ -237,7 +238,7 @@ def test_one_malformed_item_is_quarantined_alone() -> None:
             assert all(raws)
             assert posts[0] > 20 * len(raws)
 
-    in_laboratory(Setup(world=SMALL, faults=Faults(rates={"wrong_types": 0.2})), work)
+    in_laboratory(Setup(world=SMALLER, faults=Faults(rates={"wrong_types": 0.2})), work)
 
 
 def test_a_revoked_token_is_put_aside_and_the_other_carries_on() -> None:
@@ -249,7 +250,7 @@ def test_a_revoked_token_is_put_aside_and_the_other_carries_on() -> None:
             assert await column(crawl.database, "select credential from credentials where state = 'refused'") == ["user1"]
             assert not await missing_posts(laboratory, crawl, START - timedelta(days=3000), START)
 
-    in_laboratory(Setup(world=SMALL, tokens=2), work)
+    in_laboratory(Setup(world=SMALLER, tokens=2), work)
 
 
 def test_a_crawl_whose_every_token_is_refused_ends_with_advice_and_goes_on_when_it_is_renewed(tmp_path: Path) -> None:
@@ -265,7 +266,7 @@ def test_a_crawl_whose_every_token_is_refused_ends_with_advice_and_goes_on_when_
             assert (await laboratory.run(crawl)).state == "finished"
             assert not await missing_posts(laboratory, crawl, START - timedelta(days=3000), START)
 
-    in_laboratory(Setup(world=SMALL), work)
+    in_laboratory(Setup(world=SMALLER), work)
 
 
 def test_a_budget_of_calls_is_never_overdrawn() -> None:
@@ -290,20 +291,20 @@ def test_several_credentials_share_the_work_and_none_is_refused() -> None:
             assert min(used.values()) > sum(used.values()) / 6
         assert laboratory.service.limiter.refused == 0
 
-    in_laboratory(Setup(world=SMALL, tokens=3), work)
+    in_laboratory(Setup(world=SMALLER, tokens=3), work)
 
 
 def test_the_same_crawl_on_postgresql_stores_the_same(postgres_url: str) -> None:
     async def work(laboratory: Laboratory, store: str) -> list[Any]:
-        async with laboratory.crawl(laboratory.plan(ONCE_FLOW, laboratory.keys(20), store=store)) as crawl:
+        async with laboratory.crawl(laboratory.plan(ONCE_FLOW, laboratory.keys(12), store=store)) as crawl:
             assert (await laboratory.run(crawl)).state == "finished"
             return [
                 await column(crawl.database, sql)
                 for sql in ("select id from users order by id", "select id from posts order by id", "select count(*) from calls")
             ]
 
-    assert in_laboratory(Setup(world=SMALL), lambda lab: work(lab, ":memory:")) == in_laboratory(
-        Setup(world=SMALL), lambda lab: work(lab, postgres_url)
+    assert in_laboratory(Setup(world=SMALLER), lambda lab: work(lab, ":memory:")) == in_laboratory(
+        Setup(world=SMALLER), lambda lab: work(lab, postgres_url)
     )
 
 
@@ -326,7 +327,7 @@ def test_a_stray_refusal_of_a_good_token_is_forgiven() -> None:
             assert Outcome.BAD_TOKEN in await column(crawl.database, "select outcome from errors")
             assert await column(crawl.database, "select credential from credentials") == []
 
-    in_laboratory(Setup(world=SMALL, faults=Faults(rates={"bad_token": 0.02})), work)
+    in_laboratory(Setup(world=SMALLER, faults=Faults(rates={"bad_token": 0.02})), work)
 
 
 def test_a_listing_cut_short_by_max_pages_is_not_begun_again() -> None:
@@ -339,7 +340,7 @@ def test_a_listing_cut_short_by_max_pages_is_not_begun_again() -> None:
             )
             assert set(visits) == {1}
 
-    in_laboratory(Setup(world=SMALL), work)
+    in_laboratory(Setup(world=SMALLER), work)
 
 
 def test_a_crawl_does_not_wait_for_the_tasks_of_another_in_the_same_store(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ from bowerbird.simulated.faults import Faults
 
 SCENES = pytest.mark.parametrize("scene", [MASTODON, TWITTER], ids=lambda scene: scene.dialect)
 OFTEN = timedelta(seconds=1)
+SELDOM = timedelta(seconds=20)
+"""Where a crawl has minutes to wait."""
 
 
 async def run(crawl: Crawl, *, watch_every: timedelta = OFTEN) -> str:
@@ -148,7 +150,7 @@ class SleepyTransport:
 def sleepy(laboratory: Laboratory, answers: int) -> Outside:
     outside = laboratory.outside()
     transport = SleepyTransport(outside.transport, outside.clock, answers=answers, sleep=timedelta(minutes=20))
-    return structs.replace(outside, transport=transport, glance=OFTEN)
+    return structs.replace(outside, transport=transport, glance=SELDOM)
 
 
 @SCENES
@@ -173,7 +175,7 @@ def test_a_worker_that_sleeps_past_its_lease_is_fenced_while_another_does_its_wo
 def test_a_lone_worker_whose_answers_come_after_the_lease_drops_them_and_asks_again() -> None:
     async def work(laboratory: Laboratory) -> None:
         async with open_crawl(plan_of(laboratory, MASTODON), sleepy(laboratory, answers=3)) as crawl:
-            assert await run(crawl) == "finished"
+            assert await run(crawl, watch_every=SELDOM) == "finished"
             assert crawl.tally.fenced == 3
             assert await column(crawl.database, "select count(*) from calls where outcome = 'fenced'") == [3]
             found = await differences(crawl.database, MASTODON)
@@ -243,7 +245,7 @@ def test_a_disk_that_stays_full_ends_the_crawl_and_it_goes_on_later(tmp_path: Pa
     async def work(laboratory: Laboratory) -> None:
         plan = plan_of(laboratory, MASTODON, str(tmp_path / "crawl.db"))
         async with laboratory.crawl(plan) as crawl:
-            running = asyncio.create_task(run(crawl))
+            running = asyncio.create_task(run(crawl, watch_every=SELDOM))
             await laboratory.clock.sleep_until(START + timedelta(seconds=4))
             [pages] = await column(crawl.database, "pragma page_count")
             await limit_pages(crawl, f"pragma max_page_count = {pages}")

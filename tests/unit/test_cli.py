@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 
 from bowerbird import __version__, cli
-from bowerbird.cli.output import Output, printable
+from bowerbird.cli.output import Output, column_widths, printable
+from bowerbird.cli.samples import show_sample
 from bowerbird.errors import Busy, UserError
+from bowerbird.export.known import Known
+from bowerbird.export.sample import Figure, Sample
+from bowerbird.policies.walking import Step
 
 HEAVY = (
     "aiohttp",
@@ -119,5 +123,36 @@ def test_for_people_there_is_a_table_and_no_json(capsys: pytest.CaptureFixture[s
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["name", "posts"], ["ada", "3"], ["[red]bob"]]
 
 
+def test_addresses_and_handles_stay_whole_and_prose_wraps_between_words(capsys: pytest.CaptureFixture[str]) -> None:
+    address, words = "https://social.example/users/somebody_with_a_long_name", "a reason of quite a few words"
+    Output().table("", ("who", "bucket", "why"), [(address, "social.example/account:mine/paging", words), ("@ada", "b", words)])
+    shown = capsys.readouterr().out
+    assert address in shown
+    assert "social.example/account:mine/paging" in shown
+    assert all(word in shown for word in words.split())
+    assert column_widths([("head", "text"), ("x" * 30, "two words")], 80) == [30, 9]
+    assert column_widths([("head", "text"), ("x" * 30, "two words")], 38) == [30, 6]
+    assert column_widths([("head", "text"), ("x" * 30, "two words")], 20) == [30, 5], "no narrower than a word"
+
+
 def test_what_a_server_sent_cannot_steer_the_terminal() -> None:
     assert printable("a\x1b[31mb\x07\u202ec\nd é") == "a�[31mb��c\nd é"
+
+
+def test_a_sample_of_few_steps_says_that_they_are_too_few(capsys: pytest.CaptureFixture[str]) -> None:
+    early = Figure(name="degree", value=3.0, known=1.0)
+    sample = Sample(
+        crawl="a",
+        service="sim",
+        method="rwrw",
+        jump=0,
+        walkers=1,
+        trace=(Step(1, 0.0, "7", 3),),
+        known=Known({}, {}),
+        accounts=(),
+        figures=(early,),
+    )
+    show_sample(Output(), sample)
+    shown = capsys.readouterr().out
+    assert "1 step of 1 walker over 0 accounts" in shown
+    assert "too few steps yet" in shown

@@ -132,11 +132,13 @@ async def test_what_is_missing_is_laid_to_the_days_it_was_written_on() -> None:
     ]
 
 
-def test_sums_leave_out_what_has_no_bound_and_say_so() -> None:
+def test_a_sum_has_no_upper_bound_once_a_line_has_none() -> None:
     total = Total()
-    for high in (5, None):
+    total.add(Entry(subject="1", captured=3, low=1, likely=2, high=5))
+    assert (total.low, total.likely, total.high, total.unbounded) == (1, 2, 5, 0)
+    for high in (None, 5):
         total.add(Entry(subject="1", captured=3, low=1, likely=2, high=high))
-    assert (total.entries, total.captured, total.low, total.high, total.unbounded) == (2, 6, 2, 5, 1)
+    assert (total.entries, total.captured, total.low, total.high, total.unbounded) == (3, 9, 3, None, 1)
 
 
 def lane(facet: str, **fields: Any) -> Lane:

@@ -42,6 +42,21 @@ def test_without_a_name_it_is_crawl_toml(folder: Path, capsys: pytest.CaptureFix
     assert "bowerbird crawl crawl.toml" in capsys.readouterr().out
 
 
+def test_the_next_steps_are_in_one_column_and_name_the_plan(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["init"]) == 0
+    steps = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert len({line.index("$EDITOR" if "$EDITOR" in line else "bowerbird") for line in steps}) == 1
+    assert any(line.endswith("bowerbird plan crawl.toml") for line in steps)
+
+
+def test_only_a_crawl_that_can_end_is_said_to_end_by_itself(folder: Path) -> None:
+    said = {}
+    for flow in ("timelines", "topic", "listen", "hydrate", "cascades"):
+        assert cli.run(["init", f"{flow}.toml", "--flow", flow]) == 0
+        said[flow] = "by itself" in (folder / f"{flow}.toml").read_text()
+    assert [flow for flow, is_said in said.items() if is_said] == ["hydrate", "cascades"]
+
+
 def test_nothing_is_overwritten_unless_forced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "crawl.toml").write_text("precious")
     assert cli.run(["init"]) == 2

@@ -58,6 +58,14 @@ def test_weibo_is_asked_around_points() -> None:
         plan_of("weibo", '[[places]]\nname = "Portugal"\n', "")
 
 
+def test_a_place_that_is_too_large_is_named_with_its_own_line() -> None:
+    for provider, way in (("weibo", ""), ("x", ""), ("x", 'by = "search"\n')):
+        large = f'[[places]]\nname = "Sea"\n{way}box = [-180, -10, 180, 10]\n'
+        with pytest.raises(FlowError, match=r"'Sea' would take") as refused:
+            plan_of(provider, LISBON + large + LISBON.replace("Lisbon", "Lisboa"), "")
+        assert refused.value.line == 11 + bool(way)
+
+
 @pytest.mark.parametrize("provider", ["mastodon", "bluesky"])
 def test_networks_without_geography_are_only_judged(provider: str) -> None:
     plan = plan_of(provider, LISBON)

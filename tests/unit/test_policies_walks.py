@@ -238,12 +238,15 @@ def test_accounts_that_asked_to_be_left_alone_are_not_asked_about() -> None:
     assert {step.degree for step in steps} == {2}, "they are neighbours all the same"
 
 
-@pytest.mark.parametrize(("seeds", "walkers", "each"), [(1, 20, 20), (3, 20, 7), (20, 20, 1)])
-def test_walkers_are_shared_out_among_the_seeds(seeds: int, walkers: int, each: int) -> None:
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(("seeds", "walkers", "shares"), [(1, 20, [20]), (3, 20, [6, 7, 7]), (20, 20, [1] * 20)])
+def test_walkers_are_shared_out_among_the_seeds(seeds: int, walkers: int, shares: list[int], is_known: bool) -> None:
     names = [f"n{number}" for number in range(seeds)]
-    start = Start(walkers, names)
-    assert {len(start.walkers_at(name)) for name in names} == {each}
-    assert len({walker.number for name in names for walker in start.walkers_at(name)}) == each * seeds
+    start = Start(walkers, names) if is_known else Start(walkers, others=seeds)
+    started = [start.walkers_at(name) for name in names]
+    assert sorted(map(len, started)) == shares
+    assert [start.walkers_at(name) for name in names] == started, "asked twice, the same"
+    assert len({walker.number for each in started for walker in each}) == walkers
 
 
 def test_of_many_seeds_only_as_many_start_a_walk_as_there_are_walkers() -> None:

@@ -60,6 +60,16 @@ def test_a_wrong_query_names_its_line_and_says_what_is_known(line: str, message:
     assert message in str(raised.value)
 
 
+def test_seeds_of_a_file_know_their_lines(tmp_path: Path) -> None:
+    lines, table = tmp_path / "ids.txt", tmp_path / "ids.csv"
+    lines.write_text("# comment\n7\n\n7\n@ada\n")
+    table.write_text('name,id\n"two\nlines",7\nada,@ada\n')
+    written = parsed(f'flow = "graph"\nseeds.list = ["1"]\nseeds.file = "{lines}"').seeds
+    assert list(written.located()) == [("1", ""), ("7", f"{lines}:2"), ("@ada", f"{lines}:5")]
+    column = parsed(f'flow = "graph"\nseeds.file = "{table}"\nseeds.column = "id"').seeds
+    assert list(column.located()) == [("7", f"{table}:3"), ("@ada", f"{table}:4")]
+
+
 def test_seeds_of_the_command_line_come_first_and_are_enough() -> None:
     assert list(parsed('flow = "graph"', seeds=("7", "@ada")).seeds) == ["7", "@ada"]
     assert list(parsed('flow = "graph"\nseeds = ["1", "7"]', seeds=("7",)).seeds) == ["7", "1"]
@@ -108,7 +118,9 @@ def test_an_optional_edge_is_left_out_where_pages_do_not_carry_what_it_takes() -
 
 
 def test_what_a_network_lacks_is_said_before_the_start() -> None:
-    assert list(left_out(parsed('flow = "robots"\nseeds = ["1"]', "x"))) == ["api.example has no tags: left out there."]
+    (line,) = left_out(parsed('flow = "robots"\nseeds = ["1"]', "x"))
+    assert line == "api.example cannot be asked for tags: the crawl goes on there without."
+    assert list(left_out(parsed('flow = "hydrate"\nseeds = ["1"]', "weibo"))) == [], "ids are asked for in another way"
     assert list(left_out(parsed('flow = "robots"\nseeds = ["1"]', "weibo"))) == []
 
 

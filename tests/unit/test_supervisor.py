@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.supervisor import LONGEST_WAIT, Part, Supervisor
 
-MINUTE = timedelta(minutes=1)
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
 def supervised(scene: Callable[[Supervisor, VirtualClock, list[str]], Any]) -> list[str]:
@@ -63,6 +65,37 @@ def test_a_part_that_ran_well_for_a_while_waits_shortly_after_its_next_crash() -
 
     supervised(scene)
     assert round((starts[2] - starts[1]).total_seconds()) == 11 * 60 + 1
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(None, 50), (20, 20)])
+def test_a_part_may_finish_after_the_last_call_unless_an_end_is_asked_for(asked: int | None, waited: int) -> None:
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        enough, began = asyncio.Event(), clock.now()
+
+        async def run() -> None:
+            await clock.sleep_until(began + 50 * SECOND)
+
+        if asked is not None:
+            asyncio.get_running_loop().call_later(asked, enough.set)
+        supervisor.start(Part(name="media", run=run, end=lambda: None, finish=lambda: None))
+        await supervisor.finish(enough, began + timedelta(days=1))
+        assert round((clock.now() - began).total_seconds()) == waited
+        await supervisor.end(MINUTE)
+
+    assert supervised(scene) == []
+
+
+def test_a_part_that_crashes_while_it_finishes_does_not_hold_the_end_up() -> None:
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        async def run() -> None:
+            await clock.sleep_until(clock.now() + SECOND)
+            raise RuntimeError("broken")
+
+        supervisor.start(Part(name="media", run=run, end=lambda: None, finish=lambda: None))
+        await supervisor.finish(asyncio.Event(), clock.now() + timedelta(days=1))
+        assert len(notes) == 1
+
+    assert len(supervised(scene)) == 1
 
 
 def test_a_part_that_comes_to_its_own_end_is_not_started_again() -> None:

@@ -9,12 +9,14 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from bowerbird.app import Outside, open_store
+from bowerbird.app import Outside
 from bowerbird.cli.crew import Member, living
 from bowerbird.cli.live import words
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.db import open_database
+from bowerbird.db.versions import version_of
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Request
 from bowerbird.providers import provider
@@ -53,8 +55,10 @@ def left_out(plan: CrawlPlan) -> Iterator[str]:
     """What the flow would ask and a network of the crawl does not have."""
     for planned in plan.services:
         facets = provider(planned.service.provider).facets
-        if missing := plan.flow.lacking(facets):
-            yield f"{planned.service.name} has no {', '.join(missing)}: left out there."
+        # One more way to ask for the same seeds that a network does not need is nobody's loss.
+        ends = {name for edge in plan.flow.edges for name in (edge.source, edge.to)}
+        if missing := [name for name in plan.flow.lacking(facets) if name in ends]:
+            yield f"{planned.service.name} cannot be asked for {' and '.join(missing)}: the crawl goes on there without."
 
 
 def _exists(store: str) -> bool:
@@ -63,11 +67,17 @@ def _exists(store: str) -> bool:
 
 
 async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
-    async with open_store(plan.store, outside.clock) as database:
+    # Only read, and in whatever version: to bring it up to date is to wait for a crawl that writes it.
+    database = await open_database(plan.store, outside.clock)
+    try:
+        if await version_of(database) is None:
+            return _Known()
         async with database.reading() as tx:
             crew = await living(tx, plan.name, outside.clock.now())
             ran = await roster.time_run(tx, plan.name)
         return _Known(await Reader(database).crawl(plan.name), crew, ran)
+    finally:
+        await database.close()
 
 
 async def _check_new(plan: CrawlPlan, outside: Outside) -> None:

@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from bowerbird.cli.ledger_files import LedgerFile, flat
+from bowerbird.cli.live import words
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import PlaceArgument, find_place, opened_place
 from bowerbird.clock import RealClock
@@ -99,15 +100,22 @@ def _show(output: Output, view: str, total: Total, entries: list[Entry]) -> None
     if not total.entries:
         output.line("  nothing of this kind was asked for")
         return
-    bound = f", {total.unbounded:,} of them without an upper bound" if total.unbounded else ""
+    bound = _unbounded(total)
     output.line(
-        f"  {total.entries:,} lines{bound}; captured {total.captured:,}"
+        f"  {words.many(total.entries, 'line')}{bound}; captured {total.captured:,}"
         + (f", {total.deleted:,} deleted since" if total.deleted else "")
     )
     output.line(f"  known missing {_range(total.low, total.likely, total.high)}" + _because(total.causes))
     if entries:
         output.table("", ("  " + view, "items", "captured", "missing", "why"), [_row(view, entry) for entry in entries])
     output.line()
+
+
+def _unbounded(total: Total) -> str:
+    if not total.unbounded:
+        return ""
+    which = "" if total.unbounded == total.entries else f"{total.unbounded:,} of them "
+    return f", {which}without an upper bound"
 
 
 def _row(view: str, entry: Entry) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bowerbird.cli.crew import Member, living
 from bowerbird.cli.output import Output
-from bowerbird.cli.place import Place, find_place, opened_place
+from bowerbird.cli.place import Place, find_place, opened_as_is
 from bowerbird.clock import RealClock
 from bowerbird.crawl import roster
 from bowerbird.errors import UserError
@@ -67,7 +67,8 @@ def control(wish: Control, place: str | None, name: str | None, output: Output) 
 
 async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
     clock = RealClock()
-    async with opened_place(place, clock) as database:
+    # Of any version: a process of an older bowerbird must hear `stop` before its store can be upgraded.
+    async with opened_as_is(place, clock) as (database, _):
         crawl = _chosen(await Reader(database).crawls(), name or place.crawl, place)
         async with database.reading() as tx:
             crew = await living(tx, crawl.name, clock.now())

@@ -10,13 +10,20 @@ from typing import Annotated
 import typer
 
 from bowerbird.cli.line_files import LineFile
+from bowerbird.cli.live import words
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.model import Service
 from bowerbird.ports import Database
-from bowerbird.store.choosing import chosen
+from bowerbird.store.choosing import PostCount, chosen, count_posts
+
+_REASONS = {
+    "deleted": "deleted",
+    "opted_out": "of accounts that asked not to be collected",
+    "not_by_id": "that the service cannot be asked for by id",
+}
 
 
 def command(
@@ -36,14 +43,23 @@ def command(
     output, found = Output(as_json=as_json), find_place(place)
     if out is None and as_json:
         raise UserError("name a file with --out: standard output cannot hold both the ids and the JSON")
-    count, name = asyncio.run(_write(found, service, out))
+    count, name, posts = asyncio.run(_write(found, service, out))
+    left = _left_out(count, posts)
     if out is not None:
-        output.line(f"{count:,} ids of posts on {name} are in {out}.")
+        output.line(f"{words.many(count, 'id')} of posts on {name} {'is' if count == 1 else 'are'} in {out}.")
+        if any(left.values()):
+            reasons = ", ".join(f"{number:,} {_REASONS[why]}" for why, number in left.items() if number)
+            output.line(f"{words.many(sum(left.values()), 'stored post')} left out: {reasons}.")
         output.line(f'Hydrate them with a crawl file that says: flow = "hydrate" and seeds.file = "{out}"')
-    output.result({"store": found.shown, "service": name, "ids": count, "out": out})
+    output.result({"store": found.shown, "service": name, "ids": count, "left_out": left, "out": out})
 
 
-async def _write(place: Place, service: str | None, out: Path | None) -> tuple[int, str]:
+def _left_out(count: int, posts: PostCount) -> dict[str, int]:
+    others = max(0, posts.stored - count - posts.deleted - posts.opted_out)
+    return {"deleted": posts.deleted, "opted_out": posts.opted_out, "not_by_id": others}
+
+
+async def _write(place: Place, service: str | None, out: Path | None) -> tuple[int, str, PostCount]:
     async with opened_place(place, RealClock()) as database:
         asked = await _service(database, service)
         file = LineFile(out, ("id",)) if out is not None else None
@@ -56,7 +72,7 @@ async def _write(place: Place, service: str | None, out: Path | None) -> tuple[i
                 file.write({"id": key})
         if file is not None:
             file.close()
-        return count, asked.name
+        return count, asked.name, await count_posts(database, asked)
 
 
 async def _service(database: Database, name: str | None) -> Service:

@@ -75,7 +75,7 @@ def stream(
 
 @app.command()
 def sampling(
-    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Crawls per method, each in a world of its own.")] = 24,
+    runs: Annotated[int, typer.Option(min=1, max=10_000, help="Crawls per method, each in a world of its own.")] = 40,
     calls: Annotated[int, typer.Option(min=40, max=1_000_000, help="Calls of each crawl.")] = 600,
     accounts: Annotated[int, typer.Option(min=100, max=200_000, help="Accounts of each world.")] = 5_000,
     seed: Annotated[int, typer.Option(help="Other seeds are other worlds, starts and walks.")] = 1,

@@ -32,9 +32,9 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "posts": DeletedPost.__struct_fields__,
 }
 _TITLES = {
-    "users": "accounts that were not to be had",
-    "relations": "relations that ended",
-    "posts": "posts that are deleted",
+    "users": ("account that was not to be had", "accounts that were not to be had"),
+    "relations": ("relation that ended", "relations that ended"),
+    "posts": ("post that is not there (deleted, or never existed)", "posts that are not there (deleted, or never existed)"),
 }
 
 
@@ -47,7 +47,7 @@ def command(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say which accounts are or were not to be had, which relations ended and which posts are deleted. Changes nothing."""
+    """Say which accounts are or were not to be had, which relations ended and which posts are not there. Changes nothing."""
     output, found = Output(as_json=as_json), find_place(place)
     if out is not None and what is None:
         raise UserError("say with --what which of users, relations and posts --out is to hold")
@@ -94,7 +94,7 @@ def _time(line: Line) -> Any:
 
 
 def _show(output: Output, what: str, count: int, lines: list[Line]) -> None:
-    output.line(f"{count:,} {_TITLES[what]}", style="bold")
+    output.line(f"{count:,} {_TITLES[what][count != 1]}", style="bold")
     if lines:
         columns = _COLUMNS[what]
         rows = [[_cell(getattr(line, name)) for name in columns] for line in lines]

@@ -38,10 +38,15 @@ def command(
     _write(file, text, is_forced=force)
     output = Output(as_json=as_json)
     output.line(f"Wrote {file}. What to do next:")
-    output.line(f"  1. edit it: what to collect, from where, until when  $EDITOR {file}")
-    output.line(f"  2. give it a key to the network                   bowerbird credentials add mine --provider {provider}")
-    output.line(f"  3. check the set-up                               bowerbird doctor {file}")
-    output.line(f"  4. run it, and again to go on where it stopped    bowerbird crawl {file}")
+    steps = (
+        ("edit it: what to collect, from where, until when", f"$EDITOR {file}"),
+        ("give it a key to the network", f"bowerbird credentials add mine --provider {provider}"),
+        ("check the set-up", f"bowerbird doctor {file}"),
+        ("see what it will take and bring", f"bowerbird plan {file}"),
+        ("run it, and again to go on where it stopped", f"bowerbird crawl {file}"),
+    )
+    for number, (what, how) in enumerate(steps, start=1):
+        output.line(f"  {number}. {what:<50}{how}")
     output.result({"file": file, "flow": flow, "provider": provider})
 
 

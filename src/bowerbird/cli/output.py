@@ -13,6 +13,9 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+_GAP = 2
+"""Characters between columns."""
+
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object as the last line, for machines.")]
 
 
@@ -44,17 +47,23 @@ class Output:
         self.console.print(renderable)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Lines wrap between words: an address, a handle or a bucket stays whole, if need be beyond the edge of the screen."""
+        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
         if title:
             self.line(title)
+        cells = [["" if cell is None else printable(cell) for cell in row] for row in rows]
+        widths = column_widths([columns, *cells], self.console.width)
         table = Table(box=None, pad_edge=False, header_style="bold")
-        for column in columns:
-            table.add_column(column, overflow="fold")
-        for row in rows:
-            table.add_row(*(Text("" if cell is None else printable(cell)) for cell in row))
-        self.console.print(table, soft_wrap=False)
+        for column, width in zip(columns, widths, strict=True):
+            table.add_column(column, width=width, overflow="fold")
+        for row in cells:
+            table.add_row(*map(Text, row))
+        whole = max(self.console.width, sum(widths) + _GAP * len(widths))
+        wide = Console(file=self.console.file, width=whole, highlight=False, markup=False, emoji=False)
+        wide.print(table)
 
     def result(self, values: dict[str, Any]) -> None:
         """The machine's answer; printed only with `--json`, last, on one line."""
@@ -63,6 +72,31 @@ class Output:
 
             sys.stdout.write(json.dumps(values, default=_plain, ensure_ascii=True, allow_nan=False) + "\n")
             sys.stdout.flush()
+
+
+def column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """How wide columns are: as their longest cell, or narrower where lines can wrap between words and there is no room."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(_width(cell) for cell in column) for column in columns]
+    least = [max(_unbroken(cell) for cell in column) for column in columns]
+    while sum(widths) + _GAP * (len(widths) - 1) > room:
+        able = [number for number, width in enumerate(widths) if width > least[number]]
+        if not able:
+            break
+        widths[max(able, key=lambda number: widths[number])] -= 1
+    return widths
+
+
+def _unbroken(cell: str) -> int:
+    """The longest part of a cell that must not be broken: its longest word, or all of it if it is short."""
+    indent = len(cell) - len(cell.lstrip())
+    return indent + max((_width(word) for word in cell.split()), default=0)
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _plain(value: object) -> object:

@@ -11,7 +11,7 @@ import typer
 from msgspec import Struct
 
 from bowerbird.db import open_database
-from bowerbird.db.migrate import scripts
+from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import StoreError, UserError
 from bowerbird.ports import Clock, Database
 
@@ -37,6 +37,8 @@ class Place(Struct, frozen=True):
     store: str
     crawl: str | None = None
     file: str | None = None
+    has_media: bool = False
+    """Whether the crawl file asks for pictures."""
 
     @property
     def shown(self) -> str:
@@ -59,11 +61,25 @@ def find_place(written: str | None) -> Place:
 @asynccontextmanager
 async def opened_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
     """The existing database of a place, as it is: nothing is created or migrated."""
+    async with opened_as_is(place, clock) as (database, version):
+        if version < newest():
+            raise StoreError(
+                f"{place.shown} is of version {version}, this bowerbird of {newest()}: bring it up to date with "
+                f"`bowerbird upgrade {place.file or place.shown}`, which calls nobody"
+            )
+        yield database
+
+
+@asynccontextmanager
+async def opened_as_is(place: Place, clock: Clock) -> AsyncIterator[tuple[Database, int]]:
+    """The same of whatever version, and that version: for commands that use no more than the first version had."""
     _check_there(place)
     database = await open_database(place.store, clock)
     try:
-        await _check_ours(database, place)
-        yield database
+        version = await version_of(database)
+        if version is None:
+            raise StoreError(f"{place.shown} is not a bowerbird database: it has no crawls; name the database of a crawl")
+        yield database, version
     finally:
         await database.close()
 
@@ -71,21 +87,6 @@ async def opened_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
 def _check_there(place: Place) -> None:
     if "://" not in place.store and not Path(place.store).is_file():
         raise UserError(f"there is no database {place.store} yet; `bowerbird crawl {place.file or 'FILE'}` makes it")
-
-
-async def _check_ours(database: Database, place: Place) -> None:
-    catalogue = "sqlite_master where type = 'table' and name" if database.dialect == "sqlite" else "pg_tables where tablename"
-    async with database.reading() as tx:
-        row = await tx.fetch_one(f"select count(*) as found from {catalogue} = 'crawls'")
-    if row is None or not row["found"]:
-        raise StoreError(f"{place.shown} is not a bowerbird database: it has no crawls; name the database of a crawl")
-    async with database.reading() as tx:
-        row = await tx.fetch_one("select max(version) as version from migrations")
-    version, newest = (row["version"] if row else 0), scripts()[-1][0]
-    if version < newest:
-        raise StoreError(
-            f"{place.shown} is of version {version}, this bowerbird of {newest}: run its crawl once, which brings it up to date"
-        )
 
 
 def _default() -> str:
@@ -102,4 +103,4 @@ def _from_crawl_file(path: Path) -> Place:
     from bowerbird.crawl.files.crawl_file import read_crawl_file
 
     plan = read_crawl_file(path, vocabulary())
-    return Place(plan.store, plan.name, str(path))
+    return Place(plan.store, plan.name, str(path), plan.media is not None)

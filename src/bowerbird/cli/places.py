@@ -49,8 +49,15 @@ def _show(output: Output, places: list[PlaceCount], overlaps: list[Sharing]) -> 
         output.table(f"{kind}, by what decided", ("place", "all", *sources), rows)
         output.line()
     if overlaps:
-        rows = [(*each.places, f"{each.users:.4f}", f"{each.posts:.4f}") for each in overlaps]
+        users = {each.place: each.all_users for each in places}
+        posts = {each.place: each.all_posts for each in places}
+        rows = [(*each.places, _jaccard(each.users, each, users), _jaccard(each.posts, each, posts)) for each in overlaps]
         output.table("overlap (Jaccard)", ("place", "and", "users", "posts"), rows)
+
+
+def _jaccard(share: float, pair: Sharing, found: dict[str, int]) -> str:
+    """Two empty places share nothing, and nothing of it can be told."""
+    return f"{share:.4f}" if any(found[place] for place in pair.places) else "\N{EN DASH}"
 
 
 def values_of(store: str, places: list[PlaceCount], overlaps: list[Sharing]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from bowerbird.cli.line_files import LineFile
+from bowerbird.cli.live import words
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import PlaceArgument, find_place, opened_place
 from bowerbird.cli.samples import figure_values, show_sample
@@ -64,7 +65,7 @@ def _show_accounts(output: Output, accounts: Sequence[Account], top: int) -> Non
     if top and accounts:
         rows = [(f"  {each.handle or each.key}", each.degree, each.steps, f"{each.weight:.6f}") for each in accounts[:top]]
         output.table("", ("  account", "degree", "steps", "weight"), rows)
-        output.line(f"  {len(accounts):,} accounts in all")
+        output.line(f"  {words.many(len(accounts), 'account')} in all")
 
 
 def _write(out: Path, samples: Sequence[Sample], drawn: Sequence[Sequence[Account]]) -> None:

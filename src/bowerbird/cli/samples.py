@@ -6,13 +6,17 @@ from typing import Any
 
 import msgspec
 
+from bowerbird.cli.live import words
 from bowerbird.cli.output import Output
 from bowerbird.export.sample import Figure, Sample
+
+_TOO_FEW = "too few steps yet"
 
 
 def show_sample(output: Output, sample: Sample) -> None:
     """One line per figure."""
-    known = f"{len(sample.trace):,} steps of {sample.walkers:,} walkers over {len(sample.accounts):,} accounts"
+    people = f"{words.many(sample.walkers, 'walker')} over {words.many(len(sample.accounts), 'account')}"
+    known = f"{words.many(len(sample.trace), 'step')} of {people}"
     output.line(f"sample of {sample.service} ({sample.method}): {known}", style="bold")
     figures = [figure for figure in sample.figures if figure.value is not None]
     if figures:
@@ -38,7 +42,8 @@ def _row(figure: Figure) -> tuple[str, ...]:
     span = f"{_short(figure.low)} to {_short(figure.high)}" if figure.low is not None else "too early to say"
     sign = abs(figure.geweke) if figure.geweke is not None else None
     enough = "" if figure.wanted is None else "yes" if figure.is_reached else f"no, wanted ± {_short(figure.wanted)}"
-    return (f"  {figure.name}", _short(figure.value), span, _short(sign), _short(figure.r_hat), f"{figure.known:.0%}", enough)
+    signs = (_short(sign) or _TOO_FEW, _short(figure.r_hat))
+    return (f"  {figure.name}", _short(figure.value), span, *signs, f"{figure.known:.0%}", enough)
 
 
 def _short(value: float | None) -> str:

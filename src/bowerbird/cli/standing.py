@@ -78,24 +78,30 @@ def _state(crawl: CrawlState, crew: list[Member]) -> str:
 def _show_stored(output: Output, place: Place, standing: Standing) -> None:
     stored, more = standing.summary.stored, standing.more
     output.line("stored", style="bold")
-    output.line(f"  {_count(stored.posts)} posts, {_count(stored.users_seen)} profiles, {_count(stored.relations)} relations")
-    output.line(f"  {_count(stored.users_stubs)} more accounts known only by id; {place.shown} takes {words.size(more.size)}")
+    counts = ((stored.posts, "post"), (stored.users_seen, "profile"), (stored.relations, "relation"))
+    output.line("  " + ", ".join(_many(count, what) for count, what in counts))
+    output.line(f"  {_many(stored.users_stubs, 'more account')} known only by id; {place.shown} takes {words.size(more.size)}")
     if more.completeness.claimed:
         part = words.share(more.completeness.stored, more.completeness.claimed)
-        output.line(
-            f"  {part} of what {more.completeness.users:,} sampled authors claim in their profiles (private posts included)"
-        )
+        authors = words.many(more.completeness.users, "sampled author")
+        output.line(f"  {part} of what the profiles of {authors} claim (private posts included)")
     if any((more.gone.users, more.gone.relations, more.gone.posts)):
         output.line(f"  gone: {_gone(more.gone)}; `bowerbird gone` lists them")
-    if more.media:
-        output.line(f"  media: {', '.join(f'{_count(count)} {state}' for state, count in more.media.items()).replace('_', ' ')}")
+    if more.media or place.has_media:
+        output.line(f"  media: {_media(more)}")
     output.line(f"  {_pace(standing)}")
     output.line()
 
 
+def _media(more: store.Standing) -> str:
+    counts = ", ".join(f"{_count(count)} {state}" for state, count in more.media.items()).replace("_", " ")
+    return (counts or "none yet") + (f"; last trouble: {more.media_trouble}" if more.media_trouble else "")
+
+
 def _gone(gone: store.Gone) -> str:
-    parts = ((gone.users, "absent account"), (gone.relations, "ended relation"), (gone.posts, "deleted post"))
-    return ", ".join(words.many(count, what) for count, what in parts if count)
+    parts = ((gone.users, "absent account"), (gone.relations, "ended relation"), (gone.posts, "post"))
+    named = ", ".join(words.many(count, what) for count, what in parts if count)
+    return named + (" deleted or never there" if gone.posts else "")
 
 
 def _pace(standing: Standing) -> str:
@@ -184,6 +190,10 @@ def _show_trouble(output: Output, standing: Standing) -> None:
         output.line(f"  {words.span(standing.now - error.at)} ago, {error.part}: {error.outcome or ''} {error.message}".rstrip())
     if not (more.refusals or calls or more.quarantine or summary.errors):
         output.line("  none")
+
+
+def _many(count: Count, word: str) -> str:
+    return f"{_count(count)} {word}" + ("" if count.value == 1 else "s")
 
 
 def _count(count: Count) -> str:

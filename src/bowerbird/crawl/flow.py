@@ -134,7 +134,7 @@ class Stop(Struct, frozen=True):
         for name in ("calls", "items", "users", "posts"):
             limit = getattr(self, name)
             if limit is not None and getattr(size, name) >= limit:
-                return f"{limit:,} {name} reached"
+                return f"{limit:,} {name if limit != 1 else name[:-1]} reached"
         if self.duration is not None and size.elapsed >= self.duration:
             return f"ran for {self.duration}"
         return None

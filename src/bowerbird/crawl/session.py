@@ -15,7 +15,7 @@ from bowerbird.crawl.flow import Size, Stop
 from bowerbird.crawl.supervisor import FIRST_WAIT, LONGEST_WAIT, STEADY, Part, Supervisor, crash_words
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Ending, Worker
-from bowerbird.errors import BowerbirdError, Busy, DiskFull
+from bowerbird.errors import BowerbirdError, Busy, DiskFull, UserError
 from bowerbird.model import Arrival
 from bowerbird.ports import Transaction
 
@@ -25,6 +25,8 @@ _PATIENCE = timedelta(seconds=30)
 _SILENCE = timedelta(minutes=15)
 """Longer than a call may take and than our own database is waited for: a loop that has not moved since then is stuck."""
 _NOTABLE_DRIFT = timedelta(seconds=5)
+_LONGEST_REST = timedelta(days=30)
+"""How long parts may go on after the last call, in a crawl whose time is not limited."""
 
 
 class Session:
@@ -54,17 +56,24 @@ class Session:
         self._beside = beside
         self._before = before
         self._supervisor = Supervisor(parts.clock, self._note_part)
+        self._is_enough = asyncio.Event()
         self.tally = tally
 
     async def run(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival], *, slots: int, watch_every: timedelta) -> Ending:
         """Returns when the crawl has ended, with the reason; the database then says the same."""
-        await self._begin(seeds)
+        try:
+            await self._begin(seeds)
+        except UserError as error:
+            await self._finish(Ending("failed", str(error)))
+            raise
         watcher = asyncio.create_task(self._watch(watch_every), name="watch")
         for part in self._beside:
             self._supervisor.start(part)
         self._attend_calls()
         try:
             ending = await self._work(slots)
+            if ending.state == "finished":
+                await self._supervisor.finish(self._is_enough, self._last_moment())
         except Exception as error:
             await self._mark_quietly("failed", str(error) or type(error).__name__)
             raise
@@ -73,8 +82,18 @@ class Session:
             watcher.cancel()
             with suppress(asyncio.CancelledError):
                 await watcher
+        ending = self._judged(ending)
         await self._finish(ending)
         return ending
+
+    def _judged(self, ending: Ending) -> Ending:
+        """The ending with what parts never managed to do; a crawl that brought nothing because of it has failed."""
+        failures = [part.failure() for part in self._beside if part.failure is not None]
+        if not any(failures):
+            return ending
+        has_failed = all(failures) and not self.tally.size(in_all=False).items
+        reason = "; ".join(filter(None, (ending.reason, *failures)))
+        return Ending("failed" if has_failed else ending.state, reason)
 
     def _attend_calls(self) -> None:
         """Has the loop of calls watched; it runs in this very task."""
@@ -108,6 +127,7 @@ class Session:
 
     def end(self, reason: str) -> None:
         """Asks for an orderly end: what is in flight comes home first."""
+        self._is_enough.set()
         self._worker.end(Ending("stopped", reason))
 
     async def _begin(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> None:
@@ -181,6 +201,7 @@ class Session:
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
         if row.wanted == "stopped":
+            self._is_enough.set()
             self._worker.end(Ending("stopped", "asked to stop"))
         # Other workers' calls count too.
         self.tally.elsewhere = _minus(_size(row), self.tally.size(in_all=False))
@@ -200,6 +221,12 @@ class Session:
         elapsed = self.tally.ran_before + (self._parts.clock.now() - self.tally.started_at)
         # Calls in flight are as good as made: a budget of calls is never overdrawn.
         return self._stop.reached(structs.replace(size, calls=size.calls + in_flight, elapsed=elapsed)) or ""
+
+    def _last_moment(self) -> datetime:
+        """When the crawl's time is over."""
+        if self._stop.duration is None:
+            return self._parts.clock.now() + _LONGEST_REST
+        return self.tally.started_at + self._stop.duration - self.tally.ran_before
 
     async def _finish(self, ending: Ending) -> None:
         parts = self._parts

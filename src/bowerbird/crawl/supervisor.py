@@ -33,11 +33,15 @@ class Part(Struct, frozen=True, kw_only=True):
     """Returns when the part has come to its own end; whatever it raises is a crash."""
     end: Callable[[], None] | None = None
     """Asks for an orderly end; a part without one is simply cancelled."""
+    finish: Callable[[], None] | None = None
+    """Tells the part that there will be no more calls: it does what is left to do and returns."""
     pause: Callable[[bool], None] | None = None
     """Holds the part, or lets it go on; a part without one goes on during a pause of the crawl."""
     is_alive_since: Callable[[], datetime] | None = None
     """When the part last showed a sign of life, for those that must never be silent for long."""
     silence: timedelta = timedelta(minutes=10)
+    failure: Callable[[], str] | None = None
+    """At the end: what it never managed to do, in words; empty when all is well."""
 
 
 class _Watched(Struct, frozen=True):
@@ -58,6 +62,7 @@ class Supervisor:
         self._watched: dict[str, _Watched] = {}
         self._parts: dict[str, Part] = {}
         self._silent: set[str] = set()
+        self._is_finishing = False
         self._is_ending = False
         self.restarts = 0
 
@@ -76,6 +81,16 @@ class Supervisor:
         """Watches what somebody else runs in a task of his own."""
         self._watched[name] = _Watched(task, is_alive_since, silence)
 
+    async def finish(self, enough: asyncio.Event, until: datetime) -> None:
+        """Lets parts do what is left to do after the last call; ends when they have, when it is time, or when it is enough."""
+        self._is_finishing = True
+        busy = [part for part in self._parts.values() if part.finish is not None]
+        for part in busy:
+            if part.finish is not None:
+                part.finish()
+        if busy:
+            await self._wait([self._running[part.name] for part in busy], until, enough)
+
     async def end(self, patience: timedelta) -> None:
         """Ends every part, in order where it can; what does not end in time is cancelled."""
         self._is_ending = True
@@ -86,7 +101,7 @@ class Supervisor:
                 self._running[name].cancel()
         running = list(self._running.values())
         if running:
-            await self._wait(running, self._clock.now() + patience)
+            await self._wait(running, self._clock.now() + patience, asyncio.Event())
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -117,6 +132,8 @@ class Supervisor:
                 now = self._clock.now()
                 wait = FIRST_WAIT if now - started >= STEADY else wait
                 await self._note_crash(part.name, error, wait)
+                if self._is_finishing and part.finish is not None:
+                    return
             self.restarts += 1
             await self._clock.sleep_until(self._clock.now() + wait)
             wait = min(wait * 2, LONGEST_WAIT)
@@ -126,8 +143,7 @@ class Supervisor:
         with suppress(Exception):
             await self._noted(name, crash_words(error, wait))
 
-    async def _wait(self, tasks: list[asyncio.Task[None]], until: datetime) -> None:
-        done = asyncio.Event()
+    async def _wait(self, tasks: list[asyncio.Task[None]], until: datetime, done: asyncio.Event) -> None:
         gathered = asyncio.gather(*tasks, return_exceptions=True)
         gathered.add_done_callback(lambda _: done.set())
         await self._clock.wait(done, until)

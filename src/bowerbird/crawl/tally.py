@@ -35,6 +35,8 @@ class Tally:
         self.next_due: datetime | None = None
         self.trouble: str = ""
         self.trouble_at: datetime | None = None
+        self.aside: str = ""
+        """What is done beside the calls, in words."""
         self._recent: deque[tuple[datetime, int, int]] = deque()
         """When, how many calls, how many new items."""
 

@@ -25,6 +25,8 @@ STUCK = (
     "give it another with `bowerbird credentials add`, and start again"
 )
 
+NOTHING_LEFT = "nothing is left to ask"
+
 
 class Ending(Struct, frozen=True):
     """Why a crawl's loop ended: `finished`, `stopped`, `paused` or `failed`, with words for the user."""
@@ -47,9 +49,12 @@ class Worker:
         *,
         glance: timedelta = timedelta(seconds=1),
         ends_when_empty: bool = True,
+        is_fed: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`glance`: how often the loop looks up while it waits, to see targets that other workers added."""
+        """`glance`: how often the loop looks up while it waits, to see targets that other workers added; `is_fed`: whether
+        something beside the loop may still add some."""
         self._ends_when_empty = ends_when_empty
+        self._is_fed = is_fed
         self._dispatcher = dispatcher
         self._transport = transport
         self._sessions = sessions
@@ -182,10 +187,10 @@ class Worker:
         """How the crawl ends when nothing is ready, in flight or due; None when it is told to wait for more."""
         if self._dispatcher.is_stuck():
             return Ending("failed", STUCK)
-        if not self._ends_when_empty:
+        if not self._ends_when_empty or self._is_fed():
             return None
         given_up = f"; {self._tally.given_up:,} targets were given up, the next start tries them again"
-        return Ending("finished", "nothing is left to ask" + (given_up if self._tally.given_up else ""))
+        return Ending("finished", NOTHING_LEFT + (given_up if self._tally.given_up else ""))
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         return await patiently(work, self._clock, self._tally.blocked)

@@ -182,7 +182,9 @@ async def _check_version(connection: Any) -> None:
     except asyncpg.UndefinedTableError:
         raise StoreError("this PostgreSQL database is no bowerbird store: it has no migrations") from None
     if version != newest:
-        raise StoreError(f"the store is of version {version}, this bowerbird of {newest}: run the crawl once, then back it up")
+        raise StoreError(
+            f"the store is of version {version}, this bowerbird of {newest}: run `bowerbird upgrade`, then back it up"
+        )
 
 
 async def _copied_tables(connection: Any) -> list[str]:

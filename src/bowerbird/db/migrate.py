@@ -42,7 +42,7 @@ async def migrate(tx: Transaction, dialect: str, now: datetime) -> None:
     newest = scripts()[-1][0]
     if version > newest:
         raise StoreError(
-            f"the database is of version {version}, bowerbird knows up to {newest}: upgrade it or use another database"
+            f"the database is of version {version}, bowerbird knows up to {newest}: install a newer one, or use another database"
         )
     for number, name, script in scripts():
         if number > version:

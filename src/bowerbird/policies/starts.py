@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import nsmallest
-from math import ceil
 from zlib import crc32
 
 from bowerbird.policies.moments import lot
@@ -18,15 +16,21 @@ class Start:
         """`others`: how many seeds there are whose keys are not known yet."""
         self._seeds = seeds
         self._seed = seed
-        self._each = ceil(walkers / max(len(seeds) + others, 1))
-        is_many = len(seeds) > walkers
-        self._chosen = frozenset(nsmallest(walkers, seeds, key=lambda key: lot(seed, "start", key))) if is_many else None
+        self._others = others
+        self._each, self._more = divmod(walkers, max(len(seeds) + others, 1))
+        drawn = sorted(seeds, key=lambda key: lot(seed, "start", key))
+        self._turns = {key: turn for turn, key in enumerate(drawn)}
 
     def walkers_at(self, target: str) -> list[Walker]:
-        if self._chosen is not None and target not in self._chosen:
-            return []
         first = crc32(target.encode("utf-8", "replace")) << 8
-        return [Walker(first + number) for number in range(self._each)]
+        return [Walker(first + number) for number in range(self._each + (self._turn(target) < self._more))]
+
+    def _turn(self, target: str) -> int:
+        """Where the share does not come out even, those whose turn is early start one more; the others come as they are found.
+
+        Not kept: a crawl that is killed while handles are looked up may start a walker or two too many.
+        """
+        return self._turns.setdefault(target, len(self._turns)) if self._others else self._turns.get(target, self._more)
 
     def anywhere(self, walker: Walker) -> str:
         """The seed that a walker jumps to: any of them, all alike."""

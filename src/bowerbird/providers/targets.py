@@ -30,7 +30,7 @@ class Spelling(Struct, frozen=True):
             case Subject.WORD:
                 found = self.word(written, facet)
         if found is None:
-            raise UserError(f"{facet.name}: cannot tell what {text!r} is; write {self.accepted(facet)}")
+            raise UserError(f"cannot tell what {text!r} is; write {self.accepted(facet)}")
         return found
 
 

@@ -12,6 +12,7 @@ from aiohttp import web
 from bowerbird.errors import UserError
 from bowerbird.model import Request
 from bowerbird.ports import Clock
+from bowerbird.simulated.pictures import picture
 from bowerbird.simulated.service import Delivery, Manner, SimulatedService
 from bowerbird.simulated.streaming.live import Live
 from bowerbird.simulated.streaming.sockets import stream
@@ -20,6 +21,7 @@ from bowerbird.simulated.truth_pages import PREFIX, TruthPages
 _PATIENCE = timedelta(minutes=2)
 """How long a lost answer keeps its connection open."""
 _LARGEST_REQUEST = 1 << 20
+_PICTURES = "/system/media_attachments/"
 
 
 @asynccontextmanager
@@ -31,7 +33,9 @@ async def serve(service: SimulatedService, clock: Clock, host: str = "127.0.0.1"
     runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.2, handler_cancellation=True)
     await runner.setup()
     try:
-        yield await _listen(runner, host, port)
+        base = await _listen(runner, host, port)
+        service.is_at(base)
+        yield base
     finally:
         await runner.cleanup()
 
@@ -58,6 +62,8 @@ class _Door:
         request, address = await _read(incoming), incoming.remote or ""
         if request.path.startswith(PREFIX):
             return _whole(Delivery(self._truth.handle(request, self._clock.now() + self._service.faults.skew, address)))
+        if request.path.startswith(_PICTURES):
+            return web.Response(body=picture(request.path), content_type="image/png")
         opened = self._service.connect(request, self._clock.now(), address)
         if isinstance(opened, Live):
             return await stream(opened, incoming, self._clock)

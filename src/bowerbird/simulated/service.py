@@ -99,6 +99,11 @@ class SimulatedService:
         self.statuses: Counter[int] = Counter()
         self.met: Counter[str] = Counter()
 
+    def is_at(self, base: str) -> None:
+        """The service is served at this address: pictures are shown as being there, for its domain is made up."""
+        if isinstance(self.dialect, MastodonDialect):
+            self.dialect.files_are_at(base)
+
     def receive(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Delivery:
         """Handles one request that arrives now, in true time; the service's own clock may be ahead."""
         now = now + self.faults.skew

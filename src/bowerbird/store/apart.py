@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row
+from bowerbird.store.unfound import unfound_handles
 
 _BATCH = 1_000
 _USERS = f"""
@@ -34,6 +35,7 @@ class AbsentUser(Struct, frozen=True, kw_only=True):
     """An account that was not to be had for a time."""
 
     id: str
+    """Of a seed by handle that led to nobody: the handle."""
     handle: str | None
     reason: str
     since: datetime
@@ -115,6 +117,10 @@ async def kept_apart(database: Database, what: str) -> AsyncIterator[Line]:
         after = table.after(rows[-1])
         for row in rows:
             yield table.line(row)
+    if what == "users":
+        for seed in await unfound_handles(database):
+            name = seed.target.removeprefix("@")
+            yield AbsentUser(id=seed.target, handle=name, reason=seed.reason, since=seed.at, until=None)
 
 
 async def _batch(database: Database, sql: str, after: tuple[Any, ...]) -> Sequence[Row]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from bowerbird.errors import UserError
 from bowerbird.model import PostKind, Service
 from bowerbird.ports import Database, Row
@@ -41,6 +43,11 @@ _SERVICE = """
 select service, network, base from services where base = ? or provider = ?
 order by case when base = ? then 0 else 1 end, service limit 1
 """
+_COUNTED = f"""
+select count(*) as stored, sum(case when p.deleted_at is not null then 1 else 0 end) as deleted,
+    sum(case when p.deleted_at is null and u.opts_out = 1 then 1 else 0 end) as opted_out
+from posts p left join users u on u.user_no = p.author where p.network = (select network from ({_SERVICE}) as asked)
+"""
 
 
 async def chosen(database: Database, what: str, holds: Callable[[Facts], bool], service: Service) -> AsyncIterator[str]:
@@ -54,6 +61,21 @@ async def chosen(database: Database, what: str, holds: Callable[[Facts], bool], 
         if key not in known:
             known.add(key)
             yield key
+
+
+class PostCount(Struct, frozen=True):
+    """How many posts of a network are stored, and how many of them are not to be passed on."""
+
+    stored: int
+    deleted: int
+    opted_out: int
+
+
+async def count_posts(database: Database, service: Service) -> PostCount:
+    """The posts among which those of a service are chosen."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_COUNTED, service.base, service.provider, service.base)
+    return PostCount(*(int(row[name] or 0) for name in PostCount.__struct_fields__)) if row else PostCount(0, 0, 0)
 
 
 async def _walk(database: Database, what: str, holds: Callable[[Facts], bool], service: int, network: str) -> AsyncIterator[str]:

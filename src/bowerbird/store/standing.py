@@ -43,6 +43,10 @@ from (
     where u.posts > 0
 ) as sample
 """
+_TROUBLE = """
+select error from (select file, state, error from media_files order by file desc limit ?) as recent
+where error is not null and state in ('waiting', 'given_up') order by file desc limit 1
+"""
 
 
 class Pace(Struct, frozen=True):
@@ -99,6 +103,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     gone: Gone
     media: dict[str, Count]
     """Files by state."""
+    media_trouble: str
+    """What the latest of those that failed failed with; empty when none did."""
     size: int
     """Bytes on disk."""
 
@@ -117,6 +123,7 @@ async def read_standing(database: Database) -> Standing:
             completeness=await _completeness(tx, database),
             gone=Gone(*[await _up_to_many(tx, what) for what in _GONE]),
             media=await _media(tx, database),
+            media_trouble=await _media_trouble(tx),
             size=await _size(tx, database),
         )
 
@@ -147,6 +154,11 @@ async def _completeness(tx: Transaction, database: Database) -> Completeness:
 async def _media(tx: Transaction, database: Database) -> dict[str, Count]:
     counts = await Counter(database).by(tx, "media_files", "file", {"state": "state"})
     return {str(state): count for (state,), count in counts.items()}
+
+
+async def _media_trouble(tx: Transaction) -> str:
+    row = await tx.fetch_one(_TROUBLE, _RECENT_CALLS)
+    return str(row["error"]) if row is not None else ""
 
 
 async def _size(tx: Transaction, database: Database) -> int:

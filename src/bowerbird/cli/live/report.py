@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from bowerbird.cli.live import words
@@ -10,6 +11,7 @@ from bowerbird.cli.live.run import Run
 from bowerbird.cli.output import Output
 
 _STYLES = {"finished": "green", "failed": "red"}
+_MOST_SEEDS = 5
 NOTHING_LEFT = "nothing is left to ask"
 """What the loop says when a crawl has come to its own end."""
 
@@ -32,7 +34,8 @@ def show_report(output: Output, run: Run, file: str) -> None:
 def report_values(run: Run) -> dict[str, Any]:
     """The summary for machines."""
     values = {name: value for name, value in as_values(run.last).items() if name not in ("doing", "left")}
-    return values | {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
+    ending = {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
+    return values | ending | {"seeds_not_found": run.unfound}
 
 
 def _amounts(last: Glimpse, *, is_whole: bool) -> str:
@@ -51,4 +54,12 @@ def _troubles(run: Run) -> list[str]:
         lines.append("answers    " + ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(faults.items())))
     if last.given_up:
         lines.append(f"given up   {words.many(last.given_up, 'task')} after many tries; `bowerbird status` says why")
+    if run.unfound:
+        lines.append(f"seeds      {_unfound(run.unfound)}")
     return lines
+
+
+def _unfound(seeds: Sequence[str]) -> str:
+    more = f" and {len(seeds) - _MOST_SEEDS:,} more; `bowerbird gone` lists them" if len(seeds) > _MOST_SEEDS else ""
+    verb = "was" if len(seeds) == 1 else "were"
+    return f"{words.many(len(seeds), 'seed')} {verb} not found: {', '.join(seeds[:_MOST_SEEDS])}{more}"

@@ -18,6 +18,7 @@ from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.worker import Ending
 from bowerbird.ports import Clock
+from bowerbird.store.unfound import last_call, unfound_seeds
 
 Enough = Callable[[Glimpse], str]
 """Gives a reason to end the crawl, or nothing."""
@@ -36,6 +37,8 @@ class Run(Struct, frozen=True):
     last: Glimpse
     was_interrupted: bool = False
     """By Ctrl-C, as against any other reason."""
+    unfound: tuple[str, ...] = ()
+    """Seeds that this run did not find."""
 
 
 class Interrupts:
@@ -81,7 +84,7 @@ class Interrupts:
 
 async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enough | None = None) -> Run:
     """Runs the crawl to its end, shown all the while; `enough` may give a reason to end it earlier."""
-    watcher = Watcher(crawl, outside.clock)
+    watcher, last = Watcher(crawl, outside.clock), await last_call(crawl.database)
     interrupts = Interrupts(crawl, watcher, view, outside.clock)
     work = asyncio.ensure_future(crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_WATCH_EVERY))
     watching = [asyncio.create_task(_show(watcher, view, outside.clock))]
@@ -94,7 +97,8 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
     finally:
         await _dismiss(watching, view)
         view.close()
-    return Run(ending, await Watcher(crawl, outside.clock).glimpse(), interrupts.is_ctrl_c)
+    unfound = await unfound_seeds(crawl.database, crawl.plan.name, last)
+    return Run(ending, await Watcher(crawl, outside.clock).glimpse(), interrupts.is_ctrl_c, tuple(unfound))
 
 
 async def _show(watcher: Watcher, view: View, clock: Clock) -> None:

@@ -78,7 +78,7 @@ class Watcher:
             lanes=tuple(self._lane(use.name) for use in plan.flow.facets),
             buckets=tuple(sorted((_bucket(state, now) for state in states.values()), key=lambda one: one.tightness)),
             streams=tuple(_ear(each) for each in self._streams),
-            doing=self._doing(states, now),
+            doing="; ".join(filter(None, (self._doing(states, now), tally.aside))),
             left=self._left(states, now, (calls, items)),
             trouble=tally.trouble,
             trouble_at=tally.trouble_at,

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, json, structs
 
+from bowerbird.crawl.files.example import BASES
 from bowerbird.crawl.files.flow_file import flow_of
 from bowerbird.crawl.files.language.located import Document, read
 from bowerbird.crawl.files.language.tables import Table
@@ -213,16 +214,16 @@ def _service(table: Table, vocabulary: Vocabulary) -> ServicePlan:
     if provider not in vocabulary.providers:
         known = vocabulary.providers
         raise table.wrong("provider", f"unknown provider {provider!r}{meant(provider, known)}; allowed: {listed(known)}")
-    base, host = _base(table)
+    base, host = _base(table, BASES.get(provider, BASES["mastodon"]))
     service = Service(name=table.text("name", host), provider=provider, base=base)
     return ServicePlan(service=service, credentials=table.texts("credentials"), limits=_limits(table, provider, vocabulary))
 
 
-def _base(table: Table) -> tuple[str, str]:
-    base = table.required("base", 'base = "https://mastodon.social"')
+def _base(table: Table, usual: str) -> tuple[str, str]:
+    base = table.required("base", f'base = "{usual}"')
     parts = urlsplit(base)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise table.wrong("base", f'base {base!r} is not a web address; write for example "https://mastodon.social"')
+        raise table.wrong("base", f'base {base!r} is not a web address; write for example "{usual}"')
     if parts.username or parts.password:
         raise table.wrong("base", "base must not contain a password; secrets belong into `bowerbird credentials add`")
     return base.rstrip("/"), parts.netloc

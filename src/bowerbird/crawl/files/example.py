@@ -5,7 +5,7 @@ from __future__ import annotations
 from bowerbird.crawl.files.language.words import spell
 from bowerbird.crawl.flow import Flow
 
-_BASES = {
+BASES = {
     "bluesky": "https://public.api.bsky.app",
     "mastodon": "https://mastodon.social",
     "twitter_v1": "https://api.twitter.com",
@@ -34,12 +34,15 @@ provider = "{provider}"
 base = "{base}"
 # credentials = ["mine"]           # by name, from `bowerbird credentials add mine --provider {provider}`; default: all of them
 {streams}
-# The crawl ends at the first of these, and by itself when there is nothing left to ask.
+# {end}
 [stop]
 # calls = 10000
 # posts = 1000000
 {stop}
 """
+
+_ENDS = "The crawl ends at the first of these, and by itself when there is nothing left to ask."
+_GOES_ON = "The crawl looks for news again and again: it ends at the first of these, or when it is stopped."
 
 _SEEDS = """\
 # What to start from: {what}.
@@ -84,8 +87,9 @@ def example(flow: Flow, provider: str, name: str = "crawl") -> str:
         seeds=_seeds(flow, provider),
         streams=_streams(flow, provider),
         provider=provider,
-        base=_BASES.get(provider, "https://example.org"),
-        stop=_stop(flow),
+        base=BASES.get(provider, "https://example.org"),
+        end=_GOES_ON if _never_ends(flow) else _ENDS,
+        stop='duration = "7d"' if _never_ends(flow) else '# duration = "7d"',
     )
     return text + _overrides(flow)
 
@@ -107,9 +111,8 @@ def _streams(flow: Flow, provider: str) -> str:
     return text if not flow.seeds else "".join(f"# {line}" if line[0] not in "#\n" else line for line in text.splitlines(True))
 
 
-def _stop(flow: Flow) -> str:
-    never_ends = flow.listens or any(use.comes_round for use in flow.facets)
-    return 'duration = "7d"' if never_ends else '# duration = "7d"'
+def _never_ends(flow: Flow) -> bool:
+    return flow.listens or any(use.comes_round for use in flow.facets)
 
 
 def _overrides(flow: Flow) -> str:

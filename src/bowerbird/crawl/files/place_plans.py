@@ -70,11 +70,26 @@ def places_plan(table: Table, services: Sequence[Service], vocabulary: Vocabular
         try:
             streams += _streams(by_way["stream"], service, vocabulary)
             searches += _searches(by_way["search"], service, vocabulary)
-        except FlowError:
-            raise
         except UserError as error:
-            raise table.wrong("places", str(error)) from None
+            asked = [(tables[places.index(p)], p, way) for way in WAYS for p in by_way[way]]
+            raise _blamed(error, asked, service, vocabulary) from None
     return PlacesPlan(places=places, streams=tuple(streams), searches=tuple(searches))
+
+
+def _blamed(
+    error: UserError, asked: Sequence[tuple[Table, PlacePlan, str]], service: Service, vocabulary: Vocabulary
+) -> FlowError:
+    """The error at the line of the place that is refused also when it is asked about alone, or else of the last one."""
+    table = asked[-1][0]
+    for own, place, way in asked:
+        try:
+            if way != "none":
+                vocabulary.geography(service.provider, [place.area], way)
+        except UserError:
+            table = own
+            break
+    key = next((key for key in ("box", "where", "name") if key in table.values), None)
+    return table.wrong(key, str(error))
 
 
 def _place(table: Table, vocabulary: Vocabulary) -> PlacePlan:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -53,6 +54,13 @@ class SeedQuery(Struct, frozen=True):
 _parsed = cache(condition.parse)
 
 
+class Seed(NamedTuple):
+    """What a person wrote, and where: the file of seeds and the line there; empty for the crawl file and the command line."""
+
+    text: str
+    where: str = ""
+
+
 class SeedList(Struct, frozen=True):
     """Where the seeds are written; iterating reads them, each once and in order."""
 
@@ -63,16 +71,21 @@ class SeedList(Struct, frozen=True):
     """Cannot be read here: the store is asked when the crawl starts."""
 
     def __iter__(self) -> Iterator[str]:
+        return (seed.text for seed in self.located())
+
+    def located(self) -> Iterator[Seed]:
+        """The same with the places where they are written."""
         known: set[str] = set()
         for seed in self._all():
-            if seed and seed not in known:
-                known.add(seed)
+            if seed.text and seed.text not in known:
+                known.add(seed.text)
                 yield seed
 
-    def _all(self) -> Iterator[str]:
-        yield from (seed.strip() for seed in self.written)
+    def _all(self) -> Iterator[Seed]:
+        yield from (Seed(text.strip()) for text in self.written)
         if self.file:
-            yield from _column(Path(self.file), self.column) if self.column else _lines(Path(self.file))
+            lines = _column(Path(self.file), self.column) if self.column else _lines(Path(self.file))
+            yield from (Seed(text, f"{self.file}:{line}") for line, text in lines)
 
 
 def seed_list(table: Table, folder: Path, *, is_needed: bool = True) -> SeedList:
@@ -152,18 +165,19 @@ def _header(path: Path) -> list[str]:
         return next(csv.reader(file), []) or [""]
 
 
-def _column(path: Path, column: str) -> Iterator[str]:
+def _column(path: Path, column: str) -> Iterator[tuple[int, str]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        for row in csv.DictReader(file):
-            yield (row.get(column) or "").strip()
+        rows = csv.DictReader(file)
+        for row in rows:
+            yield rows.line_num, (row.get(column) or "").strip()
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """One seed per line; `# ` opens a comment line, while `#word` is a hashtag."""
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """One seed per line, with its number; `# ` opens a comment line, while `#word` is a hashtag."""
     try:
         with path.open(encoding="utf-8-sig") as file:
-            for line in file:
+            for number, line in enumerate(file, start=1):
                 if not line.startswith("# ") and line.strip() != "#":
-                    yield line.strip()
+                    yield number, line.strip()
     except UnicodeDecodeError as error:
         raise UserError(f"The seeds file {path} is not UTF-8 text ({error.reason}); save it as UTF-8 and try again.") from None

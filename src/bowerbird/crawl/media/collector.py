@@ -26,22 +26,32 @@ class Collector:
         self._plan = plan
         self._book = Book(database, worker, plan.kinds)
         self._shelf = Shelf(plan.folder)
-        self._ended = asyncio.Event()
+        self._called = asyncio.Event()
+        self._is_ended = False
+        self._is_last = False
 
     def end(self) -> None:
         """Begins nothing new; what is being fetched comes home."""
-        self._ended.set()
+        self._is_ended = True
+        self._called.set()
+
+    def finish(self) -> None:
+        """No more posts will come: fetches what is due now, and ends."""
+        self._is_last = True
+        self._called.set()
 
     async def run(self) -> None:
-        """Returns when it was told to end."""
+        """Returns when it was told to end, or has finished."""
         async with self._database.transaction() as tx:
             await self._book.free(tx, self._clock.now())
         fetching: set[asyncio.Task[None]] = set()
         try:
-            while not self._ended.is_set():
-                due = await self._glance()
+            while not self._is_ended:
+                is_last, due = self._is_last, await self._glance()
                 if due is not None and due <= self._clock.now():
                     fetching |= await self._start(AT_ONCE - len(fetching))
+                if is_last and not fetching:
+                    return
                 fetching = await self._wait(fetching, due)
             await asyncio.gather(*fetching)
         finally:
@@ -61,7 +71,7 @@ class Collector:
     async def look(self) -> None:
         """Learns of new media, and clears away what no post shows any more."""
         more = True
-        while more and not self._ended.is_set():
+        while more and not self._is_ended:
             async with self._database.transaction() as tx:
                 more = await self._book.take_in(tx, self._clock.now())
                 doubts = await self._book.doubts(tx)
@@ -87,7 +97,7 @@ class Collector:
                 task.result()
             return rest
         later = self._clock.now() + _GLANCE
-        await self._clock.wait(self._ended, min(due, later) if due is not None else later)
+        await self._clock.wait(self._called, min(due, later) if due is not None else later)
         return set()
 
     async def fetch(self, wanted: Wanted) -> None:

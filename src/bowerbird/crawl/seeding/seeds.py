@@ -8,12 +8,15 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from bowerbird.crawl.files.place_plans import SearchPlan
+from bowerbird.crawl.files.seed_list import Seed
 from bowerbird.crawl.flow import Flow
 from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.seeding.homes import Homes, host_of
 from bowerbird.crawl.seeding.seeder import seed_arrival
 from bowerbird.errors import UserError
 from bowerbird.model import Arrival, Service, Subject
+
+_MOST_NAMED = 5
 
 
 class Soil(Struct, frozen=True):
@@ -71,16 +74,43 @@ def soil(flow: Flow, first: Service, lanes: Iterable[Lane], homes: Homes) -> Soi
 
 
 async def sown(
-    ground: Soil, searches: Iterable[SearchPlan], written: Iterable[str], chosen: AsyncIterable[str] | None
+    ground: Soil, searches: Iterable[SearchPlan], written: Iterable[Seed], chosen: AsyncIterable[str] | None
 ) -> AsyncIterator[Arrival]:
-    """All seeds, read one by one: they may be millions."""
+    """All seeds, read one by one: they may be millions. Raises `UserError` that names those that nobody understands."""
     for arrival in ground.searches(searches):
         yield arrival
-    for text in written:
-        yield ground.written(text)
+    wrong = _Wrong()
+    for seed in written:
+        try:
+            arrival = ground.written(seed.text)
+        except UserError as error:
+            wrong.add(seed, error)
+        else:
+            if not wrong.count:
+                yield arrival
+    wrong.check()
     if chosen is not None:
         async for key in chosen:
             yield ground.chosen(key)
+
+
+class _Wrong:
+    """The seeds that nobody understands: the first few with the reason, the rest as a number, for a file may hold only such."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[str] = []
+
+    def add(self, seed: Seed, error: UserError) -> None:
+        self.count += 1
+        if len(self._first) < _MOST_NAMED:
+            self._first.append(f"{seed.where}: {error}" if seed.where else str(error))
+
+    def check(self) -> None:
+        if self.count:
+            rest = self.count - len(self._first)
+            more = [f"and {rest:,} more that cannot be seeds"] if rest else []
+            raise UserError("\n  ".join([*self._first, *more]))
 
 
 def _check_server(text: str, lane: Lane) -> None:

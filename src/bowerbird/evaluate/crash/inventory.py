@@ -40,6 +40,8 @@ _OF_POST = "join posts p on p.post_no = x.post_no"
 _SETTLED = "state = 'settled' and outcome = 'ok'"
 # Whether the copy of a quote is kept depends on which of its sightings came first, where the quoted author has opted out.
 _HAS_RAW = "case when p.raw is null and p.quote_of is null then 0 else 1 end"
+# The end of the address, which on Mastodon is also the id: every simulated server shows its files where it listens itself.
+_FILE = "substr(x.url, length(x.url) - 24)"
 KINDS: Mapping[str, Kind] = {
     "users": Kind(
         f"select u.id, {_columns('u', USER_FIELDS)}, u.checked_posts, {_claim('u.seen_at')}, {_claim('u.raw')} from users u"
@@ -53,7 +55,7 @@ KINDS: Mapping[str, Kind] = {
     ),
     "tags": Kind(f"select p.id, x.tag from post_tags x {_OF_POST}", names=2),
     "mentions": Kind(f"select p.id, u.id as mentioned from post_mentions x {_OF_POST} {_OF_USER}", names=2),
-    "media": Kind(f"select x.place, p.id as post, x.id, x.kind, x.url, x.description from media x {_OF_POST}", names=2),
+    "media": Kind(f"select x.place, p.id as post, x.kind, {_FILE}, x.description from media x {_OF_POST}", names=2),
     "keys of users": Kind(f"select x.key, u.id from user_keys x {_OF_USER}", names=2),
     "keys of posts": Kind(f"select x.key, p.id from post_keys x {_OF_POST}", names=2),
     "unavailable": Kind(f"select u.id, x.reason from unavailable x {_OF_USER} where x.until is null", names=2),

@@ -67,6 +67,7 @@ class MastodonDialect:
         self._tokens = tokens
         self._throttles = Throttles(scale, limiter)
         payloads = Payloads(self.vantage)
+        self.files_are_at = payloads.files_are_at
         self._streams = Streams(payloads, tokens)
         self._routes = self._table(payloads, Crowd(world))
 

@@ -85,7 +85,13 @@ class Payloads:
         self.ids = vantage.ids
         self.base = f"https://{vantage.domain}"
         self.reactions = Reactions(vantage.world)
+        self._files = self.base
         self._bodies: dict[tuple[int, bool], bytes] = {}
+
+    def files_are_at(self, base: str) -> None:
+        """From now on pictures are shown at this address, as on servers that keep them apart."""
+        self._files = base
+        self._bodies.clear()
 
     def account(self, account: int, now: int) -> bytes:
         """The account's JSON; a suspended one shows nothing of itself."""
@@ -227,7 +233,7 @@ class Payloads:
         )
 
     def _picture(self, key: str, nth: int) -> dict[str, Any]:
-        url = f"{self.base}/system/media_attachments/files/{key}/{nth}.png"
+        url = f"{self._files}/system/media_attachments/files/{key}/{nth}.png"
         return {
             "id": f"{key}{nth}",
             "type": "image",

@@ -12,8 +12,9 @@ from bowerbird.model import Subject
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.completeness.entries import Cause, Entry
 from bowerbird.store.completeness.facts import AccountReader, ShortfallFacts, Stored, TaskFacts, UserFacts, counts_reposts
-from bowerbird.store.completeness.judging import Evidence, Habits, habits_of, judge_account
+from bowerbird.store.completeness.judging import Evidence, Habits, boundless, habits_of, judge_account
 from bowerbird.store.completeness.world import LaneFacts, Surroundings
+from bowerbird.store.unfound import UnfoundHandle, unfound_handles
 
 OWN_POSTS = ("timeline", "repo", "records")
 """Facets that list what an account wrote, the best one first."""
@@ -48,6 +49,25 @@ async def user_entries(database: Database, around: Surroundings) -> AsyncIterato
                     accounts = await _lists(reader, tx, around, lane, tasks)
                 for account in accounts:
                     yield _entry(account, Habits(deleted=0.0))
+    for seed in await unfound_handles(database):
+        yield _unfound(seed)
+
+
+def _unfound(seed: UnfoundHandle) -> Entry:
+    """A seed by handle that led to nobody: what its account wrote, if there was one, cannot be told."""
+    is_gone = seed.reason in ("not_found", "suspended", "deactivated")
+    why = "no account of this name: deleted, renamed or never there" if seed.reason == "not_found" else f"it is {seed.reason}"
+    missing = boundless(Cause.DELETED if is_gone else Cause.PROTECTED, why)
+    return Entry(
+        subject=seed.target,
+        name=seed.target.removeprefix("@"),
+        crawl=seed.crawl,
+        service=seed.service,
+        facet=seed.facet,
+        high=None,
+        missing=(missing,),
+        certainty="no counter to compare with: how much it is cannot be told",
+    )
 
 
 def _posting(lanes: Sequence[LaneFacts]) -> list[LaneFacts]:

@@ -75,9 +75,10 @@ class Total(Struct, kw_only=True):
     deleted: int = 0
     low: int = 0
     likely: int = 0
-    high: int = 0
+    high: int | None = 0
+    """None as soon as one line has no upper bound: then the sum has none either."""
     unbounded: int = 0
-    """Lines without an upper bound; they are not in `high`."""
+    """Lines without an upper bound."""
     causes: dict[str, int] = {}
 
     def add(self, entry: Entry) -> None:
@@ -86,7 +87,7 @@ class Total(Struct, kw_only=True):
         self.deleted += entry.deleted
         self.low += entry.low
         self.likely += entry.likely
-        self.high += entry.high or 0
+        self.high = None if self.high is None or entry.high is None else self.high + entry.high
         self.unbounded += entry.high is None
         self.causes = {cause: self.causes.get(cause, 0) + entry.of(cause) for cause in Cause}
 

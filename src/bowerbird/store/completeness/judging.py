@@ -118,19 +118,20 @@ def _unwatched_at_most(account: Evidence) -> int:
 def _unseen(account: Evidence) -> list[Missing] | None:
     """Accounts without a counter: gone, opted out, or never seen."""
     if account.absence in ("not_found", "suspended", "deactivated"):
-        return [_boundless(Cause.DELETED, f"the account is {account.absence.replace('_', ' ')}")]
+        return [boundless(Cause.DELETED, f"the account is {account.absence.replace('_', ' ')}")]
     if account.opts_out:
-        return [_boundless(Cause.PROTECTED, "the account asked not to be collected")]
+        return [boundless(Cause.PROTECTED, "the account asked not to be collected")]
     if account.claimed is not None:
         return None
     if account.is_protected or account.absence is not None:
-        return [_boundless(Cause.PROTECTED, "the account is protected")]
+        return [boundless(Cause.PROTECTED, "the account is protected")]
     if not account.is_pending:
-        return [_boundless(Cause.UNKNOWN, "the service does not count them")]
-    return [_boundless(*_waiting(account))]
+        return [boundless(Cause.UNKNOWN, "the service does not count them")]
+    return [boundless(*_waiting(account))]
 
 
-def _boundless(cause: Cause, why: str) -> Missing:
+def boundless(cause: Cause, why: str) -> Missing:
+    """Nobody can say how much it is."""
     return Missing(cause=cause, low=0, likely=0, high=None, why=why)
 
 

@@ -1,0 +1,23 @@
+"""Of which version a store is, read without changing it or waiting for whoever writes it."""
+
+from __future__ import annotations
+
+from bowerbird.db.migrate import scripts
+from bowerbird.ports import Database
+
+_CATALOGUES = {"sqlite": "sqlite_master where type = 'table' and name", "postgresql": "pg_tables where tablename"}
+
+
+def newest() -> int:
+    """The version that this bowerbird writes."""
+    return scripts()[-1][0]
+
+
+async def version_of(database: Database) -> int | None:
+    """The version of a store; None for a database that is none."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(f"select count(*) as found from {_CATALOGUES[database.dialect]} = 'crawls'")
+        if row is None or not row["found"]:
+            return None
+        row = await tx.fetch_one("select max(version) as version from migrations")
+    return int(row["version"] or 0) if row else 0

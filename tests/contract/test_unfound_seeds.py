@@ -1,0 +1,63 @@
+"""Seeds that no service knows are told of: at the end of the run, in `gone` and in the completeness ledger, on both databases."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bowerbird.cli.completeness import facet_of
+from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.simulated.service import Setup
+from bowerbird.simulated.world import WorldSettings
+from bowerbird.store.apart import AbsentUser, kept_apart
+from bowerbird.store.completeness import Cause, ledger
+from bowerbird.store.unfound import last_call, unfound_handles, unfound_seeds
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+WORLD = WorldSettings(accounts=12, seed=338, following=3.0, posts_per_day=2.0, longest_history=20, history=timedelta(days=10))
+NOBODY = {"bluesky": "@nobody.example.com"}
+
+
+@pytest.mark.parametrize("dialect", ["mastodon", "twitter_v1", "x", "bluesky", "weibo"])
+def test_a_handle_that_nobody_has_is_named_everywhere(dialect: str) -> None:
+    nobody = NOBODY.get(dialect, "@nobody_here")
+
+    async def main(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect=dialect, world=WORLD), clock)
+        plan = laboratory.plan('flow = "timelines"', [nobody, *laboratory.keys()[:2]], "stop.calls = 8")
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            database = crawl.database
+            assert await unfound_seeds(database, plan.name, 0) == [nobody]
+            assert await unfound_seeds(database, "another crawl", 0) == []
+            assert await unfound_seeds(database, plan.name, await last_call(database)) == [], "no news since then"
+            absent = [line async for line in kept_apart(database, "users") if isinstance(line, AbsentUser)]
+            assert [(line.id, line.reason, line.until) for line in absent] == [(nobody, "not_found", None)]
+            (line,) = [entry async for entry in ledger(database, facet_of, "user") if entry.subject == nobody]
+            assert (line.captured, line.high, [part.cause for part in line.missing]) == (0, None, [Cause.DELETED])
+
+    run_virtual(main, start=START)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
+
+
+def test_ids_and_handles_are_told_together_and_a_handle_that_is_found_later_no_longer(store: str) -> None:
+    async def main(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect="mastodon", world=WORLD), clock)
+        seeds = ["@nobody_here", "123456789", laboratory.keys()[0]]
+        plan = laboratory.plan('flow = "timelines"', seeds, "stop.calls = 6", store=store)
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            database = crawl.database
+            assert await unfound_seeds(database, plan.name, 0) == ["@nobody_here", "123456789"]
+            async with database.transaction() as tx:
+                await tx.execute("update tasks set visited_at = visited_at + 1, visits = 2 where target = '@nobody_here'")
+            assert await unfound_handles(database) == []
+
+    run_virtual(main, start=START)

@@ -1,0 +1,103 @@
+"""`bowerbird upgrade` on both databases, and what others do with a store that is old or in use."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from bowerbird import cli
+from bowerbird.clock import RealClock
+from bowerbird.crawl import roster
+from bowerbird.db import open_database
+from bowerbird.db.migrate import scripts, statements
+from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.versions import newest, version_of
+from bowerbird.model import to_micros
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store as the bowerbird of two migrations ago left it, with one crawl."""
+    store = str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    asyncio.run(_make_old(store))
+    return store
+
+
+async def _make_old(store: str) -> None:
+    clock = RealClock()
+    database = await open_database(store, clock)
+    async with database.transaction() as tx:
+        await tx.execute("create table migrations (version bigint primary key, name text not null, applied_at bigint not null)")
+        for number, name, script in scripts()[:-2]:
+            for step in statements(script, database.dialect):
+                await tx.execute(step)
+            await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, 0)", number, name)
+        await roster.enrol_crawl(tx, "crawl", '{"name": "timelines"}', "{}", clock.now())
+    await database.close()
+
+
+async def _enrol(store: str, pid: int) -> None:
+    """A worker that looks alive: its process is, and it was just seen."""
+    clock = RealClock()
+    database = await open_database(store, clock)
+    async with database.transaction() as tx:
+        worker = await roster.enrol_worker(tx, "crawl", clock.now())
+        await tx.execute("update workers set pid = ?, seen_at = ? where worker = ?", pid, to_micros(clock.now()), worker)
+    await database.close()
+
+
+async def _version(store: str) -> int | None:
+    database = await open_database(store, RealClock())
+    try:
+        return await version_of(database)
+    finally:
+        await database.close()
+
+
+def test_an_old_store_is_refused_with_the_command_that_upgrades_it_and_read_afterwards(
+    old: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = scripts()[-3][0]
+    assert cli.run(["gone", old]) == 2
+    assert "`bowerbird upgrade" in capsys.readouterr().err
+    assert cli.run(["upgrade", old, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert (values["from"], values["to"]) == (before, newest())
+    assert asyncio.run(_version(old)) == newest()
+    assert cli.run(["gone", old]) == 0
+    capsys.readouterr()
+    assert cli.run(["upgrade", old]) == 0
+    assert f"is of version {newest()} already: nothing to do" in capsys.readouterr().out
+
+
+def test_a_store_in_use_is_not_upgraded(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asyncio.run(_enrol(old, os.getppid()))
+    assert cli.run(["upgrade", old]) == 2
+    assert "`bowerbird stop" in capsys.readouterr().err
+    assert asyncio.run(_version(old)) == scripts()[-3][0]
+
+
+def test_a_crawl_beside_one_that_is_writing_is_refused_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = folder / "crawl.db"
+    asyncio.run(_make_old(str(store)))
+    asyncio.run(_enrol(str(store), os.getppid()))
+    (folder / "crawl.toml").write_text(
+        'flow = "timelines"\nseeds = ["1"]\n[service]\nprovider = "mastodon"\nbase = "http://127.0.0.1:9"\n'
+    )
+    writer = sqlite_module().connect(store, isolation_level=None)
+    writer.execute("begin immediate")
+    # Whoever waited for the writer would give up after half a minute, with 3.
+    assert cli.run(["crawl", "crawl.toml"]) == 2
+    assert "is running already" in capsys.readouterr().err
+    writer.close()
