@@ -21,13 +21,14 @@ WORLD = WorldSettings(accounts=12, seed=338, following=3.0, posts_per_day=2.0, l
 NOBODY = {"bluesky": "@nobody.example.com"}
 
 
+@pytest.mark.parametrize("flow", ["timelines", "graph"])
 @pytest.mark.parametrize("dialect", ["mastodon", "twitter_v1", "x", "bluesky", "weibo"])
-def test_a_handle_that_nobody_has_is_named_everywhere(dialect: str) -> None:
+def test_a_handle_that_nobody_has_is_named_everywhere(dialect: str, flow: str) -> None:
     nobody = NOBODY.get(dialect, "@nobody_here")
 
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect=dialect, world=WORLD), clock)
-        plan = laboratory.plan('flow = "timelines"', [nobody, *laboratory.keys()[:2]], "stop.calls = 8")
+        plan = laboratory.plan(f'flow = "{flow}"', [nobody, *laboratory.keys()[:2]], "stop.calls = 8")
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
             database = crawl.database

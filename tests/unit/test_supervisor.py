@@ -78,24 +78,46 @@ def test_a_part_may_finish_after_the_last_call_unless_an_end_is_asked_for(asked:
         if asked is not None:
             asyncio.get_running_loop().call_later(asked, enough.set)
         supervisor.start(Part(name="media", run=run, end=lambda: None, finish=lambda: None))
-        await supervisor.finish(enough, began + timedelta(days=1))
+        await supervisor.finish(MINUTE, enough, began + timedelta(days=1))
         assert round((clock.now() - began).total_seconds()) == waited
         await supervisor.end(MINUTE)
 
     assert supervised(scene) == []
 
 
-def test_a_part_that_crashes_while_it_finishes_does_not_hold_the_end_up() -> None:
+def test_parts_that_would_bring_more_end_before_others_finish() -> None:
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        is_over, ended = asyncio.Event(), []
+
+        async def hear() -> None:
+            await is_over.wait()
+            ended.append("ears")
+
+        async def fetch() -> None:
+            await clock.sleep_until(clock.now() + MINUTE)
+            ended.append("media")
+
+        supervisor.start(Part(name="media", run=fetch, end=lambda: None, finish=lambda: ended.append("last")))
+        supervisor.start(Part(name="ears", run=hear, end=is_over.set))
+        await supervisor.finish(MINUTE, asyncio.Event(), clock.now() + timedelta(days=1))
+        assert ended == ["ears", "last", "media"]
+        await supervisor.end(MINUTE)
+
+    assert supervised(scene) == []
+
+
+def test_a_part_that_crashes_again_and_again_while_it_finishes_does_not_hold_the_end_up() -> None:
     async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
         async def run() -> None:
             await clock.sleep_until(clock.now() + SECOND)
             raise RuntimeError("broken")
 
         supervisor.start(Part(name="media", run=run, end=lambda: None, finish=lambda: None))
-        await supervisor.finish(asyncio.Event(), clock.now() + timedelta(days=1))
-        assert len(notes) == 1
+        began = clock.now()
+        await supervisor.finish(MINUTE, asyncio.Event(), began + timedelta(days=1))
+        assert clock.now() - began < MINUTE
 
-    assert len(supervised(scene)) == 1
+    assert len(supervised(scene)) == 5
 
 
 def test_a_part_that_comes_to_its_own_end_is_not_started_again() -> None:

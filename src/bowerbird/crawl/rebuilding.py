@@ -184,7 +184,7 @@ def _pieces(recalled: Recalled) -> Iterator[tuple[int, Page, Saved]]:
         users = {user.id: (user, known) for user, known in zip(page.users, saved.users, strict=True)}
         for first in range(0, len(page.posts), _PIECE):
             posts, kept = page.posts[first : first + _PIECE], saved.posts[first : first + _PIECE]
-            own = [users[author] for author in dict.fromkeys(post.author for post in posts)]
+            own = [users[author] for author in dict.fromkeys(post.author for post in posts) if author in users]
             told = Page(users=tuple(user for user, _ in own), posts=posts)
             yield lane, told, Saved(users=tuple(known for _, known in own), posts=kept)
 

@@ -20,6 +20,7 @@ from bowerbird.model import Arrival
 from bowerbird.ports import Transaction
 
 _CHUNK = 10_000
+_CALLS = "calls"
 _PATIENCE = timedelta(seconds=30)
 """How long the end of a crawl waits for what runs beside it to save what it holds."""
 _SILENCE = timedelta(minutes=15)
@@ -72,8 +73,9 @@ class Session:
         self._attend_calls()
         try:
             ending = await self._work(slots)
+            self._supervisor.dismiss(_CALLS)
             if ending.state == "finished":
-                await self._supervisor.finish(self._is_enough, self._last_moment())
+                await self._supervisor.finish(_PATIENCE, self._is_enough, self._last_moment())
         except Exception as error:
             await self._mark_quietly("failed", str(error) or type(error).__name__)
             raise
@@ -99,7 +101,7 @@ class Session:
         """Has the loop of calls watched; it runs in this very task."""
         task = asyncio.current_task()
         if task is not None:
-            self._supervisor.attend("calls", task, self._worker.is_alive_since, _SILENCE)
+            self._supervisor.attend(_CALLS, task, self._worker.is_alive_since, _SILENCE)
 
     async def _work(self, slots: int) -> Ending:
         """The loop of calls; when something unforeseen breaks it, it is noted and begins again."""
@@ -112,7 +114,7 @@ class Session:
                 raise
             except Exception as error:
                 wait = FIRST_WAIT if self._parts.clock.now() - began >= STEADY else wait
-                await self._note_part("calls", crash_words(error, wait))
+                await self._note_part(_CALLS, crash_words(error, wait))
             self._parts.ledgers.forget()
             await self._parts.clock.sleep_until(self._parts.clock.now() + wait)
             wait = min(wait * 2, LONGEST_WAIT)
@@ -181,6 +183,7 @@ class Session:
             except Exception as error:
                 # Without a watcher there is no heartbeat and no way to stop it: better to end in order.
                 self._parts.ledgers.forget()
+                self._is_enough.set()
                 self._worker.end(Ending("failed", f"the watch over the crawl broke: {type(error).__name__}: {error}"))
                 return
 

@@ -18,6 +18,8 @@ from bowerbird.ports import Clock
 
 FIRST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(minutes=5)
+_LAST_WAIT = timedelta(seconds=16)
+"""After so many crashes in a row a part that only has to finish is given up."""
 STEADY = timedelta(minutes=10)
 """A part that ran for so long has recovered: its next crash waits shortly again."""
 
@@ -81,31 +83,41 @@ class Supervisor:
         """Watches what somebody else runs in a task of his own."""
         self._watched[name] = _Watched(task, is_alive_since, silence)
 
-    async def finish(self, enough: asyncio.Event, until: datetime) -> None:
+    def dismiss(self, name: str) -> None:
+        """What has come to its end need not be watched any more."""
+        self._watched.pop(name, None)
+
+    async def finish(self, patience: timedelta, enough: asyncio.Event, until: datetime) -> None:
         """Lets parts do what is left to do after the last call; ends when they have, when it is time, or when it is enough."""
+        last = [part for part in self._parts.values() if part.finish is not None]
+        if not last:
+            return
+        # First those that would bring more to do.
+        await self._close([name for name, part in self._parts.items() if part.finish is None], patience)
         self._is_finishing = True
-        busy = [part for part in self._parts.values() if part.finish is not None]
-        for part in busy:
+        for part in last:
             if part.finish is not None:
                 part.finish()
-        if busy:
-            await self._wait([self._running[part.name] for part in busy], until, enough)
+        await self._wait([self._running[part.name] for part in last], until, enough)
 
     async def end(self, patience: timedelta) -> None:
         """Ends every part, in order where it can; what does not end in time is cancelled."""
         self._is_ending = True
-        for name, part in self._parts.items():
-            if part.end is not None:
-                part.end()
+        await self._close(list(self._running), patience)
+
+    async def _close(self, names: list[str], patience: timedelta) -> None:
+        for name in names:
+            ended = self._parts[name].end
+            if ended is not None:
+                ended()
             else:
                 self._running[name].cancel()
-        running = list(self._running.values())
+        running = [self._running.pop(name) for name in names]
         if running:
             await self._wait(running, self._clock.now() + patience, asyncio.Event())
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        self._running.clear()
 
     async def look(self) -> None:
         """Names each part that has been silent for too long, once per silence."""
@@ -132,7 +144,7 @@ class Supervisor:
                 now = self._clock.now()
                 wait = FIRST_WAIT if now - started >= STEADY else wait
                 await self._note_crash(part.name, error, wait)
-                if self._is_finishing and part.finish is not None:
+                if self._is_finishing and wait >= _LAST_WAIT:
                     return
             self.restarts += 1
             await self._clock.sleep_until(self._clock.now() + wait)

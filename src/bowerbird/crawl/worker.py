@@ -118,10 +118,12 @@ class Worker:
         return room
 
     async def _step(self, room: int) -> None:
+        # Asked before anything is awaited: who ends feeding meanwhile may have left something.
+        is_fed = self._is_fed()
         leases = await self._patiently(lambda: self._dispatcher.lease(room))
         if leases is None or isinstance(leases, datetime):
             if leases is None or leases > self._clock.now():
-                await self._rest(leases)
+                await self._rest(leases, is_fed)
         else:
             for lease in leases:
                 self._start(lease)
@@ -169,13 +171,13 @@ class Worker:
             request = lane.provider.sign(request, secret)
         return await self._transport.send(lane.service, request)
 
-    async def _rest(self, until: datetime | None) -> None:
+    async def _rest(self, until: datetime | None, is_fed: bool) -> None:
         """Waits for the next window, the next due task, an answer or a control, whichever comes first."""
         # Asked before anything is awaited: a call that comes home meanwhile may have made something ready.
         is_alone = not self._calls
         due = await self._patiently(self._dispatcher.wake)
         now = self._clock.now()
-        if until is None and due is None and is_alone and (ending := self._dry()):
+        if until is None and due is None and is_alone and not is_fed and (ending := self._dry()):
             self.end(ending)
             return
         self._tally.waits(until, due)
@@ -187,7 +189,7 @@ class Worker:
         """How the crawl ends when nothing is ready, in flight or due; None when it is told to wait for more."""
         if self._dispatcher.is_stuck():
             return Ending("failed", STUCK)
-        if not self._ends_when_empty or self._is_fed():
+        if not self._ends_when_empty:
             return None
         given_up = f"; {self._tally.given_up:,} targets were given up, the next start tries them again"
         return Ending("finished", NOTHING_LEFT + (given_up if self._tally.given_up else ""))

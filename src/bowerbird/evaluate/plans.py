@@ -18,6 +18,7 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Credential
+from bowerbird.planning.course import CAUGHT_UP
 from bowerbird.planning.plan import Inquiry, hours, likely_course
 from bowerbird.planning.rehearsal import Scope
 from bowerbird.simulated.service import Setup
@@ -28,7 +29,7 @@ from bowerbird.simulated.world.settings import to_ms
 ALLOWED = 0.2
 _FIGURES = ("calls", "hours", "items")
 _RECENT = timedelta(days=90)
-_HARDLY = 0.02
+_GLANCE = timedelta(seconds=5)
 _WAITING = "select count(*) as tasks, coalesce(sum(state in ('waiting', 'leased')), 0) as waiting from tasks"
 
 Say = Callable[[str], None]
@@ -76,7 +77,9 @@ def world(seed: int, accounts: int = 2_000) -> WorldSettings:
 def _compared(case: Case, seed: int, dialect: str) -> dict[str, dict[str, float]]:
     happened: dict[str, float]
     plan, credentials, happened = run_virtual(lambda clock: _happened(case, seed + 1_000, dialect, clock), start=world(1).start)
-    inquiry = Inquiry(seeds=case.seeds, credentials=credentials, world=world(seed), scope=Scope(length=case.length))
+    inquiry = Inquiry(
+        seeds=case.seeds, credentials=credentials, world=world(seed, min(case.accounts, 2_000)), scope=Scope(length=case.length)
+    )
     likely = likely_course(plan, inquiry)
     planned = {what: likely.count(what, case.length) for what in ("calls", "items")} | {"hours": hours(likely)}
     error = {what: abs(planned[what] - happened[what]) / max(happened[what], 1e-9) for what in _FIGURES}
@@ -104,13 +107,13 @@ async def _happened(
 
 
 async def _caught_up(crawl: Crawl, clock: VirtualClock) -> timedelta:
-    """How long it takes until hardly anything waits, by the minute."""
+    """How long it takes until hardly anything waits."""
     began = clock.now()
     while True:
-        await clock.sleep_until(clock.now() + timedelta(minutes=1))
+        await clock.sleep_until(clock.now() + _GLANCE)
         async with crawl.database.reading() as tx:
             row = (await tx.fetch(_WAITING))[0]
-        if row["waiting"] <= _HARDLY * row["tasks"]:
+        if row["waiting"] <= CAUGHT_UP * row["tasks"]:
             return clock.now() - began
 
 

@@ -119,7 +119,7 @@ class Fetch:
         if self._reach is not None and news.posts > self._reach / 2:
             return 0.0
         # What waits grows slowly, all at the same pace: so the order stands still, and nobody waits for ever.
-        return log(news.worth) - news.at / _IMPATIENCE
+        return _IMPATIENCE * log(news.worth) - news.at
 
 
 def _news_in(task: Task | None, moment: float) -> News:
