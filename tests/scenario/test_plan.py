@@ -10,16 +10,21 @@ from pathlib import Path
 import pytest
 
 from bowerbird import cli
-from bowerbird.app import vocabulary
+from bowerbird.app import open_store, vocabulary
+from bowerbird.cli.planned import learned
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.errors import UserError
 from bowerbird.evaluate import plans
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.model import Credential
+from bowerbird.limits import ledger, rows
+from bowerbird.limits.ledger import LedgerState
+from bowerbird.model import Credential, Limit, WindowKind
+from bowerbird.planning.booking import book, lend
 from bowerbird.planning.cast import cast
 from bowerbird.planning.course import Course
 from bowerbird.planning.plan import Inquiry, figures, hours, plan_crawl
-from bowerbird.planning.probe import Found, fitted, probe
+from bowerbird.planning.probe import Found, check_seeds, fitted, most_dollars, probe
 from bowerbird.planning.rehearsal import Scope, rehearse
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
@@ -106,13 +111,107 @@ def test_a_probe_makes_the_world_as_lively_as_the_accounts_it_saw() -> None:
     assert fit.following == pytest.approx(found.following)
 
 
+def test_a_probe_of_handles_sees_timelines_too_and_keeps_to_its_calls() -> None:
+    async def main(clock: VirtualClock) -> Found:
+        laboratory = Laboratory(Setup(dialect="mastodon", world=SMALL), clock)
+        handles = [f"@{laboratory.service.dialect.handle_of(account, clock.now())}" for account in range(4)]
+        return await probe(laboratory.plan('flow = "timelines"', handles), laboratory.outside(), 6)
+
+    found: Found = run_virtual(main, start=SMALL.start)
+    assert found.calls <= 6
+    assert found.posts_per_day is not None
+
+
+@pytest.mark.parametrize("dialect", ["weibo", "x"])
+def test_what_a_probe_spends_is_booked_in_the_store_of_the_crawl(dialect: str, tmp_path: Path) -> None:
+    async def main(clock: VirtualClock) -> list[dict[str, LedgerState]]:
+        laboratory = Laboratory(Setup(dialect=dialect, world=SMALL), clock)
+        plan = laboratory.plan('flow = "timelines"', laboratory.keys(3), store=str(tmp_path / "crawl.db"))
+        booked = []
+        for _ in range(2):
+            await probe(plan, laboratory.outside(), 4)
+            async with laboratory.crawl(plan) as crawl, crawl.database.reading() as tx:
+                booked.append({state.bucket: state for state in await rows.read_all(tx)})
+        return booked
+
+    # About midnight it would not be certain which day an answer is billed to.
+    once, twice = run_virtual(main, start=SMALL.start + timedelta(hours=1))
+    is_money = {bucket: bucket.endswith(("/money", "/posts")) for bucket in once}
+    assert any(is_money.values()) == (dialect == "x")
+    assert sum(state.spent for state in once.values()) > 0
+    assert all(state.spent == state.allowance - state.remaining and not state.in_flight for state in once.values())
+    for bucket, state in twice.items():
+        # What was paid for a moment ago is free until midnight; calls never are.
+        assert state.spent == (1 if is_money[bucket] else 2) * once[bucket].spent
+
+
+def test_what_a_probe_spends_beside_a_running_crawl_is_taken_from_what_that_has_left() -> None:
+    limit = Limit(bucket="b", allowance=100, window=timedelta(minutes=15), kind=WindowKind.FIRST_CALL)
+
+    async def main(clock: VirtualClock) -> LedgerState | None:
+        crawling = ledger.charged(ledger.opened("b", limit, clock.now()), 7, clock.now())
+        async with open_store(":memory:", clock) as store, open_store(":memory:", clock) as probing:
+            async with store.transaction() as tx:
+                await rows.add(tx, crawling)
+            lent = await lend(store, probing)
+            async with probing.transaction() as tx:
+                copy = await rows.read(tx, "b")
+                assert copy is not None
+                assert (copy.remaining, copy.in_flight) == (93, 0)
+                # The probe is interrupted before its answer comes.
+                await rows.replace(tx, copy, ledger.charged(copy, 5, clock.now()))
+            await book(probing, store, lent)
+            async with store.reading() as tx:
+                return await rows.read(tx, "b")
+
+    own = run_virtual(main, start=SMALL.start)
+    assert own is not None
+    assert (own.remaining, own.in_flight, own.spent) == (95, 7, 12)
+    assert own.reset_at is not None
+
+
+def test_a_probe_says_what_it_learned_and_what_not() -> None:
+    found = Found(calls=4, accounts=3, posts=81.2, posts_per_day=0.26, followers=120.0, following=95.4)
+    assert learned(found) == "4 calls: 3 accounts with 81 posts, 120 followers, 95 followed each, 0.26 posts a day."
+    assert "was not learned" in learned(Found(calls=1, accounts=3, posts=81, posts_per_day=None, following=None))
+
+
+@pytest.mark.parametrize(("flow", "unknown"), [("hydrate", "how many of these posts are gone"), ("topic", "about these words")])
+def test_a_probe_of_other_seeds_than_accounts_says_what_it_cannot_learn(flow: str, unknown: str) -> None:
+    with pytest.raises(UserError, match=unknown):
+        check_seeds(crawl(f'flow = "{flow}"'))
+
+
+def test_a_probe_on_x_says_first_what_it_may_cost() -> None:
+    timelines = crawl('flow = "timelines"', "x")
+    assert most_dollars(timelines, 20) == pytest.approx(0.010 + 100 * 0.005)
+    assert most_dollars(crawl('flow = "timelines"'), 20) is None
+
+
+def test_hashtags_and_words_are_both_rehearsed_where_the_file_has_both() -> None:
+    text = 'flow = "topic"\nseeds = ["#flood", "news"]\n[service]\nprovider = "bluesky"\nbase = "https://planned.example"\n'
+    plan = parse_crawl(text, Path("planned.toml"), vocabulary())
+    found = course(plan, 2, Scope(length=timedelta(minutes=1), items=1_000, calls=20))
+    assert {"search", "hashtag"} <= {use.facet for use in found.uses}
+
+
+def test_a_flow_along_lists_is_rehearsed_with_less_than_a_batch_of_seeds() -> None:
+    found = course(crawl('flow = "graph"'), 50, Scope(length=timedelta(hours=6), items=200))
+    assert found.factor < 40 / 50
+    assert found.is_finished
+    assert found.samples[-1].calls <= 1_000
+
+
 def test_a_probe_asks_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     file = tmp_path / "crawl.toml"
     file.write_text('flow = "timelines"\nseeds = ["1"]\n[service]\nprovider = "mastodon"\nbase = "https://nobody.invalid"\n')
     assert cli.run(["plan", str(file), "--probe", "3"]) == 1
-    assert "at most 3 calls to nobody.invalid" in capsys.readouterr().err
+    asked = capsys.readouterr().err
+    assert "at most 3 calls to nobody.invalid" in asked
+    assert "count against the crawl's limits" in asked
+    assert not list(tmp_path.glob("*.db"))
 
 
 def test_a_policy_that_does_not_exist_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,3 +226,20 @@ def test_what_was_planned_happens_in_another_world() -> None:
     assert found["flows"]["hydrate"]["planned"]["calls"] == found["flows"]["hydrate"]["happened"]["calls"] == 45
     assert found["flows"]["hydrate"]["error"]["items"] < 0.2
     assert found["flows"]["cascades"]["error"]["calls"] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("flow", "provider"), [("hydrate", "bluesky"), ("cascades", "bluesky"), ("topic", "bluesky"), ("topic", "mastodon")]
+)
+def test_a_plan_without_credentials_is_not_refused_what_the_crawl_would_be_given(flow: str, provider: str) -> None:
+    seed = "at://did:plc:ewvi7nxzyoun6zhxrhs64oiz/app.bsky.feed.post/3l3qubsu4jj2q" if flow != "topic" else "birds"
+    text = f'flow = "{flow}"\nseeds = ["{seed}"]\n[service]\nprovider = "{provider}"\nbase = "https://planned.example"\n'
+    plan = parse_crawl(text, Path("planned.toml"), vocabulary())
+    assert course(plan, 5, Scope(length=timedelta(minutes=20), items=100, calls=100)).samples[-1].items > 0
+
+
+@pytest.mark.parametrize(("provider", "kind"), [("x", "app"), ("twitter_v1", "user")])
+def test_the_credential_assumed_for_a_stream_may_open_it(provider: str, kind: str) -> None:
+    options = {"x": 'rules = ["birds"]', "twitter_v1": 'track = ["birds"]'}[provider]
+    plan = crawl('flow = "listen"', provider, f'[[streams]]\nchannel = "filter"\n{options}')
+    assert [each.kind for each in cast(plan, ())] == [kind]

@@ -85,7 +85,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     profiles = plan.flow.facet("profiles")
     assert (profiles.ranker, profiles.revisit, profiles.weight) == ("circular", timedelta(days=1), 1.0)
     assert (plan.flow.filters.max_depth, plan.flow.filters.max_users, plan.flow.stop.users) == (3, 100000, 500)
-    assert len(plan.flow.edges) == 5
+    assert len(plan.flow.edges) == 6
     assert list(plan.seeds) == ["1", "2", "3"]
     old, new = plan.services
     assert old.limits == {"timeline": {"allowance": 10, "window": timedelta(minutes=15)}, "*": {"account": {"allowance": 7}}}

@@ -9,10 +9,13 @@ from msgspec import structs
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.errors import CredentialError
 from bowerbird.model import Credential, Secret
+from bowerbird.ports import StreamProvider
 from bowerbird.providers import provider
 from bowerbird.providers.tables import TabledProvider
 
 ONE_MORE = "one more"
+_NOT_FOR_ALL = {"bluesky": {"search", "hashtag"}, "mastodon": {"search", "quotes"}}
+"""What these networks answer to nobody without a credential, though most of the rest they do (docs/providers.md)."""
 
 
 class RehearsalVault:
@@ -66,16 +69,26 @@ def _is_wanted(plan: CrawlPlan, name: str) -> bool:
 def _assumed(plan: CrawlPlan, name: str) -> list[Credential]:
     speaks = provider(name)
     named = next((planned.credentials for planned in plan.services if planned.service.provider == name), ())
-    if not named and "none" in speaks.tables and not plan.streams:
+    asked = {use.name for use in plan.flow.among(speaks.facets).facets}
+    if not named and "none" in speaks.tables and not plan.streams and not asked & _NOT_FOR_ALL.get(name, set()):
         return []
     kind = _kind(plan, speaks)
     return [Credential(name=each, provider=name, kind=kind, account=each, app=each) for each in named or ("assumed",)]
 
 
 def _kind(plan: CrawlPlan, speaks: TabledProvider) -> str:
-    """The first kind of credential that may ask everything the flow asks."""
+    """The first kind of credential that may ask everything the flow asks and open its streams."""
     asked = {use.name for use in plan.flow.among(speaks.facets).facets}
     kinds = [kind for kind in speaks.tables if kind != "none" and asked <= speaks.tables[kind].keys()]
+    kinds = [kind for kind in kinds if all(not each or kind in each for each in _stream_kinds(plan, speaks))]
     if not kinds:
         raise CredentialError(f"no single kind of {speaks.name} credential may ask all of {', '.join(sorted(asked))}")
     return kinds[0]
+
+
+def _stream_kinds(plan: CrawlPlan, speaks: TabledProvider) -> list[frozenset[str]]:
+    """For each stream of the network the kinds of credential that may open it; empty: any."""
+    if not isinstance(speaks, StreamProvider):
+        return []
+    streams = [each for each in plan.streams if each.service.provider == speaks.name]
+    return [speaks.channels[each.subscription.channel].kinds for each in streams]

@@ -7,11 +7,13 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from bowerbird.crawl.flow import Stop
+
 MONTH = timedelta(days=30)
 HORIZONS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": MONTH}
 NEVER = timedelta(days=366)
 """Stands for a time that cannot be foreseen."""
-_CAUGHT_UP = 0.02
+CAUGHT_UP = 0.02
 """A crawl that goes round for ever is past its beginning when no more than this part of its tasks waits."""
 _DAY = timedelta(days=1)
 
@@ -34,6 +36,8 @@ class Sample(Struct, frozen=True, kw_only=True):
     """By bucket."""
     complete: float | None = None
     """Part of the seeds' posts that is stored, at the few moments at which it was looked up."""
+    wanted: int = 0
+    """How many posts these were, at the same moments."""
 
     @property
     def answered(self) -> float:
@@ -65,7 +69,24 @@ class Course(Struct, frozen=True, kw_only=True):
     is_finished: bool
     uses: tuple[Use, ...]
     buckets: tuple[Bucket, ...]
+    stop: Stop = Stop()
+    """The crawl's own conditions, in its own numbers."""
     reason: str = ""
+    """Which of them ended it within the rehearsal; nothing when everything had been asked."""
+
+    @property
+    def end(self) -> tuple[timedelta, str] | None:
+        """When the crawl ends and why, within the rehearsal or after it; None when it goes on for ever."""
+        if self.is_finished:
+            return self.length, self.reason
+        duration = self.stop.duration
+        ends = [] if duration is None else [(duration, f"it may run for {_hours(duration):g} hours")]
+        for what in ("calls", "items", "users", "posts"):
+            limit, pace = getattr(self.stop, what), self._slope(what) / self.factor
+            if limit is not None and pace > 0:
+                left = max(0.0, limit - self._model_count(what, self.length) / self.factor)
+                ends.append((self.length + timedelta(hours=min(left / pace, _hours(NEVER))), f"{limit:,} {what} are reached"))
+        return min(ends, default=None)
 
     @property
     def length(self) -> timedelta:
@@ -74,7 +95,7 @@ class Course(Struct, frozen=True, kw_only=True):
     @property
     def done_after(self) -> timedelta:
         """When everything is asked; of a crawl that goes round for ever, when it has caught up for the first time."""
-        caught = next((each.at for each in self.samples if each.done and each.answered >= 1 - _CAUGHT_UP), None)
+        caught = next((each.at for each in self.samples if each.done and each.answered >= 1 - CAUGHT_UP), None)
         if caught is not None and not self.is_finished:
             return caught
         if self.is_finished:
@@ -84,10 +105,26 @@ class Course(Struct, frozen=True, kw_only=True):
 
     def count(self, what: str, at: timedelta) -> float:
         """A count of the whole crawl at a time; beyond the end of the rehearsal it goes on as before it."""
-        return self._model_count(what, at) / self.factor
+        end = self.end
+        return self._model_count(what, at if end is None else min(at, end[0])) / self.factor
 
     def complete(self, at: timedelta) -> float:
-        """Part of what is to be had that is stored at a time."""
+        """Part of what is to be had that is stored at a time; what is written after a stop condition is met is missing."""
+        end = self.end
+        if end is None or at <= end[0] or not end[1]:
+            return self._complete(at)
+        return self._complete(end[0]) * self._wanted(end[0]) / max(1.0, self._wanted(at))
+
+    def _wanted(self, at: timedelta) -> float:
+        """How many posts there are to be had at a time."""
+        known = [each for each in self.samples if each.complete is not None]
+        if not known:
+            return 1.0
+        first, last = known[0], known[-1]
+        pace = (last.wanted - first.wanted) / max(_hours(last.at - first.at), 1e-9)
+        return max(1.0, last.wanted + pace * _hours(at - last.at))
+
+    def _complete(self, at: timedelta) -> float:
         known = [each for each in self.samples if each.complete is not None]
         if not known:
             place = self._place(at)

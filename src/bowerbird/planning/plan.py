@@ -74,12 +74,12 @@ class Plan(Struct, frozen=True, kw_only=True):
 def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent) -> Plan:
     """Rehearses a crawl; nothing is called."""
     credentials = cast(plan, inquiry.credentials)
-    courses = []
+    courses: list[Course] = []
     for number, factor in enumerate(_LIVELINESS):
-        say(f"Rehearsing in a {('quiet', 'usual', 'busy')[number]} world …")
+        say(f"Rehearsal {number + 1}: in a {('quiet', 'usual', 'busy')[number]} world …")
         world = lively(inquiry.world, factor, number)
         courses.append(rehearse(plan, credentials, world, inquiry.scope, inquiry.seeds))
-    variants = _variants(plan, credentials, inquiry, say) if inquiry.has_variants else {}
+    variants = _variants(plan, credentials, _compared_over(inquiry, courses[1]), say) if inquiry.has_variants else {}
     return Plan(courses=tuple(courses), credentials=credentials, variants=variants)
 
 
@@ -96,6 +96,12 @@ def lively(world: WorldSettings, factor: float, number: int) -> WorldSettings:
     )
 
 
+def _compared_over(inquiry: Inquiry, likely: Course) -> Inquiry:
+    """A variant is compared by its first day: of a crawl that goes on for ever no more is rehearsed."""
+    length = inquiry.scope.length if likely.is_finished else min(inquiry.scope.length, HORIZONS["day"])
+    return structs.replace(inquiry, scope=structs.replace(inquiry.scope, length=length))
+
+
 def _variants(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, say: Say) -> dict[str, Course]:
     world = lively(inquiry.world, 1.0, 1)
     found: dict[str, tuple[CrawlPlan, tuple[Credential, ...]]] = {"one more credential": one_more(plan, credentials)}
@@ -104,8 +110,8 @@ def _variants(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inq
         name = ", ".join(f"{facet} by {ranker}" for facet, ranker in rankers.items())
         found[name] = (_with_rankers(plan, rankers), credentials)
     courses = {}
-    for name, (variant, its_credentials) in found.items():
-        say(f"Rehearsing with {name} …")
+    for number, (name, (variant, its_credentials)) in enumerate(found.items(), start=len(_LIVELINESS) + 1):
+        say(f"Rehearsal {number}: with {name} …")
         courses[name] = rehearse(variant, its_credentials, world, inquiry.scope, inquiry.seeds)
     return courses
 
@@ -134,7 +140,9 @@ def figures(plan: Plan) -> dict[str, Any]:
     """The plan as plain values."""
     likely = plan.likely
     return {
-        "ends": likely.is_finished,
+        "ends": likely.end is not None,
+        "ends_after_hours": None if likely.end is None else likely.end[0] / timedelta(hours=1),
+        "ends_because": "" if likely.end is None else likely.end[1],
         "catches_up": likely.done_after < NEVER,
         "hours": structs.asdict(plan.spread(hours)),
         "after": {name: _horizon(plan, at) for name, at in HORIZONS.items()},

@@ -11,6 +11,7 @@ from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.crawl.files.seed_list import SeedList
+from bowerbird.crawl.worker import NOTHING_LEFT
 from bowerbird.model import Charge, Credential, Subject, WindowKind
 from bowerbird.planning.cast import RehearsalVault
 from bowerbird.planning.course import Bucket, Course, Sample, Use
@@ -27,6 +28,7 @@ _GROWTH = 1.06
 _FULL_LOOKS = (timedelta(hours=6), timedelta(days=1), timedelta(days=2))
 _PATIENCE = timedelta(minutes=10)
 _FEWEST = 500
+_MOST_LISTS = 1_000
 _TOO_MANY = 10
 """So many times the items that a model was made for."""
 
@@ -53,18 +55,26 @@ def rehearse(plan: CrawlPlan, credentials: tuple[Credential, ...], world: WorldS
     """The course of a crawl of that many seeds, in a world of these settings."""
 
     async def main(clock: VirtualClock) -> Course:
-        stage = Stage(plan, credentials, _roomy(world) if is_growing(plan) else world)
-        model = model_of(seeds, stage.load, batch_of(plan), scope.items)
-        if is_growing(plan) and model.factor < 1:
-            stage = Stage(plan, credentials, _shrunk(_roomy(world), model))
-        found = stage.seeds(model.played)
-        # A world has only so many accounts and posts; fewer are played rather than the same one twice.
-        return await _Rehearsal(plan, credentials, stage, structs.replace(model, played=len(found) or model.played), scope).run(
-            clock
-        )
+        whole = _roomy(world) if is_growing(plan) else world
+        stage = Stage(plan, credentials, whole)
+        model = _model(plan, stage, scope, seeds)
+        if model.factor < 1 and is_growing(plan):
+            stage = Stage(plan, credentials, _shrunk(whole, model))
+        return await _Rehearsal(plan, credentials, stage, model, _shorter(scope) if is_growing(plan) else scope).run(clock)
 
     course: Course = run_virtual(main, start=world.start)
     return course
+
+
+def _model(plan: CrawlPlan, stage: Stage, scope: Scope, seeds: int) -> Model:
+    batch, wanted = batch_of(plan), int(scope.items / max(stage.load, 1e-9))
+    # Who goes along lists fills its batches with those it finds: a few seeds are enough, and a whole batch of them too many.
+    return model_of(seeds, stage.load, 1 if is_growing(plan) and wanted < batch else batch, scope.items)
+
+
+def _shorter(scope: Scope) -> Scope:
+    """Calls along lists bring many times the items of others, and take as much longer to rehearse."""
+    return structs.replace(scope, calls=min(scope.calls, _MOST_LISTS))
 
 
 def _roomy(world: WorldSettings) -> WorldSettings:
@@ -80,14 +90,16 @@ def _shrunk(world: WorldSettings, model: Model) -> WorldSettings:
 class _Rehearsal:
     def __init__(self, plan: CrawlPlan, credentials: tuple[Credential, ...], stage: Stage, model: Model, scope: Scope) -> None:
         self._stage = stage
-        self._model = model
         self._scope = scope
-        self._seeds = stage.seeds(model.played)
+        self._seeds = stage.seeds(model)
+        # A world has only so many accounts and posts; fewer are played rather than the same one twice.
+        self._model = structs.replace(model, played=len(self._seeds) or model.played)
         self._credentials = credentials
+        self._stop = plan.flow.stop
         self._plan = self._played(plan)
         self._samples: list[Sample] = []
         self._was_cut = False
-        self._most = _TOO_MANY * max(scope.items, stage.load * model.played)
+        self._most = _TOO_MANY * max(scope.items, stage.load * self._model.played)
         asked = {use.name for use in plan.flow.facets}
         self._knows_truth = "timeline" in asked and stage.subject is Subject.USER and not plan.flow.filters.max_depth
 
@@ -134,6 +146,7 @@ class _Rehearsal:
 
     async def _look(self, crawl: Crawl, clock: VirtualClock, *, is_full: bool) -> Sample:
         now, tally = clock.now(), crawl.tally
+        wanted, complete = await self._complete(crawl, now) if is_full and self._knows_truth else (0, None)
         async with crawl.database.reading() as tx:
             tasks = (await tx.fetch(_TASKS))[0]
             ledgers = await tx.fetch(_LEDGERS)
@@ -148,7 +161,8 @@ class _Rehearsal:
             waiting=int(tasks["waiting"]),
             done=int(tasks["done"]),
             spent={row["bucket"]: row["spent"] for row in ledgers},
-            complete=await self._complete(crawl, now) if is_full and self._knows_truth else None,
+            complete=complete,
+            wanted=wanted,
         )
 
     async def _size(self, crawl: Crawl) -> int:
@@ -161,13 +175,14 @@ class _Rehearsal:
         apps = {each.app or "app" for each in self._credentials if each.provider == "x"}
         return sum(each.meter.spent(app, now) / 1000 for each in dialects if isinstance(each, XV2Dialect) for app in apps)
 
-    async def _complete(self, crawl: Crawl, now: datetime) -> float:
+    async def _complete(self, crawl: Crawl, now: datetime) -> tuple[int, float]:
+        """How many posts the seeds have written, and which part of them is stored."""
         async with crawl.database.reading() as tx:
             keys = {str(row["key"]) for row in await tx.fetch("select key from post_keys")}
             ids = {str(row["id"]) for row in await tx.fetch("select id from posts")}
         stored = keys | ids | {each.partition(":")[2] for each in ids}
         wanted = self._stage.expected_posts(self._seeds, now)
-        return len(wanted & stored) / len(wanted) if wanted else 1.0
+        return len(wanted), len(wanted & stored) / len(wanted) if wanted else 1.0
 
     async def _course(self, crawl: Crawl, reason: str) -> Course:
         async with crawl.database.reading() as tx:
@@ -180,10 +195,20 @@ class _Rehearsal:
             is_finished=not self._was_cut and not is_over,
             uses=tuple(self._use(crawl, row["lane"], row["credential"], row["calls"]) for row in uses),
             buckets=(),
-            reason=reason,
+            stop=self._stop,
+            reason=self._met(crawl, reason),
         )
         buckets = [_bucket(course, row) for row in ledgers if row["window_micros"]]
         return structs.replace(course, buckets=tuple(sorted(buckets, key=lambda each: -each.used)))
+
+    def _met(self, crawl: Crawl, reason: str) -> str:
+        """Which condition of the crawl's own was met, in its own numbers; nothing when everything was asked."""
+        size, played = crawl.tally.size(), self._plan.flow.stop
+        for name in ("calls", "items", "users", "posts"):
+            limit = getattr(played, name)
+            if limit is not None and getattr(size, name) >= limit:
+                return f"{getattr(self._stop, name):,} {name} are reached"
+        return "" if reason.startswith(NOTHING_LEFT) else reason
 
     def _use(self, crawl: Crawl, lane: int, credential: str | None, calls: int) -> Use:
         found = crawl.lanes.get(lane)

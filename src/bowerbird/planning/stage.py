@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -11,6 +12,7 @@ from msgspec import structs
 
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model import Answer, Credential, Request, Service, Subject, Wire
+from bowerbird.planning.scaling import Model
 from bowerbird.ports import Clock, Connection
 from bowerbird.providers import provider
 from bowerbird.simulated.scale import Scale
@@ -20,12 +22,21 @@ from bowerbird.simulated.transport import InProcessTransport, Network
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.hashing import generator, mix
 from bowerbird.simulated.world.population import Array
+from bowerbird.simulated.world.reactions import Reactions
+from bowerbird.simulated.world.rows import REPOST, Row
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.simulated.world.tags import tag_name
+from bowerbird.simulated.world.tags import TAGS_PER_TOWN, tag_name
+from bowerbird.simulated.world.words import TOWNS, VOCABULARY
 
 _UNLIMITED = Scale(limits=1e6)
 """The crawl's own table of limits is what counts: the user may have written other numbers than the real service has."""
 _CHOICES = 500
+_FEWEST_AUTHORS = 500
+_POOL = 20
+"""So many times the posts wanted are looked at."""
+_MOST_READ = 10_000
+_TAGS = tuple(f"#{tag_name(number)}" for number in range(TAGS_PER_TOWN * len(TOWNS)))
+_WORDS = tuple(dict.fromkeys(word for words in zip(*VOCABULARY.values(), strict=True) for word in words))
 _OLDEST_POST = timedelta(days=90)
 
 
@@ -79,8 +90,9 @@ class Stage:
             return mean ** (flow.filters.max_depth or 2) / 3 if is_growing(self._plan) else mean
         return 500.0 if self.subject is Subject.WORD else 5.0 if flow.edges else 1.0
 
-    def seeds(self, count: int) -> tuple[str, ...]:
-        """So many seeds that together are like the whole world: a random choice would seldom have its share of the busiest."""
+    def seeds(self, model: Model) -> tuple[str, ...]:
+        """Seeds that together are like the whole world: a random choice would seldom have its share of the busiest."""
+        count = model.played
         if not self._plan.flow.seeds:
             return ()
         if self.subject is Subject.USER:
@@ -88,19 +100,41 @@ class Stage:
             chosen = typical(self._weights, rates, count, self.world.settings.seed)
             return tuple(self.first.dialect.account_key(account) for account in chosen)
         if self.subject is Subject.POST:
-            return self._posts(count)
-        return tuple(f"#{tag_name(number)}" for number in range(count))
+            return self._posts(model)
+        return self._words(count)
 
-    def _posts(self, count: int) -> tuple[str, ...]:
+    def _words(self, count: int) -> tuple[str, ...]:
+        """Hashtags and plain words, as many of each as the file has: they are asked of different facets."""
+        written = [text.startswith("#") for text in islice(self._plan.seeds, _MOST_READ)]
+        share = sum(written) / len(written) if written else 1.0
+        # Of two kinds each is played, however seldom it is.
+        least, most = int(share > 0), count - int(share < 1)
+        tags = min(max(round(share * count), least), max(least, most))
+        return (*_TAGS[:tags], *_WORDS[: count - tags])
+
+    def _posts(self, model: Model) -> tuple[str, ...]:
         """Posts of the last months as a list of ids may hold them, those deleted meanwhile among them."""
-        since, until = to_ms(self.start - _OLDEST_POST), to_ms(self.start)
-        numbers: list[int] = []
-        for account in sorted(range(len(self.world)), key=lambda each: mix(each, self.world.settings.seed)):
-            numbers += [row.number for row in self.world.all_rows(account, since, until)]
-            if len(numbers) > 4 * count:
-                break
-        chosen = sorted(numbers, key=lambda number: mix(number, self.world.settings.seed))[:count]
-        return tuple(self.first.dialect.post_key(number) for number in chosen)
+        since, until, count = to_ms(self.start - _OLDEST_POST), to_ms(self.start), model.played
+        rows = [row for account in self._authors(model) for row in self.world.all_rows(account, since, until)]
+        if self._plan.services[0].service.provider == "bluesky":
+            # There a repost is a record of its own, and no post.
+            rows = [row for row in rows if row.kind != REPOST]
+        rows = sorted(rows, key=lambda row: mix(row.number, self.world.settings.seed))[: _POOL * count]
+        chosen = self._passed_on(rows, count) if self._plan.flow.edges else rows[:count]
+        return tuple(self.first.dialect.post_key(row.number) for row in chosen)
+
+    def _authors(self, model: Model) -> list[int]:
+        """As many times fewer accounts as seeds, so that posts have as often the same author as those of all seeds."""
+        people = self.world.people
+        count = max(_FEWEST_AUTHORS, round(len(self.world) * model.factor))
+        return typical(people.rate, people.rate * people.popularity, count, self.world.settings.seed)
+
+    def _passed_on(self, rows: Sequence[Row], count: int) -> list[Row]:
+        """Posts that are together passed on as all are: few are, and some of them very often."""
+        counters = Reactions(self.world).counters([row.number for row in rows], to_ms(self.start))
+        reposts = np.array([each.reposts for each in counters])
+        quotes = np.array([each.quotes + (row.kind != REPOST) for each, row in zip(counters, rows, strict=True)])
+        return [rows[place] for place in typical(reposts, quotes, count, self.world.settings.seed)]
 
     def _all_weights(self) -> Array:
         now = to_ms(self.start)
@@ -152,7 +186,8 @@ def typical(weights: Array, others: Array, count: int, seed: int) -> list[int]:
     marks = (marks - marks.mean(axis=0)) / np.maximum(marks.std(axis=0), 1e-9)
     choices = np.stack([part[rng.integers(0, len(part), _CHOICES)] for part in parts], axis=1)
     best = np.argmin(np.abs(marks[choices].mean(axis=1)).max(axis=1))
-    return [int(account) for account in choices[best]]
+    # Not in order of weight: a crawl would then begin with those that have least, and seem to catch up too soon.
+    return [int(account) for account in rng.permutation(choices[best])]
 
 
 class SilentTransport:
