@@ -18,12 +18,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.evaluate.stream.cutter import Cable, cable
 from bowerbird.evaluate.stream.listening import Listener, listening
 from bowerbird.evaluate.stream.scenes import SCENES, Scene
-from bowerbird.evaluate.stream.stores import Window, gaps, heard, is_recorded
+from bowerbird.evaluate.stream.stores import Heard, Window, gaps, heard, is_recorded
+from bowerbird.model import EPOCH
 from bowerbird.ports import Clock
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
@@ -35,6 +38,7 @@ __all__ = ["SCENES", "evaluate_stream"]
 PACE = 900.0
 """How fast the simulated world lives: a quarter of an hour in a second."""
 _SLACK = timedelta(seconds=1)
+_MOMENT = timedelta(seconds=5)
 _PATIENCE = timedelta(minutes=20)
 Say = Callable[[str], None]
 
@@ -147,9 +151,8 @@ async def _disturb(act: _Act, line: Cable, whole: Listener, cut: Listener, cuts:
 
 
 async def _compared(act: _Act, window: Window, whole: Listener, cut: Listener) -> dict[str, Any]:
-    # Changes are placed by our time, and the disturbed one hears of them later: it may have them at any time.
-    later = Window(after=window.after, until=window.until, heard_after=window.heard_after, heard_until=act.clock.now())
-    truth, found = await heard(whole.crawl.database, window), await heard(cut.crawl.database, later)
+    truth = await heard(whole.crawl.database, window)
+    found = await _heard_late(act, window, cut, truth)
     known = await gaps(cut.crawl.database)
     slack = _SLACK + act.scene.late
     missing = {name: at for name, at in truth.posts.items() if name not in found.posts}
@@ -167,6 +170,18 @@ async def _compared(act: _Act, window: Window, whole: Listener, cut: Listener) -
         "doubled": found.doubled,
         "connections": (await cut.standing()).connections,
     }
+
+
+async def _heard_late(act: _Act, window: Window, cut: Listener, truth: Heard) -> Heard:
+    """What the disturbed one has. Changes are placed by our time and it may hear of them sooner or later than the other; some
+    come with the answer to a call, for which a moment is given."""
+    end = act.clock.now() + _MOMENT
+    while True:
+        now = act.clock.now()
+        found = await heard(cut.crawl.database, structs.replace(window, heard_after=EPOCH, heard_until=now))
+        if now >= end or not act.scene.has_cursor or truth.changes.keys() <= found.changes.keys():
+            return found
+        await act.wait(_MOMENT / 10)
 
 
 async def _filled(cut: Listener) -> int:
