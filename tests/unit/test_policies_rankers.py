@@ -216,6 +216,7 @@ def test_beliefs_survive_their_encoding() -> None:
 def test_waiting_until_a_value_reaches_the_price_is_right_within_a_tenth(price: float, guess: float) -> None:
     wait = wait_for(price, lambda passed: passed * passed, guess, 1e6)
     assert wait == pytest.approx(price**0.5, rel=0.1)
+    assert wait_for(price, lambda passed: passed * passed, guess, price**0.5 * 0.9) is None
 
 
 def test_the_price_follows_what_visits_are_worth_and_starts_from_what_tasks_remember() -> None:

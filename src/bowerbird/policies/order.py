@@ -14,13 +14,12 @@ from math import ceil
 from bowerbird.model import Draw, Standing, Visit
 from bowerbird.policies.moments import ABSENT, days, lot, seconds
 from bowerbird.policies.price import Price, wait_for
-from bowerbird.policies.rates import Rates, expected
+from bowerbird.policies.rates import Rates, expected, outlook
 
 SOONEST = timedelta(minutes=1)
 QUIET = 2.0
 """Days: who is not worth a call for longer is quiet."""
 QUIET_SHARE = 0.05
-_LONGEST = 365.0
 _BELOW = -1e12
 _LIVE = _BELOW / 2
 
@@ -42,11 +41,11 @@ class Order:
         self._price.paid(self._value(expected(before, now), now - before.at))
 
     def standing(self, rates: Rates, now: datetime) -> Standing:
-        price = self._price.now
-        wait = wait_for(price, lambda passed: self._value(expected(rates, rates.at + passed), passed), _guess(rates), _LONGEST)
+        price, posts, value = self._price.now, outlook(rates), self._value
+        wait = wait_for(price, lambda passed: value(posts(passed), passed), _guess(rates), QUIET)
         memory = rates._replace(price=price).encoded()
         moment = seconds(now)
-        priority = _BELOW - moment if wait > QUIET else -(moment + wait * 86_400)
+        priority = _BELOW - moment if wait is None else -(moment + wait * 86_400)
         return Standing(priority, now + self._soonest, memory)
 
     def absent(self, visit: Visit) -> Standing:
@@ -60,7 +59,7 @@ class Order:
 
 
 def _guess(rates: Rates) -> float:
-    return min(max(0.3 / rates.per_day, 1e-3), 30.0)
+    return max(0.3 / rates.per_day, 1e-3)
 
 
 def moments(times: Sequence[datetime]) -> list[float]:

@@ -41,32 +41,36 @@ class Price:
         self._log = before + _PACE * min(1.0, max(-1.0, step))
 
 
-def wait_for(price: float, value: Callable[[float], float], guess: float, longest: float) -> float:
-    """How long until a growing value reaches the price, within a per cent or so: an order needs no more."""
-    low, high = _between(price, value, min(guess, longest), longest)
-    below, above = value(low), value(high)
+def wait_for(price: float, value: Callable[[float], float], guess: float, longest: float) -> float | None:
+    """How long until a growing value reaches the price, or that it takes longer than `longest`.
+
+    Right within a per cent or so: an order needs no more.
+    """
+    high, above = longest, value(longest)
+    if above < price:
+        return None
+    low = min(guess, longest)
+    while (below := value(low)) >= price:
+        if low <= _SHORTEST:
+            return low
+        low, high, above = low / 3, low, below
+    while low * 3 < high:
+        if (worth := value(low * 3)) < price:
+            low, below = low * 3, worth
+        else:
+            high, above = low * 3, worth
     for _ in range(_STEPS):
-        if not 0 < below < price <= above:
+        if below <= 0:
             return high
         middle = _meeting(price, low, high, below, above)
         if (worth := value(middle)) < price:
             low, below = middle, worth
         else:
             high, above = middle, worth
-    return _meeting(price, low, high, below, above) if 0 < below < price <= above else high
+    return _meeting(price, low, high, below, above) if below > 0 else high
 
 
 def _meeting(price: float, low: float, high: float, below: float, above: float) -> float:
     """Where the value meets the price between two times; values grow about as a power of time, straight in logarithms."""
     share = (log(price) - log(below)) / (log(above) - log(below))
     return float(low * (high / low) ** min(0.95, max(0.05, share)))
-
-
-def _between(price: float, value: Callable[[float], float], guess: float, longest: float) -> tuple[float, float]:
-    """Two times, one three times the other, between which the value passes the price; both `longest` or tiny if it does not."""
-    low, high = guess / 3, guess
-    while high < longest and value(high) < price:
-        low, high = high, min(high * 3, longest)
-    while low > _SHORTEST and value(low) >= price:
-        low, high = low / 3, low
-    return low, high

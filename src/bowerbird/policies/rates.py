@@ -8,7 +8,7 @@ is seven numbers in the task's memory. Times are days since 1970, rates are post
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import cos, exp, hypot, pi, sin
 from typing import NamedTuple
 
@@ -53,22 +53,31 @@ def decoded(memory: bytes | None) -> Rates | None:
 
 def expected(rates: Rates, until: float) -> float:
     """How many posts the account is believed to write between `rates.at` and `until`."""
-    passed = until - rates.at
-    if passed <= 0:
-        return 0.0
-    calm = (1 - BURSTS) * rates.per_day * _rhythmic(rates, until)
-    return calm + rates.burst * (1 - exp(-passed / CALMING))
+    return outlook(rates)(until - rates.at)
 
 
-def _rhythmic(rates: Rates, until: float) -> float:
-    """The days from `rates.at` to `until`, those hours counting more at which the account usually posts."""
+def outlook(rates: Rates) -> Callable[[float], float]:
+    """How many posts the account is believed to write in so many days from `rates.at` on.
+
+    Those hours count more at which it usually posts, and a burst dies away.
+    """
     scale = 2 / (rates.posts + _DOUBT)
     east, north = scale * rates.east, scale * rates.north
     strength = hypot(east, north)
     if strength > 0.9:
         east, north = 0.9 * east / strength, 0.9 * north / strength
-    begin, end = _TURN * rates.at, _TURN * until
-    return until - rates.at + (east * (sin(end) - sin(begin)) - north * (cos(end) - cos(begin))) / _TURN
+    calm, burst, begin = (1 - BURSTS) * rates.per_day, rates.burst, _TURN * rates.at
+    east, north = east / _TURN, north / _TURN
+    before = east * sin(begin) - north * cos(begin)
+
+    def posts(passed: float) -> float:
+        if passed <= 0:
+            return 0.0
+        end = begin + _TURN * passed
+        rhythmic = passed + east * sin(end) - north * cos(end) - before
+        return calm * rhythmic + burst * (1 - exp(-passed / CALMING))
+
+    return posts
 
 
 def first_belief(now: float, posts: int | None, made: float | None) -> Rates:
