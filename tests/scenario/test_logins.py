@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from msgspec import structs
+
+from bowerbird.app import open_crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import BASE, Laboratory
 from bowerbird.model import Request, Secret, Service
@@ -77,5 +80,21 @@ def test_a_session_that_is_kept_costs_no_login() -> None:
             await laboratory.run(crawl)
             spent = await rows(crawl.database, "select bucket, spent from ledgers where bucket like '%login%' order by bucket")
             assert spent == [("simulated/account:user0/login", 1), ("simulated/account:user0/login_day", 1)]
+
+    in_laboratory(1, work)
+
+
+def test_a_wrong_password_fails_the_crawl_after_a_few_logins_and_spoils_no_other_limit() -> None:
+    async def work(laboratory: Laboratory) -> None:
+        outside = laboratory.outside()
+        name = outside.vault.credentials()[0].name
+        known = outside.vault.secret(name)
+        outside.vault.keep(structs.replace(known, values={**known.values, "app_password": "wrong"}))
+        async with open_crawl(laboratory.plan(SEARCH, ["football", "music", "news"]), outside) as crawl:
+            assert (await laboratory.run(crawl)).state == "failed"
+            (logins,) = await rows(crawl.database, "select spent from ledgers where bucket like '%/login_day'")
+            assert logins[0] <= 10
+            allowed = await rows(crawl.database, "select allowance from ledgers where bucket not like '%login%'")
+            assert min(allowed) >= (3000,)
 
     in_laboratory(1, work)

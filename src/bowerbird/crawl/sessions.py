@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 
+from msgspec import structs
+
 from bowerbird.crawl.logins import LoginBook
 from bowerbird.model import Answer, Outcome, Secret, Service
 from bowerbird.ports import Clock, LoginProvider, Provider, Transport, Vault
@@ -30,6 +32,8 @@ class Sessions:
         self._locks: dict[str, asyncio.Lock] = {}
         self._opened_at: dict[str, datetime] = {}
         self._stale: set[str] = set()
+        self._unopened: set[str] = set()
+        """Credentials whose last login failed."""
         self._closed: dict[str, datetime] = {}
 
     async def secret(self, credential: str, provider: Provider, service: Service) -> Secret | Answer:
@@ -63,11 +67,17 @@ class Sessions:
             outcome = await self._book.book(credential, provider, service, answer, is_open=opened is not None)
             if outcome is Outcome.RATE_LIMITED:
                 self._closed[credential] = self._book.when(credential, provider, service)
-        return answer if opened is None else self._kept(opened)
+        if opened is not None:
+            return self._kept(opened)
+        self._unopened.add(credential)
+        # Its limits are those of logins, not of the call that needed it.
+        own = {name: value for name, value in answer.headers.items() if "ratelimit" not in name}
+        return structs.replace(answer, headers=own)
 
     def _kept(self, opened: Secret) -> Secret:
         self._vault.keep(opened)
         self._stale.discard(opened.name)
+        self._unopened.discard(opened.name)
         self._opened_at[opened.name] = self._clock.now()
         return opened
 
@@ -82,7 +92,7 @@ class Sessions:
         if not isinstance(provider, LoginProvider) or not provider.needs_login(self._vault.secret(credential)):
             return False
         opened = self._opened_at.get(credential)
-        if opened is not None and self._clock.now() - opened < FRESH:
+        if credential in self._unopened or (opened is not None and self._clock.now() - opened < FRESH):
             return False
         self._stale.add(credential)
         return True
