@@ -29,7 +29,7 @@ from bowerbird.model import Gone, Outcome, Page, PostKind, Service, Subject
 from bowerbird.ports import Database
 from bowerbird.store import Store
 from bowerbird.store.apart import AbsentUser, DeletedPost, EndedRelation, kept_apart
-from bowerbird.store.choosing import chosen
+from bowerbird.store.choosing import _statement, chosen
 
 
 @pytest.fixture
@@ -58,6 +58,15 @@ async def test_a_query_chooses_accounts_by_what_their_profiles_say(crawled: Craw
     assert await choose(crawled, "users where language in ['pt', 'en']") == ["1"]
     await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)), PROFILES, "1")
     assert await choose(crawled, "users") == ["2", "3"]
+
+
+@pytest.mark.parametrize("what", ["posts", "users"])
+async def test_the_key_of_each_thing_is_found_without_reading_all_keys(crawled: Crawled, what: str) -> None:
+    if crawled.database.dialect != "sqlite":
+        pytest.skip("the plan of an empty PostgreSQL table says nothing")
+    plan = await crawled.rows(f"explain query plan {_statement(what, 1, 'mastodon')[0]}", 0, "mastodon")
+    (keys,) = [str(row["detail"]) for row in plan if " k " in str(row["detail"])]
+    assert "_no=?" in keys
 
 
 async def test_a_query_chooses_posts_and_their_authors(crawled: Crawled) -> None:

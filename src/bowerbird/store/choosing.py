@@ -105,9 +105,12 @@ def _statement(what: str, service: int, network: str) -> tuple[str, Mapping[str,
 
 
 def _own_key(is_post: bool, service: int) -> str:
-    """What the service calls it; it may know one thing under two keys, and one is enough."""
+    """What the service calls it; it may know one thing under two keys, and one is enough.
+
+    The plus keeps SQLite from reading all keys of the service in their order, which it thinks the way to the least one.
+    """
     keys, here = ("post_keys k", "k.post_no = p.post_no") if is_post else ("user_keys k", "k.user_no = u.user_no")
-    return f"(select min(k.key) from {keys} where k.service = {int(service)} and {here})"
+    return f"(select min(k.key) from {keys} where +k.service = {int(service)} and {here})"
 
 
 def _facts(row: Row, words: Mapping[str, str]) -> Facts:
