@@ -4,9 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from bowerbird.app import open_store
+from bowerbird.clock import RealClock
 from bowerbird.errors import Busy
+from bowerbird.limits import ledger, rows
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Answer, Charge, Limit, Outcome, Page, Reading, WindowKind
+from bowerbird.planning.booking import book, lend
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 1, 5, 12, 1, tzinfo=UTC)
@@ -237,3 +241,29 @@ async def _fail_after_paying(database: Database, ledgers: BookedLedgers) -> None
         taken = await ledgers.charge(tx, [Charge(DOLLARS.bucket, 50, DOLLARS)], NOW)
         await ledgers.settle(tx, taken, page, Answer(status=200, sent_at=NOW, received_at=NOW))
         raise ZeroDivisionError
+
+
+async def test_what_a_probe_spends_beside_a_running_crawl_is_taken_from_what_that_has_left(database: Database) -> None:
+    limit = Limit(bucket="b", allowance=100, window=QUARTER, kind=WindowKind.FIRST_CALL)
+    async with open_store(":memory:", RealClock()) as probing:
+        async with database.transaction() as tx:
+            await rows.add(tx, ledger.charged(ledger.opened("b", limit, NOW), 7, NOW))
+            await tx.execute("insert into bills (payer, day, item) values ('app', 20000, 'post 1')")
+        lent = await lend(database, probing)
+        async with probing.transaction() as tx:
+            copy = await rows.read(tx, "b")
+            assert copy is not None
+            assert (copy.remaining, copy.in_flight) == (93, 0)
+            # The probe is interrupted before its answer comes.
+            await rows.replace(tx, copy, ledger.charged(copy, 5, NOW))
+            await rows.add(tx, ledger.opened("new", limit, NOW))
+            await tx.execute("insert into bills (payer, day, item) values ('app', 20000, 'post 2')")
+        await book(probing, database, lent)
+    async with database.reading() as tx:
+        own, new = await rows.read(tx, "b"), await rows.read(tx, "new")
+        bills = [row["item"] for row in await tx.fetch("select item from bills order by item")]
+    assert own is not None
+    assert (own.remaining, own.in_flight, own.spent) == (95, 7, 12)
+    assert own.reset_at is not None
+    assert new is not None
+    assert bills == ["post 1", "post 2"]

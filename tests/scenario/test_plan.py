@@ -10,17 +10,16 @@ from pathlib import Path
 import pytest
 
 from bowerbird import cli
-from bowerbird.app import open_store, vocabulary
+from bowerbird.app import vocabulary
 from bowerbird.cli.planned import learned
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.errors import UserError
 from bowerbird.evaluate import plans
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.limits import ledger, rows
+from bowerbird.limits import rows
 from bowerbird.limits.ledger import LedgerState
-from bowerbird.model import Credential, Limit, WindowKind
-from bowerbird.planning.booking import book, lend
+from bowerbird.model import Credential
 from bowerbird.planning.cast import cast
 from bowerbird.planning.course import Course
 from bowerbird.planning.plan import Inquiry, figures, hours, plan_crawl
@@ -143,31 +142,6 @@ def test_what_a_probe_spends_is_booked_in_the_store_of_the_crawl(dialect: str, t
     for bucket, state in twice.items():
         # What was paid for a moment ago is free until midnight; calls never are.
         assert state.spent == (1 if is_money[bucket] else 2) * once[bucket].spent
-
-
-def test_what_a_probe_spends_beside_a_running_crawl_is_taken_from_what_that_has_left() -> None:
-    limit = Limit(bucket="b", allowance=100, window=timedelta(minutes=15), kind=WindowKind.FIRST_CALL)
-
-    async def main(clock: VirtualClock) -> LedgerState | None:
-        crawling = ledger.charged(ledger.opened("b", limit, clock.now()), 7, clock.now())
-        async with open_store(":memory:", clock) as store, open_store(":memory:", clock) as probing:
-            async with store.transaction() as tx:
-                await rows.add(tx, crawling)
-            lent = await lend(store, probing)
-            async with probing.transaction() as tx:
-                copy = await rows.read(tx, "b")
-                assert copy is not None
-                assert (copy.remaining, copy.in_flight) == (93, 0)
-                # The probe is interrupted before its answer comes.
-                await rows.replace(tx, copy, ledger.charged(copy, 5, clock.now()))
-            await book(probing, store, lent)
-            async with store.reading() as tx:
-                return await rows.read(tx, "b")
-
-    own = run_virtual(main, start=SMALL.start)
-    assert own is not None
-    assert (own.remaining, own.in_flight, own.spent) == (95, 7, 12)
-    assert own.reset_at is not None
 
 
 def test_a_probe_says_what_it_learned_and_what_not() -> None:
