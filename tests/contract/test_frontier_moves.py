@@ -70,3 +70,17 @@ async def test_what_is_written_into_a_leased_task_can_be_read_before_it_is_settl
         assert known[LANE, "a"].memory == b"meanwhile"
         ended = Settled(task=task, progress=Progress(), standing=Standing(0.0, None, b"after"))
         assert await frontier.settle(tx, [ended], NOW) == {LANE}
+
+
+async def test_a_task_that_was_woken_meanwhile_sleeps_where_its_ranker_has_seen_who_came(database: Database) -> None:
+    frontier = frontier_of(database)
+    await add(database, "a", Standing(0.0, NOW, b"before"))
+    async with database.transaction() as tx:
+        (task,) = await frontier.lease(tx, Turn(LANE), [Draw(1)], NOW)
+    await add(database, "a", Standing(3.0, NOW, b"meanwhile", moves=True))
+    async with database.transaction() as tx:
+        ended = Settled(task=task, progress=Progress(), standing=Standing(0.0, None, b"seen", moves=True))
+        assert await frontier.settle(tx, [ended], NOW) == frozenset()
+    assert await lease(database, frontier, Draw(1)) == []
+    await add(database, "a", Standing(1.0, NOW, moves=True))
+    assert await lease(database, frontier, Draw(1)) == ["a"]

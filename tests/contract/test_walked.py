@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from bowerbird.crawl import roster
+from bowerbird.export.sample import enough
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import Arrival, Facet, Page, Relation, RelationKind, Service, Side, Standing, Subject, User
+from bowerbird.policies.walking import Node
 from bowerbird.ports import Database
 from bowerbird.store import Store
 from bowerbird.store.walked import WalkLane, read_lanes, read_users, read_walk, stored_links
@@ -29,17 +32,20 @@ class Walked:
         self.network = network
         self.number = self.lane = 0
 
-    async def register(self) -> Walked:
+    async def register(self, flow: str = "{}") -> Walked:
         async with self.database.transaction() as tx:
-            crawl = (await roster.enrol_crawl(tx, "walk", "{}", "{}", NOW)).crawl
+            crawl = (await roster.enrol_crawl(tx, "walk", flow, "{}", NOW)).crawl
             self.number = await roster.enrol_service(tx, self.service, self.network)
             self.lane = await roster.enrol_lane(tx, crawl, self.number, "following")
         return self
 
     async def add(self, *keys: str) -> None:
+        await self.remember({key: key.encode() for key in keys})
+
+    async def remember(self, memories: Mapping[str, bytes]) -> None:
         frontier = TaskFrontier(self.database, 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
         async with self.database.transaction() as tx:
-            arrivals = [(Arrival(lane=self.lane, target=key), Standing(0.0, NOW, key.encode())) for key in keys]
+            arrivals = [(Arrival(lane=self.lane, target=key), Standing(0.0, NOW, each)) for key, each in memories.items()]
             await frontier.add(tx, arrivals, None, NOW)
 
     async def listed(self, key: str, *others: str) -> None:
@@ -99,3 +105,19 @@ async def test_memories_and_profiles_are_read_by_the_keys_of_the_service(databas
 async def test_a_facet_that_lists_no_relations_has_no_links(database: Database) -> None:
     walked = await Walked(database, "twitter_v1", "x").register()
     assert stored_links(walked.service, walked.number, "x", None) is None
+
+
+GOOD_ENOUGH = """{"facets": [{"name": "following", "ranker": "rwrw"}],
+"stop": {"half_width": 0.12, "estimates": ["followers"]}}"""
+
+
+async def test_a_crawl_goes_on_until_nearly_all_whom_it_met_were_looked_up(database: Database) -> None:
+    """Few profiles look alike: what they say is no estimate yet, however narrow its interval."""
+    walked = await Walked(database, "twitter_v1", "x").register(GOOD_ENOUGH)
+    nodes = [Node(4, trace=[(walker, float(n + 40 * lap)) for walker in range(5) for lap in range(3)]) for n in range(40)]
+    await walked.remember({str(n): node.encoded() for n, node in enumerate(nodes)})
+    for looked_up in (1, 10, 31):
+        await walked.listed("0", *(str(n) for n in range(1, looked_up)))
+        assert await enough(database, "walk") == ""
+    await walked.listed("0", *(str(n) for n in range(1, 40)))
+    assert await enough(database, "walk") == "good enough: followers 3 (3 to 3)"

@@ -47,6 +47,10 @@ def degree(laboratory: Laboratory, account: int) -> int:
     return len(truth.following(account, START)) + len(truth.followers(account, START))
 
 
+def degrees(laboratory: Laboratory, sample: Sample) -> dict[int, int]:
+    return {laboratory.service.account(each.key): each.degree for each in sample.accounts}
+
+
 def popular(laboratory: Laboratory) -> str:
     return laboratory.keys()[next(n for n in open_accounts(laboratory) if degree(laboratory, n) > 8)]
 
@@ -73,6 +77,9 @@ def test_a_sample_of_any_network_comes_near_the_truth(dialect: str) -> None:
         assert len(sample.accounts) > 40
         assert {laboratory.service.account(account.key) for account in sample.accounts} <= set(people)
         assert sum(account.weight for account in sample.accounts) == pytest.approx(1)
+        assert all(account.weight > 0 for account in sample.accounts)
+        # The service does not show suspended accounts in lists.
+        assert all(0 <= degree(laboratory, n) - listed <= 2 for n, listed in degrees(laboratory, sample).items())
         assert found.value == pytest.approx(truth, rel=0.25)
         assert (found.low or 0.0) < truth < (found.high or 0.0)
         # The fastest network makes all these calls before the first five minutes are over, when profiles are looked up.
@@ -119,7 +126,7 @@ def test_where_followers_are_hidden_walkers_jump_between_the_seeds() -> None:
         truth = fmean(len(laboratory.service.truth.following(n, START)) for n in people)
         assert sample.walkers == 20
         assert figure(sample, "degree").value == pytest.approx(truth, rel=0.2)
-        listed = {laboratory.service.account(each.key): each.degree for each in sample.accounts}
+        listed = degrees(laboratory, sample)
         # The service does not show suspended accounts in lists.
         assert all(0 <= len(laboratory.service.truth.following(n, START)) - size <= 2 for n, size in listed.items())
 

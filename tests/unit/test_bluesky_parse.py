@@ -32,7 +32,7 @@ def test_a_profile_is_known_by_its_did_and_never_by_its_handle() -> None:
     user = page.users[0]
     assert (user.id, user.key, user.handle, user.name) == (ALICE, ALICE, "aaaa.test", "Name of aaaa")
     assert (user.followers, user.following, user.posts, user.url) == (1204, 14, 411, "https://a.example")
-    assert (user.is_verified, user.opts_out, user.is_bot) == (True, False, None)
+    assert (user.is_verified, user.opts_out, user.is_bot) == (True, False, False)
     assert user.created_at == datetime(2024, 1, 1, tzinfo=UTC)
     assert read("profile", ALICE, answer(detailed(handle="handle.invalid"))).users[0].handle is None
 
@@ -43,6 +43,25 @@ def test_labels_are_kept_and_those_who_hide_from_strangers_opt_out() -> None:
     assert user.labels == ("!no-unauthenticated", "bot")
     assert user.opts_out is True
     assert user.is_bot is True
+
+
+def test_whoever_is_shown_with_labels_and_without_that_of_a_bot_is_none() -> None:
+    def is_bot(**labels: list[dict[str, Any]]) -> bool | None:
+        shown = {"did": ALICE, "handle": "aaaa.test", **labels}
+        page = read("followers", BOB, answer({"followers": [shown], "subject": {"did": BOB}}))
+        return next(user for user in page.users if user.key == ALICE).is_bot
+
+    assert is_bot(labels=[{"val": "bot"}]) is True
+    assert is_bot(labels=[]) is False
+    assert is_bot(labels=[{"val": "bot", "neg": True}]) is False
+    assert is_bot() is None
+
+
+def test_a_whole_profile_without_a_word_about_it_is_not_verified_and_one_in_a_list_may_be() -> None:
+    whole, listed = read("profile", ALICE, answer(detailed())), {"did": ALICE, "handle": "aaaa.test", "labels": []}
+    page = read("followers", BOB, answer({"followers": [listed], "subject": {"did": BOB}}))
+    assert whole.users[0].is_verified is False
+    assert next(user for user in page.users if user.key == ALICE).is_verified is None
 
 
 def test_batches_are_matched_by_did_or_handle_and_what_is_missing_is_gone() -> None:

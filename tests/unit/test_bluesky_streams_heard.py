@@ -167,6 +167,13 @@ def test_handle_and_profile_of_one_account_are_one_user(channel: str) -> None:
 
 
 @EVERY_WIRE
+def test_whoever_writes_a_profile_without_the_label_of_a_bot_is_none(channel: str) -> None:
+    for labels, is_bot in (({}, False), ({"labels": {"values": [{"val": "bot"}]}}, True)):
+        page = only(hear(channel, commit("create", PROFILE, {"displayName": "Alice", **labels}, "self")))
+        assert [user.is_bot for user in page.users] == [is_bot]
+
+
+@EVERY_WIRE
 def test_two_handles_or_profiles_of_one_account_are_two_pages(channel: str) -> None:
     assert [page.users[0].handle for page in hear(channel, identity("a.test"), identity("b.test")).pages] == ["a.test", "b.test"]
     profiles = (commit("update", PROFILE, {"displayName": name}, "self") for name in "ab")

@@ -11,13 +11,14 @@ from random import Random
 from statistics import fmean
 
 import pytest
+from msgspec import structs
 from posting_world import START, Lane, follows
 
 from bowerbird.analysis import sampling
-from bowerbird.model import Arrival, Outcome, Relation, Visit
+from bowerbird.model import Arrival, Outcome, Relation, Standing, Task, Visit
 from bowerbird.policies import Place, ranker
 from bowerbird.policies.starts import Start
-from bowerbird.policies.walking import Step, node_in, steps_in, trodden
+from bowerbird.policies.walking import Step, Trodden, Walker, node_in, sent, steps_in, trodden
 
 Graph = Mapping[str, Sequence[str]]
 MINUTE = timedelta(minutes=1)
@@ -200,6 +201,84 @@ def test_two_lists_make_up_the_neighbours_of_a_node() -> None:
             lanes[task.lane].visit(Visit(task=task, at=now, outcome=Outcome.OK, is_finished=True, relations=shown))
     degrees = {task.target: node_in(task.memory).degree for task in lanes[1].tasks.values()}
     assert degrees == {"a": 3, "b": 2, "c": 2, "d": 1}
+
+
+class Ends:
+    """A walk over two lists with its calls in flight: what arrives meanwhile is in the task's memory when it is settled."""
+
+    def __init__(self) -> None:
+        self.rank = ranker("rwrw", {"walkers": 1}, place=Place(None, (1, 2)))
+        seed = self.rank.added(Arrival(lane=1, target="a"), None, START)
+        self.first = Task(task=1, lane=1, target="a", token=0, added_at=START, memory=seed.memory)
+        self.second = Task(task=2, lane=2, target="a", token=0, added_at=START)
+
+    def list_first(self, *others: str) -> Standing:
+        standing = self.rank.visited(self._visit(self.first, others))
+        self.first = structs.replace(self.first, memory=standing.memory)
+        return standing
+
+    def list_second(self, *others: str) -> Standing:
+        """The second list, and what becomes of the node when it arrives there."""
+        (back,) = self.rank.visited(self._visit(self.second, others)).leads
+        return self.arrive(back.memory)
+
+    def arrive(self, message: bytes | None) -> Standing:
+        standing = self.rank.added(Arrival(lane=1, target="a", memory=message), self.first, START)
+        self.first = structs.replace(self.first, memory=standing.memory)
+        return standing
+
+    def walker(self, number: int) -> Standing:
+        return self.arrive(sent(Walker(number, origin="b", degree=1)))
+
+    @property
+    def node(self) -> Trodden:
+        return trodden("a", self.first.memory)
+
+    def _visit(self, task: Task, others: Sequence[str]) -> Visit:
+        shown = follows(*((task.target, other) for other in others))
+        return Visit(task=task, at=START, outcome=Outcome.OK, is_finished=True, relations=shown)
+
+
+def test_a_walker_that_comes_while_the_first_list_is_out_waits_for_the_second_and_nothing_is_asked_twice() -> None:
+    ends = Ends()
+    ends.walker(7)
+    standing = ends.list_first("b", "c")
+    assert (standing.due, standing.moves) == (None, True)
+    assert [lead.lane for lead in standing.leads] == [2]
+    met = ends.list_second("d")
+    assert met.due is None
+    assert [step.walker == 7 for step in ends.node.steps] == [False, True]
+    assert (ends.node.degree, ends.node.listed) == (3, 3)
+
+
+def test_a_second_list_that_nobody_asked_for_leaves_the_node_as_it_is() -> None:
+    ends = Ends()
+    ends.list_first("b", "c")
+    ends.list_second("d")
+    before = ends.node
+    for others in (("d",), ()):
+        assert ends.list_second(*others).due is None
+        assert ends.node == before
+
+
+def test_while_a_node_is_listed_again_its_degree_stays_what_it_was() -> None:
+    ends = Ends()
+    ends.list_first("b", "c")
+    ends.list_second("d")
+    ends.list_first("b")
+    assert (ends.node.degree, ends.node.listed) == (3, 3)
+    ends.list_second("d")
+    assert (ends.node.degree, ends.node.listed) == (2, 2)
+
+
+def test_an_account_that_closes_after_it_was_met_is_not_in_the_sample() -> None:
+    ends = Ends()
+    ends.list_first("b", "c")
+    ends.list_second("d")
+    assert len(ends.node.steps) == 1
+    closed = Visit(task=ends.first, at=START, outcome=Outcome.PROTECTED, is_finished=True)
+    node = trodden("a", ends.rank.visited(closed).memory)
+    assert (node.degree, node.steps) == (-1, ())
 
 
 def _out(following: Graph, who: str) -> tuple[Relation, ...]:

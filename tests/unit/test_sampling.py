@@ -89,12 +89,31 @@ def test_geweke_and_r_hat_are_small_for_walks_at_rest_and_large_for_those_under_
 
 
 def test_the_stop_rule_needs_all_three_signs() -> None:
-    resting = sampling.convergence(stationary(400, 20, 1))
+    resting = sampling.convergence(stationary(400, 20, 1))._replace(accounts=sampling.FEWEST_ACCOUNTS)
     assert resting.is_reached(half_width=1.0)
     assert not resting.is_reached(half_width=0.001)
     assert not resting._replace(geweke=2.5).is_reached(1.0)
     assert not resting._replace(r_hat=1.2).is_reached(1.0)
     assert not sampling.convergence([[Seen(1.0, 1.0)]]).is_reached(1.0)
+
+
+def test_a_few_accounts_that_happen_to_be_alike_are_not_enough() -> None:
+    def known(accounts: int) -> sampling.Convergence:
+        trace = [(walker, float(step), f"n{step % accounts}", 4) for walker in range(20) for step in range(100)]
+        return sampling.convergence(sampling.walks(trace, lambda node, degree: 15.0))
+
+    assert known(1).estimate.half_width == 0
+    assert known(1).accounts == 1
+    assert not known(1).is_reached(half_width=1.0)
+    assert known(60).is_reached(half_width=1.0)
+
+
+@pytest.mark.parametrize(("accounts", "value"), [(each, value) for each in range(1, 60) for value in (0.0, 1.0)])
+def test_the_interval_of_a_share_lies_between_none_and_all_and_holds_the_share(accounts: int, value: float) -> None:
+    trace = [(walker, float(step), f"n{step % accounts}", 3 + step % accounts) for walker in range(7) for step in range(60)]
+    found = sampling.estimate(sampling.walks(trace, lambda node, degree: value))
+    assert 0.0 <= found.low <= found.value <= found.high <= 1.0
+    assert value in (found.low, found.high)
 
 
 def test_walks_are_put_in_the_order_of_their_own_clocks() -> None:

@@ -25,6 +25,8 @@ Value = Callable[[str, int], float | None]
 Trace = Iterable[tuple[int, float, str, int]]
 """Steps in any order: the walker, its own clock, the node, the node's degree."""
 
+FEWEST_ACCOUNTS = 30
+"""Fewer tell nothing about how much accounts differ: those few may happen to be alike."""
 FEWEST_BATCHES, MOST_BATCHES = 4, 20
 _STRETCH = 10
 """How many times as long as steps resemble each other a batch must be for its mean to say little about the next one's."""
@@ -58,28 +60,34 @@ class Estimate(NamedTuple):
     half_width: float
     shift: float = 0.0
     """How far the middle of the interval lies from the value: a share near none has more room above than below."""
+    is_share: bool = False
+    """Its interval lies between 0 and 1 and holds the value, which sums of rounded numbers miss by a hair."""
 
     @property
     def low(self) -> float:
-        return self.value + self.shift - self.half_width
+        low = self.value + self.shift - self.half_width
+        return min(max(low, 0.0), self.value) if self.is_share else low
 
     @property
     def high(self) -> float:
-        return self.value + self.shift + self.half_width
+        high = self.value + self.shift + self.half_width
+        return max(min(high, 1.0), self.value) if self.is_share else high
 
 
 class Convergence(NamedTuple):
-    """An estimate and the three signs by which to stop."""
+    """An estimate, the signs by which to stop, and how many accounts it rests on."""
 
     estimate: Estimate
     geweke: float
     """How far the beginning of the walks differs from their end, in standard errors."""
     r_hat: float
     """How much more the walkers differ from each other than from themselves; 1 is not at all."""
+    accounts: int = 0
 
     def is_reached(self, half_width: float) -> bool:
-        """Whether all three say that the estimate is as good as wanted."""
-        return abs(self.geweke) < 1.96 and self.r_hat < 1.05 and self.estimate.half_width <= half_width
+        """Whether all three signs say that the estimate is as good as wanted, and enough accounts do."""
+        is_settled = abs(self.geweke) < 1.96 and self.r_hat < 1.05
+        return is_settled and self.estimate.half_width <= half_width and self.accounts >= FEWEST_ACCOUNTS
 
 
 def walks(
@@ -197,7 +205,7 @@ def _share(value: float, error: float, quantile: float, accounts: float) -> Esti
     size = min(value * (1 - value) / error**2, accounts) if error else accounts
     extra = quantile * quantile / size
     half_width = quantile / (1 + extra) * sqrt(value * (1 - value) / size + extra / (4 * size))
-    return Estimate(value, error, half_width, (value + extra / 2) / (1 + extra) - value)
+    return Estimate(value, error, half_width, (value + extra / 2) / (1 + extra) - value, is_share=True)
 
 
 def jackknife(parts: Sequence[Walk]) -> Estimate:
@@ -263,7 +271,8 @@ def r_hat(taken: Sequence[Walk]) -> float:
 
 
 def convergence(taken: Sequence[Walk]) -> Convergence:
-    return Convergence(estimate(taken), geweke(taken), r_hat(taken))
+    accounts = {part.account for walk in taken for seen in walk for part in seen.parts}
+    return Convergence(estimate(taken), geweke(taken), r_hat(taken), len(accounts))
 
 
 def reservoir(

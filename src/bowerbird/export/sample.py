@@ -20,6 +20,9 @@ from bowerbird.ports import Database
 from bowerbird.store.walked import WalkLane, read_lanes, read_users, read_walk
 
 _MEANS = frozenset({"degree", "followers", "following", "posts"})
+_LEAST_KNOWN = 0.8
+"""Profiles are looked up in batches, and those not looked up yet are rather the unpopular ones: without them it is off."""
+GOOD_ENOUGH = "good enough"
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -49,7 +52,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     wanted: float | None = None
     """The half-width that the crawl stops at, in the figure's own unit."""
     is_reached: bool = False
-    """All three signs say that it is good enough."""
+    """All three signs say that it is good enough, of enough accounts, and it is known for nearly all steps."""
 
 
 class Sample(Struct, frozen=True, kw_only=True):
@@ -116,7 +119,7 @@ async def enough(database: Database, crawl: str) -> str:
     figures = [each for walk in walks for each in (await _sample(database, walk, walk.stop.estimates)).figures]
     if not figures or not all(figure.is_reached for figure in figures):
         return ""
-    return "good enough: " + ", ".join(f"{each.name} {each.value:.4g} ({each.low:.4g} to {each.high:.4g})" for each in figures)
+    return f"{GOOD_ENOUGH}: " + ", ".join(f"{each.name} {each.value:.4g} ({each.low:.4g} to {each.high:.4g})" for each in figures)
 
 
 async def _walks(database: Database, crawl: str | None) -> AsyncIterator[_Walk]:
@@ -187,7 +190,7 @@ def _figure(sample: Sample, name: str, half_width: float | None) -> Figure:
     if not steps:
         return Figure(name=name)
     found = sampling.convergence(taken)
-    value = found.estimate.value
+    value, known = found.estimate.value, min(steps / max(0.9 * len(sample.trace), 1), 1.0)
     wanted = None if half_width is None else half_width * abs(value) if name in _MEANS else half_width
     return Figure(
         name=name,
@@ -196,9 +199,9 @@ def _figure(sample: Sample, name: str, half_width: float | None) -> Figure:
         high=_finite(found.estimate.high),
         geweke=_finite(found.geweke),
         r_hat=_finite(found.r_hat),
-        known=min(steps / max(0.9 * len(sample.trace), 1), 1.0),
+        known=known,
         wanted=wanted,
-        is_reached=wanted is not None and found.is_reached(wanted),
+        is_reached=wanted is not None and known >= _LEAST_KNOWN and found.is_reached(wanted),
     )
 
 

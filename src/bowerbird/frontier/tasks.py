@@ -169,7 +169,7 @@ def _settled_row(item: Settled, *, is_woken: bool, now: datetime) -> tuple[objec
     ready, due, state = _place(item.standing.due, now)
     if item.failure is not None:
         ready, due, state = 0, None, "failed"
-    elif is_woken and not ready:
+    elif is_woken and not ready and not item.standing.moves:
         ready, due, state = 1, to_micros(now), "waiting"
     progress = item.progress
     visited_at = to_micros(now) if item.is_visit else None

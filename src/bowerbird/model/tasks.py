@@ -59,6 +59,8 @@ class Arrival(Struct, frozen=True, gc=False, kw_only=True):
     """A message of the lane's ranker to itself: a walker on its way."""
     belief: bytes | None = None
     """What the ranker of the lane that found it remembers of the same target, for one that understands it."""
+    is_asked: bool = False
+    """It is what the page was asked for, by this or by another name."""
 
 
 class Visit(Struct, frozen=True, kw_only=True):
@@ -97,7 +99,8 @@ class Standing(Struct, frozen=True, gc=False):
     """None: sleeps until an edge of the flow wakes it."""
     memory: bytes | None = None
     moves: bool = False
-    """On arrival: also a task that waits already goes there, as against only one that is unknown or asleep."""
+    """Also a task that waits already goes there, as against only one that is unknown or asleep; after a visit also one that was
+    woken meanwhile, because its ranker has seen who came."""
     leads: tuple[Arrival, ...] = ()
     """Targets the ranker itself names next: the step of a walk."""
 

@@ -63,6 +63,8 @@ class Node(Struct, array_like=True):
     is_elsewhere: bool = False
     """Its second list is being asked for."""
     witnesses: list[str] = []
+    listing: int = 0
+    """How long the list under way is so far."""
 
     @property
     def is_settled(self) -> bool:
@@ -83,7 +85,9 @@ class Step(NamedTuple):
 
 
 class Trodden(NamedTuple):
-    """An account that a walk came to: its degree (-1: a dead end), how long its lists are, and the steps that met it."""
+    """An account that a walk came to: its degree (-1: a dead end), how long its lists are, and the steps that met it.
+
+    An account that closed after it was met has no steps: it is none of those the sample is about, and nobody knows its weight."""
 
     node: str
     degree: int
@@ -120,7 +124,8 @@ def steps_in(target: str, memory: bytes | None) -> list[Step]:
 def trodden(target: str, memory: bytes | None) -> Trodden:
     """What one task of a sampling lane says about its account."""
     node = node_in(memory)
-    steps = tuple(Step(walker, clock, target, node.degree) for walker, clock in node.trace)
+    trace = node.trace if node.degree >= 0 else ()
+    steps = tuple(Step(walker, clock, target, node.degree) for walker, clock in trace)
     pending = tuple(walker.clock for walker in node.waiting)
     return Trodden(target, node.degree, node.listed, steps, tuple(node.witnesses), pending)
 

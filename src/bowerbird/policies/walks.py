@@ -63,12 +63,11 @@ class Rwrw:
         node = node_in(known.memory if known else None)
         message = message_in(arrival.memory) if arrival.memory is not None else None
         if isinstance(message, Listed):
-            joined(node, message, self._chance(arrival.target, node, "joined"))
-            return self._met(node, arrival.target, arrival.lane, now)
+            return self._joined(node, message, arrival, now)
         node.waiting += [message] if message else self._start.walkers_at(arrival.target) if known is None else []
         if node.is_settled:
             return self._go_on(node, arrival.target, arrival.lane, now)
-        return Standing(0.0, None, node.encoded(), moves=True) if node.is_elsewhere else self._waits(node, now)
+        return self._waits(node, now)
 
     def continued(self, visit: Visit) -> bytes | None:
         return self._after_page(visit).encoded()
@@ -82,10 +81,10 @@ class Rwrw:
             return self._dead_end(node, lane)
         if len(self._lanes) > 1:
             node.is_elsewhere = True
-            return Standing(0.0, None, node.encoded(), leads=(Arrival(lane=self._lanes[1], target=target),))
+            return self._waits(node, visit.at, (Arrival(lane=self._lanes[1], target=target),))
         if not (self._is_directed and node.since):
             node.degree = node.seen
-        node.seen = 0
+        node.listed, node.seen = node.listing, 0
         return self._met(node, target, lane, visit.at)
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
@@ -102,6 +101,13 @@ class Rwrw:
         return walker.clock + 1.0
 
     # -- walking -------------------------------------------------------------------------------------------------
+
+    def _joined(self, node: Node, other: Listed, arrival: Arrival, now: datetime) -> Standing:
+        """Both lists of the node are known. A second list that nobody asked for says nothing: the first is not at hand."""
+        if not node.is_elsewhere:
+            return self._waits(node, now)
+        joined(node, other, self._chance(arrival.target, node, "joined"))
+        return self._met(node, arrival.target, arrival.lane, now)
 
     def _met(self, node: Node, target: str, lane: int, now: datetime) -> Standing:
         """The node's listing has ended. A call was made for it: its walkers may pass through known ones again."""
@@ -146,8 +152,10 @@ class Rwrw:
         return here * (self._jump + node.degree) < self._jump
 
     def _waits(self, node: Node, now: datetime, leads: tuple[Arrival, ...] = ()) -> Standing:
+        """The node is asked for its lists if walkers wait there, unless they wait for its second one."""
         earliest = min((walker.clock for walker in node.waiting), default=0.0)
-        return Standing(-earliest, now if node.waiting else None, node.encoded(), moves=True, leads=leads)
+        due = now if node.waiting and not node.is_elsewhere else None
+        return Standing(-earliest, due, node.encoded(), moves=True, leads=leads)
 
     def _dead_end(self, node: Node, lane: int) -> Standing:
         """Nobody to go on to: the walkers go back, those that came from nowhere end here."""
@@ -163,9 +171,10 @@ class Rwrw:
         be walked both ways."""
         node = node_in(visit.task.memory)
         if not visit.task.pages:
-            node.seen = node.listed = 0
+            node.seen = node.listing = 0
+            node.is_elsewhere = False
         others = _neighbours(visit)
-        node.listed += len(others)
+        node.listing += len(others)
         if self._is_directed:
             others = [key for key in others if not _is_older(visit.around.get(key), node)]
             others += [key for key in visit.linked_by if _is_older(visit.around.get(key), node)]

@@ -24,6 +24,7 @@ POST_FIELDS = (
     "kind", "created_at", "text", "language", "reply_to", "repost_of", "quote_of", "replies", "reposts", "likes",
     "edited_at", "url", "source", "warning", "is_sensitive", "links", "place", "listed_at", "is_time_doubtful", "root", "labels",
 )  # fmt: skip
+USER_FLAGS = frozenset({"is_protected", "is_bot", "is_verified", "opts_out"})
 USER_COUNTERS = frozenset({"followers", "following", "posts", "newest_post_at"})
 POST_COUNTERS = frozenset({"replies", "reposts", "likes"})
 
@@ -104,6 +105,14 @@ def merged_post(old: Values, new: Values) -> Values:
 
 def changed_fields(fields: Sequence[str], old: Values, new: Values) -> list[str]:
     return [field for field, was, now in zip(fields, old, new, strict=True) if was != now]
+
+
+def changes_of_user(old: Values, new: Values) -> list[str]:
+    """What changed in a profile. A flag that nobody told us is false: to be told that it is so changes nothing."""
+    if old == new:
+        return []
+    pairs = zip(USER_FIELDS, old, new, strict=True)
+    return [field for field, was, now in pairs if was != now and (was or now or field not in USER_FLAGS)]
 
 
 def history_texts(fields: Sequence[str], changed: Sequence[str], old: Values, new: Values) -> tuple[str, str]:

@@ -226,7 +226,7 @@ def profile_of(did: str, raw: bytes) -> User:
         name=record.display_name,
         description=record.description,
         url=record.website,
-        is_bot=BOT in labels or None,
+        is_bot=BOT in labels,
         opts_out=NO_STRANGERS in labels,
         labels=labels,
         raw=raw,

@@ -138,7 +138,6 @@ def user_of(profile: Profile, raw: bytes) -> User:
     if not is_did(profile.did):
         raise ValueError("account without a DID")
     labels = label_names(profile.labels)
-    status = profile.verification.verified_status if profile.verification else None
     return User(
         id=profile.did,
         key=profile.did,
@@ -151,12 +150,20 @@ def user_of(profile: Profile, raw: bytes) -> User:
         followers=count(profile.followers_count),
         following=count(profile.follows_count),
         posts=count(profile.posts_count),
-        is_bot=BOT in labels or None,
-        is_verified=status == "valid" if status else None,
+        is_bot=None if profile.labels is None else BOT in labels,
+        is_verified=_is_verified(profile),
         opts_out=NO_STRANGERS in labels,
         labels=labels,
         raw=raw,
     )
+
+
+def _is_verified(profile: Profile) -> bool | None:
+    """A whole profile, which has counters, without a word about it is not verified; lists need not say."""
+    status = profile.verification.verified_status if profile.verification else None
+    if status is None:
+        return None if profile.posts_count is None else False
+    return status == "valid"
 
 
 def viewed_post(view: PostView, raw: bytes) -> Post:
