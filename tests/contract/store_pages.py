@@ -66,9 +66,9 @@ class Crawled:
                 saved = await self.store.hear(tx, page, service=service, facet=FIREHOSE, call=self.call, now=self.now)
         return saved
 
-    async def leased(self, at: datetime) -> None:
+    async def leased(self, at: datetime, facet: Facet = TIMELINE) -> None:
         """Writes into the query log that the next call was leased at this time."""
-        values = (self.call + 1, 1, 1, "timeline", 1, "flying", "[]", 1, "[]")
+        values = (self.call + 1, 1, 1, facet.name, 1, "flying", "[]", 1, "[]")
         async with self.database.transaction() as tx:
             await tx.execute(
                 "insert into calls (call, crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at) "

@@ -45,9 +45,18 @@ async def test_a_profile_is_kept_field_by_field_and_found_by_any_of_its_names(cr
         ("profile", "name", "Ada", "Ada L."),
         ("profile", "handle", "u1", "countess"),
     ]
-    for text in ("x:1", "countess", "@countess"):
+    for text in ("x:1", "countess", "@countess", "@u1"):
         assert [told(change) for change in await changes(crawled, text)] == expected
-    assert await find_history(crawled.database, "u1") == []
+    assert await find_history(crawled.database, "u2") == []
+
+
+async def test_to_be_told_that_a_flag_is_off_changes_nothing_and_that_it_goes_on_or_off_does(crawled: Crawled) -> None:
+    seen = [await crawled.save(Page(users=(user("1", is_bot=flag),))) for flag in (None, False, True, False, None)]
+    assert [saved.users[0].is_changed for saved in seen] == [True, False, True, True, False]
+    assert [told(change) for change in await changes(crawled, "x:1")] == [
+        ("profile", "is_bot", 0, 1),
+        ("profile", "is_bot", 1, 0),
+    ]
 
 
 async def test_counters_alone_are_thinned_to_one_line_a_day(crawled: Crawled) -> None:
@@ -84,6 +93,14 @@ async def test_absence_and_return_are_told(crawled: Crawled) -> None:
         ("gone", "suspended"),
         ("back", "suspended"),
     ]
+
+
+async def test_who_is_gone_for_another_reason_is_not_back(crawled: Crawled) -> None:
+    for reason in (Outcome.PROTECTED, Outcome.SUSPENDED, Outcome.DEACTIVATED):
+        await crawled.save(Page(gone=(Gone(Subject.USER, "1", reason),)), PROFILES, "1")
+    await crawled.save(Page(users=(user("1"),)), PROFILES, "1")
+    told_absences = [(change.what, change.now or change.before) for change in await changes(crawled, "x:1")]
+    assert told_absences == [("gone", "protected"), ("gone", "suspended"), ("gone", "deactivated"), ("back", "deactivated")]
 
 
 async def test_edits_versions_counters_and_deletion_of_a_post_are_told(crawled: Crawled) -> None:
@@ -125,5 +142,73 @@ def test_the_command_shows_it_and_says_when_nobody_is_known(
     assert cli.run(["history", "@u1", store, "--json"]) == 0
     (history,) = json.loads(capsys.readouterr().out.splitlines()[-1])["histories"]
     assert [change["what"] for change in history["changes"]] == ["found", "profile"]
+    assert cli.run(["history", "https://x.com/u1", store]) == 0
+    assert "user x:1 @u1" in capsys.readouterr().out
     assert cli.run(["history", "@nobody", store]) == 2
     assert "knows no account and no post" in capsys.readouterr().err
+
+
+def test_the_command_says_who_bears_another_handle_now_and_asks_which_of_several_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    store = str(tmp_path / "crawl.db")
+
+    async def write() -> None:
+        database = await open_database(store, RealClock())
+        await database.migrate()
+        crawled = await Crawled(database).register()
+        await crawled.save(Page(users=(user("1", handle="ada"), user("2", handle="beth"))))
+        await crawled.save(Page(users=(user("1", handle="countess", posts=7), user("2", handle="ada"))))
+        await database.close()
+
+    asyncio.run(write())
+    assert cli.run(["history", "@beth", store]) == 0
+    assert "user x:2 @ada, which had the handle @beth until it was seen without it at 2026-03-01 " in capsys.readouterr().out
+    assert cli.run(["history", "@ada", store]) == 2
+    told = capsys.readouterr().err
+    assert "'@ada' may mean 2 accounts or posts; say which by its id:" in told
+    assert "  x:1  user @countess, which had the handle @ada until " in told
+    assert "  x:2  user @ada\n" in told
+    assert cli.run(["history", "x:1", store]) == 0
+
+
+def test_the_command_shows_counters_as_readings_since_those_between_are_thinned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    store = str(tmp_path / "crawl.db")
+
+    async def write() -> None:
+        database = await open_database(store, RealClock())
+        await database.migrate()
+        crawled = await Crawled(database).register()
+        for number in range(100, 160):
+            await crawled.save(Page(users=(user("1", posts=number),)))
+        await database.close()
+
+    asyncio.run(write())
+    assert cli.run(["history", "x:1", store]) == 0
+    lines = [line.split()[2:] for line in capsys.readouterr().out.splitlines() if "posts" in line]
+    assert lines == [["profile", "posts", "124"], ["profile", "posts", "148"]]
+
+
+def test_the_command_counts_an_account_that_was_absent_twice_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    store = str(tmp_path / "crawl.db")
+
+    async def write() -> None:
+        database = await open_database(store, RealClock())
+        await database.migrate()
+        crawled = await Crawled(database).register()
+        for key in ("1", "2", "1"):
+            await crawled.save(Page(gone=(Gone(Subject.USER, key, Outcome.SUSPENDED),)), PROFILES, key)
+            await crawled.save(Page(users=(user(key),)), PROFILES, key)
+        await database.close()
+
+    asyncio.run(write())
+    assert cli.run(["gone", store, "--what", "users", "--json"]) == 0
+    told_users = json.loads(capsys.readouterr().out.splitlines()[-1])["users"]
+    assert (told_users["count"], len(told_users["lines"])) == (2, 3)

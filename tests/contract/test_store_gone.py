@@ -84,28 +84,48 @@ async def test_an_absence_has_an_end_and_the_same_news_twice_is_one_absence(craw
     await crawled.save(_gone("1", Outcome.NOT_FOUND))
     await crawled.save(Page(users=(user("1", name="back"),), posts=(post("10", tags=("cats",)),)), TIMELINE, "1")
     rows = await crawled.rows("select reason, until from unavailable order by since")
-    assert [(row["reason"], row["until"] is None) for row in rows] == [("suspended", False), ("not_found", False)]
+    assert [(row["reason"], row["until"]) for row in rows] == [("suspended", micros(crawled.now))]
     assert await crawled.count("deletions") == 0
     assert await crawled.count("posts", "id = 'x:10' and deleted_at is null and text is not null") == 1
     assert await crawled.count("post_tags") == 1
 
 
 @pytest.mark.parametrize("exact", [Outcome.SUSPENDED, Outcome.DEACTIVATED])
-async def test_a_batch_that_leaves_an_account_out_does_not_overwrite_the_exact_reason(crawled: Crawled, exact: Outcome) -> None:
+@pytest.mark.parametrize("is_vague", [True, False])
+async def test_an_account_that_is_just_not_found_keeps_its_exact_reason(crawled: Crawled, exact: Outcome, is_vague: bool) -> None:
     await _fill(crawled)
     await crawled.save(_gone("1", exact), PROFILES, "1")
-    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND, True),)), PROFILES, "1")
-    sql = "select reason, until from unavailable order by since"
-    assert [(row["reason"], row["until"]) for row in await crawled.rows(sql)] == [(exact, None)]
-    await crawled.save(_gone("1", Outcome.NOT_FOUND), PROFILES, "1")
-    assert [row["reason"] for row in await crawled.rows(sql)] == [exact, "not_found"]
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND, is_vague),)), TIMELINE, "1")
+    row = await crawled.row("select reason, until from unavailable")
+    assert (row["reason"], row["until"]) == (exact, None)
 
 
-async def test_a_vague_reason_gives_way_to_the_exact_one(crawled: Crawled) -> None:
-    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND, True),)), PROFILES, "1")
+@pytest.mark.parametrize("is_vague", [True, False])
+async def test_the_exact_reason_of_an_absence_may_be_told_later(crawled: Crawled, is_vague: bool) -> None:
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND, is_vague),)), PROFILES, "1")
+    since = micros(crawled.now)
     await crawled.save(_gone("1", Outcome.SUSPENDED), PROFILES, "1")
+    row = await crawled.row("select reason, since, until from unavailable")
+    assert (row["reason"], row["since"], row["until"]) == ("suspended", since, None)
+    tomb = await crawled.row("select reason, at from deletions")
+    assert (tomb["reason"], tomb["at"]) == ("suspended", since)
+
+
+async def test_a_stream_tells_that_a_deactivated_account_was_deleted(crawled: Crawled) -> None:
+    await crawled.hear(_gone("did:a", Outcome.DEACTIVATED))
+    await crawled.hear(_gone("did:a", Outcome.NOT_FOUND))
     rows = await crawled.rows("select reason, until from unavailable order by since")
-    assert [(row["reason"], row["until"] is None) for row in rows] == [("not_found", False), ("suspended", True)]
+    assert [(row["reason"], row["until"]) for row in rows] == [("deactivated", micros(crawled.now)), ("not_found", None)]
+
+
+@pytest.mark.parametrize("opts_out", [True, False])
+async def test_a_profile_that_was_purged_and_is_seen_again_has_no_history(crawled: Crawled, opts_out: bool) -> None:
+    await _fill(crawled)
+    await crawled.save(Page(users=(user("1", opts_out=True),)) if opts_out else _gone("1", Outcome.SUSPENDED))
+    await crawled.save(Page(users=(user("1", handle="ada", description="poet", opts_out=False),)))
+    assert await crawled.count("user_history") == 0
+    await crawled.save(Page(users=(user("1", handle="ada", description="poet again"),)))
+    assert await crawled.count("user_history") == 1
 
 
 async def test_the_empty_shell_of_a_suspended_account_is_no_profile(crawled: Crawled) -> None:

@@ -88,6 +88,41 @@ async def test_a_listing_that_was_broken_off_removes_nobody(crawled: Crawled) ->
     assert saved.relations_removed == 0
 
 
+CUT = replace(FOLLOWERS, total_results=2)
+IN_PART = {
+    "hidden": (Page(), FOLLOWERS),
+    "cut at the cap": (Page(relations=followers("1", "2", "3")), CUT),
+    "broken off": (Page(relations=followers("1", "2"), is_whole=False), FOLLOWERS),
+}
+
+
+@pytest.mark.parametrize("how", IN_PART)
+async def test_a_listing_in_part_does_not_tell_who_came_after_it(crawled: Crawled, how: str) -> None:
+    page, facet = IN_PART[how]
+    await crawled.save(page, facet, "1")
+    await _sweep(crawled, ("2", "3", "4"))
+    assert await _changes(crawled) == []
+
+
+@pytest.mark.parametrize("how", IN_PART)
+async def test_after_a_listing_in_part_the_last_whole_one_still_counts(crawled: Crawled, how: str) -> None:
+    await _sweep(crawled, ("2", "3"))
+    began = (await crawled.row("select began_at from listings"))["began_at"]
+    page, facet = IN_PART[how]
+    for _ in range(2):
+        await crawled.save(page, facet, "1")
+    await _sweep(crawled, ("2", "3", "4"))
+    (added,) = await crawled.rows(HISTORY)
+    assert (added["change"], added["source"], added["after_at"]) == ("added", "x:4", began)
+
+
+async def test_a_page_after_the_end_of_a_listing_in_part_only_adds(crawled: Crawled) -> None:
+    await _sweep(crawled, ("2", "3"))
+    await crawled.save(Page(), FOLLOWERS, "1")
+    saved = await crawled.save(Page(relations=followers("1", "4")), FOLLOWERS, "1", cursor="middle")
+    assert (saved.relations_new, saved.relations_removed) == (1, 0)
+
+
 async def test_a_follower_who_returns_is_no_longer_removed(crawled: Crawled) -> None:
     await crawled.save(Page(users=(user("1", followers=0),)))
     for sources in (("2",), (), ("2",)):

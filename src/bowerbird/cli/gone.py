@@ -65,11 +65,12 @@ def command(
 
 
 async def _read(database: Database, what: str, top: int, out: Path | None) -> tuple[int, list[Line]]:
-    count, kept = 0, list[Line]()
+    count, kept, last = 0, list[Line](), None
     file = LineFile(out, _COLUMNS[what]) if out is not None else None
     try:
         async for line in kept_apart(database, what):
-            count += 1
+            count += not _is_same_account(last, line)
+            last = line
             kept = _latest([*kept, line], top) if len(kept) >= 2 * top + 100 else [*kept, line]
             if file is not None:
                 file.write(msgspec.to_builtins(line))
@@ -77,6 +78,10 @@ async def _read(database: Database, what: str, top: int, out: Path | None) -> tu
         if file is not None:
             file.close()
     return count, _latest(kept, top)
+
+
+def _is_same_account(line: Line | None, other: Line) -> bool:
+    return isinstance(line, AbsentUser) and isinstance(other, AbsentUser) and line.id == other.id
 
 
 def _latest(lines: list[Line], top: int) -> list[Line]:

@@ -41,7 +41,7 @@ class AbsentUser(Struct, frozen=True, kw_only=True):
     since: datetime
     """When we were told."""
     until: datetime | None
-    """When it was seen again; None: it is absent still."""
+    """When it was seen again, or absent for another reason; None: it is absent still."""
 
 
 class EndedRelation(Struct, frozen=True, kw_only=True):
@@ -110,7 +110,8 @@ APART = tuple(_TABLES)
 
 
 async def kept_apart(database: Database, what: str) -> AsyncIterator[Line]:
-    """Everything of one sort (`users`, `relations` or `posts`), batch by batch; the writer is never held up."""
+    """Everything of one sort (`users`, `relations` or `posts`), batch by batch; the writer is never held up. The absences of
+    one account follow each other."""
     table = _TABLES[what]
     after = table.start
     while rows := await _batch(database, table.sql, after):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bowerbird.model import Gone, Outcome, Subject, User
 from bowerbird.ports import Database, Row
+from bowerbird.store.absent_ends import AbsentEndStatements, take_back_removals
 from bowerbird.store.names import has_local_keys, id_for, tells_returns
 from bowerbird.store.people import People
 from bowerbird.store.purge import PurgeStatements, bury, purge_posts, purge_users
@@ -18,6 +19,7 @@ PURGED = frozenset({Outcome.NOT_FOUND, Outcome.SUSPENDED, Outcome.DEACTIVATED})
 
 _EXACT = frozenset({Outcome.SUSPENDED, Outcome.DEACTIVATED})
 _OPEN = "insert into unavailable (user_no, reason, since, call) values (?, ?, ?, ?)"
+_NAME = f"update unavailable set reason = ? where until is null and user_no = ? and reason = '{Outcome.NOT_FOUND}'"
 _CLOSE = "update unavailable set until = ? where until is null and user_no = ? and reason = ?"
 
 
@@ -39,6 +41,7 @@ class GoneStatements:
         )
         self.dig_up = f"delete from deletions where subject = 'user' and id {database.any('text')}"
         self.purge = PurgeStatements(database)
+        self.absent_ends = AbsentEndStatements(database)
 
 
 async def save_gone(s: Sighting, sql: GoneStatements, gone: Sequence[Gone], people: People) -> None:
@@ -47,21 +50,28 @@ async def save_gone(s: Sighting, sql: GoneStatements, gone: Sequence[Gone], peop
     # A service may lag behind the stream that named the author: that it leaves him out of a batch then means nothing.
     unknown = {row["user_no"] for row in await s.fetch_in(sql.heard_only, [n for n, g in users if g.is_vague])}
     users = [(number, g) for number, g in users if number not in unknown]
-    await _save_gone_users(s, sql, {n: g.reason for n, g in users}, {n for n, g in users if g.is_vague})
+    await _save_gone_users(s, sql, {n: g.reason for n, g in users})
     await _save_gone_posts(s, sql, {g.key: g.reason for g in gone if g.subject is Subject.POST and g.reason in PURGED})
 
 
-async def _save_gone_users(s: Sighting, sql: GoneStatements, reasons: Mapping[int, Outcome], vague: Collection[int]) -> None:
+async def _save_gone_users(s: Sighting, sql: GoneStatements, reasons: Mapping[int, Outcome]) -> None:
     known = {(row["user_no"], row["reason"]) for row in await s.fetch_in(sql.open, reasons)}
-    # Whoever is left out of a batch without a word may be suspended all the same: the more exact word stands.
-    explained = {number for number, reason in known if reason in _EXACT and number in vague}
+    # Many answers know no better word than this: the more exact one stands. A stream means what it says.
+    explained = {n for n, why in known if why in _EXACT and reasons[n] is Outcome.NOT_FOUND and not s.is_live}
     news = {n: reason for n, reason in reasons.items() if (n, reason.value) not in known and n not in explained}
-    ended = [(s.at, number, reason) for number, reason in known if number in news]
-    await s.execute_many(_CLOSE, sorted(ended))
-    await s.execute_many(_OPEN, [(number, news[number].value, s.at, s.call) for number in sorted(news)])
+    await _note_absences(s, news, known)
+    await take_back_removals(s, sql.absent_ends, [n for n, reason in news.items() if reason is not Outcome.PROTECTED])
     ids = {row["user_no"]: row["id"] for row in await s.fetch_in(sql.ids, [n for n, reason in news.items() if reason in PURGED])}
     for reason in PURGED:
         await purge_users(s, sql.purge, {n: known_id for n, known_id in ids.items() if news[n] is reason}, reason.value)
+
+
+async def _note_absences(s: Sighting, news: Mapping[int, Outcome], known: Collection[tuple[int, str]]) -> None:
+    """A more exact word names the same absence; any other is the end of one and the beginning of the next."""
+    named = {n for n, reason in news.items() if reason in _EXACT and (n, Outcome.NOT_FOUND) in known}
+    await s.execute_many(_NAME, [(news[number].value, number) for number in sorted(named)])
+    await s.execute_many(_CLOSE, sorted((s.at, number, why) for number, why in known if number in news.keys() - named))
+    await s.execute_many(_OPEN, [(number, news[number].value, s.at, s.call) for number in sorted(news.keys() - named)])
 
 
 async def _save_gone_posts(s: Sighting, sql: GoneStatements, reasons: Mapping[str, Outcome]) -> None:

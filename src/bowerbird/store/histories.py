@@ -11,13 +11,8 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row, Transaction
+from bowerbird.store.accounts import Account, find_accounts
 
-_USERS = """
-select user_no, id, handle from users where id = ? union select user_no, id, handle from users where handle = ?
-union select u.user_no, u.id, u.handle from services s join user_keys k on k.service = s.service and k.key = ?
-    join users u on u.user_no = k.user_no
-order by 1
-"""
 _POSTS = """
 select post_no, id, found_at from posts where id = ?
 union select p.post_no, p.id, p.found_at from services s join post_keys k on k.service = s.service and k.key = ?
@@ -59,14 +54,17 @@ class History(Struct, frozen=True, kw_only=True):
     subject: str
     id: str
     name: str = ""
+    had: str = ""
+    """The handle by which the account was found, where it bears another now."""
+    until: datetime | None = None
+    """When it was first seen without that one."""
     changes: tuple[Change, ...]
 
 
 async def find_history(database: Database, text: str) -> list[History]:
     """The accounts and posts that a text may mean (id, handle, key or address), each with its past."""
-    bare = text.removeprefix("@")
     async with database.reading() as tx:
-        users = [await _user(tx, row) for row in await tx.fetch(_USERS, text, bare, bare)]
+        users = [await _user(tx, account) for account in await find_accounts(tx, text)]
         rows = await tx.fetch(_POSTS, text, text)
         # No index serves addresses: only an address is worth the search.
         rows = rows or (await tx.fetch(_AT_URL, text) if text.startswith("http") and not users else [])
@@ -74,13 +72,20 @@ async def find_history(database: Database, text: str) -> list[History]:
     return users + posts
 
 
-async def _user(tx: Transaction, row: Row) -> History:
-    number = row["user_no"]
+async def _user(tx: Transaction, account: Account) -> History:
+    number = account.number
     changes = [*await _found(tx, number), *_fields("profile", await tx.fetch(_PROFILE, number))]
-    changes += [change for absence in await tx.fetch(_ABSENT, number) for change in _absence(absence)]
-    changes += [_edge(edge, row["id"]) for edge in await tx.fetch(_EDGES, number, number)]
-    changes += _burials(await tx.fetch(_BURIED, "user", row["id"]))
-    return History(subject="user", id=row["id"], name=row["handle"] or "", changes=_in_order(changes))
+    changes += _absences(await tx.fetch(_ABSENT, number))
+    changes += [_edge(edge, account.id) for edge in await tx.fetch(_EDGES, number, number)]
+    changes += _burials(await tx.fetch(_BURIED, "user", account.id))
+    return History(
+        subject="user",
+        id=account.id,
+        name=account.handle,
+        had=account.had,
+        until=account.until,
+        changes=_in_order(changes),
+    )
 
 
 async def _post(tx: Transaction, row: Row) -> History:
@@ -122,11 +127,12 @@ def _value(name: str, value: Any) -> Any:
     return from_micros(value) if name in _TIMES and value is not None else value
 
 
-def _absence(row: Row) -> list[Change]:
-    went = Change(at=from_micros(row["since"]), what="gone", now=row["reason"], call=row["call"])
-    if row["until"] is None:
-        return [went]
-    return [went, Change(at=from_micros(row["until"]), what="back", before=row["reason"])]
+def _absences(rows: Sequence[Row]) -> list[Change]:
+    """Who is gone for another reason from the same moment on is not back."""
+    went = [Change(at=from_micros(row["since"]), what="gone", now=row["reason"], call=row["call"]) for row in rows]
+    ended = [row for row in rows if row["until"] is not None]
+    back = [row for row in ended if not any(each["since"] == row["until"] for each in rows if each is not row)]
+    return went + [Change(at=from_micros(row["until"]), what="back", before=row["reason"]) for row in back]
 
 
 def _edge(row: Row, me: str) -> Change:

@@ -10,6 +10,7 @@ import msgspec
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row, Transaction
+from bowerbird.store.accounts import find_accounts
 from bowerbird.store.fields import POST_FIELDS, USER_FIELDS
 from bowerbird.store.raw import Unpacker
 
@@ -24,7 +25,6 @@ _RELATION_COLUMNS = ("kind", "found_at", "found_by", "seen_at", "removed_at")
 
 _USERS = f"select user_no, {', '.join(_USER_COLUMNS)}, raw, raw_dictionary from users"
 _NEXT_USERS = f"{_USERS} where user_no > ? order by user_no limit {_BATCH}"
-_BY_HANDLE = f"{_USERS} where handle = ? order by user_no"
 _NEXT_POSTS = (
     f"select p.post_no, {', '.join(f'p.{name}' for name in _POST_COLUMNS)}, u.id as author, u.handle as author_handle, "
     "p.raw, p.raw_dictionary from posts p join users u on u.user_no = p.author "
@@ -44,6 +44,7 @@ class ItemReader:
         self._database = database
         self._unpacker = Unpacker()
         several = database.any("bigint")
+        self._numbered = f"{_USERS} where user_no {several} order by user_no"
         self._tags = f"select post_no, tag from post_tags where post_no {several} order by tag"
         self._mentions = (
             "select m.post_no, u.id from post_mentions m join users u on u.user_no = m.user_no "
@@ -59,7 +60,10 @@ class ItemReader:
                 yield item
 
     async def users_by_handle(self, handle: str) -> list[dict[str, Any]]:
-        return await self._decoded(await self._batch(_BY_HANDLE, handle), _USER_COLUMNS, with_raw=False)
+        async with self._database.reading() as tx:
+            numbers = [account.number for account in await find_accounts(tx, f"@{handle}")]
+            rows = await tx.fetch(self._numbered, self._database.members(numbers))
+        return await self._decoded(rows, _USER_COLUMNS, with_raw=False)
 
     async def posts(self, with_raw: bool) -> AsyncIterator[dict[str, Any]]:
         after = 0

@@ -10,9 +10,10 @@ from bowerbird.store.parts import doubt_media
 from bowerbird.store.sighting import Sighting
 
 _POST_CONTENT = [name for name in POST_FIELDS if name not in ("kind", "created_at", "listed_at")]
-_USER_CONTENT = [name for name in USER_FIELDS[:OPTS_OUT] if name != "is_protected"]
+USER_CONTENT = [name for name in USER_FIELDS[:OPTS_OUT] if name != "is_protected"]
 _BURY = """
-insert into deletions (subject, id, reason, at, call) values (?, ?, ?, ?, ?) on conflict (subject, id) do nothing
+insert into deletions (subject, id, reason, at, call) values (?, ?, ?, ?, ?)
+on conflict (subject, id) do update set reason = excluded.reason where deletions.subject = 'user'
 """
 
 
@@ -28,7 +29,7 @@ class PurgeStatements:
         gone = f"(select id from posts where post_no {bigint})"
         self.posts_of = f"select post_no from posts where deleted_at is null and author {bigint}"
         self.users = (
-            f"update users set {_emptied(_USER_CONTENT)} where user_no {bigint}",
+            f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
             f"delete from user_history where user_no {bigint}",
             f"delete from user_tags where user_no {bigint}",
             f"delete from reactions where user_no {bigint}",
@@ -71,5 +72,6 @@ async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int])
 
 
 async def bury(s: Sighting, subject: str, ids: Collection[str], reason: str) -> None:
-    """Keeps the id with the time and the reason: the next export must leave it out as well."""
+    """Keeps the id with the time and the reason, of an account the last that was told: the next export must leave it out as
+    well."""
     await s.execute_many(_BURY, [(subject, known, reason, s.at, s.call) for known in sorted(ids)])

@@ -93,7 +93,7 @@ class Reader:
         return self._items.relations()
 
     async def users_by_handle(self, handle: str) -> list[dict[str, Any]]:
-        """Users of any network with this handle, `@` or not."""
+        """Users of any network with this handle, `@` or not: those who bear it, and those who once bore it."""
         return await self._items.users_by_handle(handle.removeprefix("@"))
 
     async def user_history(self, known_id: str) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bowerbird.model import Facet, Page, Relation, RelationKind, Side, Task
 from bowerbird.ports import Database, Row
+from bowerbird.store.absent_ends import ABSENT_SINCE, AbsentEndStatements, absent_since
 from bowerbird.store.edges import HISTORY, EdgeStatements, name_edges, save_edges
 from bowerbird.store.people import People
 from bowerbird.store.sighting import Sighting, listed
@@ -19,6 +20,7 @@ insert into listings (user_no, kind, side, sweep, began_at, ended_at, before_beg
 on conflict (user_no, kind, side) do update set sweep = excluded.sweep, began_at = excluded.began_at,
     ended_at = excluded.ended_at, before_began_at = excluded.before_began_at, listed = excluded.listed
 """
+_IN_PART = 0
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -28,7 +30,8 @@ class Listing(Struct, frozen=True, kw_only=True):
     kind: str
     side: Side
     sweep: int | None
-    """The call that began it; None when nobody saw its beginning, so that it can add but never remove."""
+    """The call that began it; None when nobody saw its beginning, so that it can add but never remove; `_IN_PART` when it
+    ended without having shown the whole list."""
     began_at: int
     ended_at: int | None = None
     before_began_at: int | None = None
@@ -57,7 +60,8 @@ class _SideStatements:
         # `seen_at`: the list of the other end may have shown the edge since this sweep passed its place.
         self.remove = (
             f"update relations set removed_at = ? where kind = ? and {fixed} = ? and removed_at is null and {seen} is not null "
-            f"and {seen} <> ? and seen_at <= ? returning {other} as other, seen_at"
+            f"and {seen} <> ? and seen_at <= ? and not exists (select 1 from unavailable "
+            f"where user_no = relations.{other} and {ABSENT_SINCE}) returning {other} as other, seen_at"
         )
 
 
@@ -67,6 +71,7 @@ class RelationStatements:
     def __init__(self, database: Database) -> None:
         self.sides = {side: _SideStatements(database, side) for side in Side}
         self.edges = EdgeStatements(database)
+        self.absent_ends = AbsentEndStatements(database)
 
 
 async def save_relations(
@@ -77,7 +82,7 @@ async def save_relations(
         return await save_edges(s, sql.edges, page.relations, people), 0
     listing = await _listing(s, page, facet, tasks[0], people)
     others = _others(listing.side, page.relations, people)
-    added = await _save_listed(s, sql.sides[listing.side], listing, others)
+    added = await _save_listed(s, sql, listing, others)
     await name_edges(s, page.relations, people)
     listing = replace(listing, listed=listing.listed + len(others))
     if listing.sweep is None:
@@ -86,7 +91,9 @@ async def save_relations(
     is_whole = has_ended and page.is_whole and _is_whole(listing, facet)
     is_telling = is_whole and (listing.listed > 0 or await _is_empty(s, listing))
     removed = await _remove(s, sql.sides[listing.side], listing) if is_telling else 0
-    await _keep(s, replace(listing, ended_at=s.at) if has_ended else listing)
+    if has_ended:
+        listing = replace(listing, ended_at=s.at, sweep=listing.sweep if is_telling else _IN_PART)
+    await _keep(s, listing)
     return added, removed
 
 
@@ -124,7 +131,8 @@ def _usual_kind(facet: Facet) -> RelationKind:
 def _last_whole(row: Row | None) -> int | None:
     if row is None:
         return None
-    began: int | None = row["before_began_at"] if row["ended_at"] is None else row["began_at"]
+    is_whole = row["ended_at"] is not None and row["sweep"] != _IN_PART
+    began: int | None = row["began_at"] if is_whole else row["before_began_at"]
     return began
 
 
@@ -133,10 +141,11 @@ def _is_whole(listing: Listing, facet: Facet) -> bool:
     return facet.total_results is None or listing.listed < facet.total_results
 
 
-async def _save_listed(s: Sighting, sql: _SideStatements, listing: Listing, others: Collection[int]) -> int:
+async def _save_listed(s: Sighting, sql: RelationStatements, listing: Listing, others: Collection[int]) -> int:
     if not others:
         return 0
-    known = {row["other"]: row["removed_at"] for row in await s.fetch_in(sql.known, others, listing.kind, listing.user)}
+    side = sql.sides[listing.side]
+    known = {row["other"]: row["removed_at"] for row in await s.fetch_in(side.known, others, listing.kind, listing.user)}
     back = {other: removed_at for other, removed_at in known.items() if removed_at is not None}
     if back:
         # A stream may have told the end of an edge while the page that still shows it was under way.
@@ -144,16 +153,25 @@ async def _save_listed(s: Sighting, sql: _SideStatements, listing: Listing, othe
         ended = {other for other, removed_at in back.items() if removed_at > observed}
         others, back = set(others) - ended, {other: at for other, at in back.items() if other not in ended}
     origin = (listing.kind, listing.user, s.at, s.call, s.at, listing.sweep)
-    await s.execute_in(sql.save, sorted(others), *origin)
+    await s.execute_in(side.save, sorted(others), *origin)
     new = set(others) - known.keys()
-    since = back | (dict.fromkeys(new, listing.before_began_at) if listing.before_began_at is not None else {})
+    since = back | await _came(s, sql, listing, new)
     rows = [(listing.kind, *listing.edge(other), "added", since[other], s.at, s.call) for other in sorted(since)]
     await s.execute_many(HISTORY, rows)
     return len(new) + len(back)
 
 
+async def _came(s: Sighting, sql: RelationStatements, listing: Listing, new: Collection[int]) -> dict[int, int]:
+    """Who came since the last whole listing, which showed everybody but those who were absent."""
+    before = listing.before_began_at
+    if before is None or not new:
+        return {}
+    return dict.fromkeys(set(new) - await absent_since(s, sql.absent_ends, new, before), before)
+
+
 async def _remove(s: Sighting, sql: _SideStatements, listing: Listing) -> int:
-    gone = await s.tx.fetch(sql.remove, s.at, listing.kind, listing.user, listing.sweep, listing.began_at)
+    began_at = listing.began_at
+    gone = await s.tx.fetch(sql.remove, s.at, listing.kind, listing.user, listing.sweep, began_at, began_at)
     rows = [(listing.kind, *listing.edge(row["other"]), "removed", row["seen_at"], s.at, s.call) for row in gone]
     await s.execute_many(HISTORY, rows)
     return len(rows)

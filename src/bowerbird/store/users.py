@@ -18,19 +18,20 @@ from bowerbird.store.fields import (
     USER_FIELDS,
     Values,
     bare_user,
-    changed_fields,
+    changes_of_user,
     history_texts,
     merged,
     user_values,
 )
 from bowerbird.store.gone import GoneStatements, back_again, is_bare
 from bowerbird.store.people import People
-from bowerbird.store.purge import purge_users
+from bowerbird.store.purge import USER_CONTENT, purge_users
 from bowerbird.store.raw import Packer
 from bowerbird.store.sighting import Sighting
 
 _NOTHING: Values = (None,) * len(USER_FIELDS)
 _stored = itemgetter(*USER_FIELDS)
+_content = itemgetter(*(USER_FIELDS.index(name) for name in USER_CONTENT))
 _WRITE = (
     f"update users set {', '.join(f'{name} = ?' for name in USER_FIELDS)}, seen_at = ?, seen_by = ?, changed_at = ?, "
     "raw = coalesce(?, raw), raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where user_no = ?"
@@ -48,6 +49,7 @@ class UserStatements:
         )
         self.seen = f"update users set seen_at = ?, seen_by = ? where user_no {bigint}"
         self.checked = f"update users set checked_posts = posts where user_no {bigint} and checked_posts is distinct from posts"
+        self.first_checked = f"update users set checked_posts = posts where user_no {bigint} and checked_posts is null"
         self.gone = GoneStatements(database)
 
 
@@ -81,7 +83,8 @@ class _Profiles(Struct):
         else:
             changed_at = self._note_change(number, old, new, None if stored is None else stored["changed_at"])
             self._write(number, new, changed_at, user.raw)
-        return SavedUser(user.id, user.key, is_new, is_new or old != new, checked, new[POSTS_COUNTER])
+        is_changed = is_new or bool(changes_of_user(old, new))
+        return SavedUser(user.id, user.key, is_new, is_changed, checked, new[POSTS_COUNTER])
 
     def _take_opted_out(self, number: int, user: User, old: Values, is_new: bool) -> SavedUser:
         self.people.opted_out.add(number)
@@ -95,7 +98,12 @@ class _Profiles(Struct):
 
     def _note_change(self, number: int, old: Values, new: Values, changed_at: int | None) -> int | None:
         at = self.s.at
-        changed = changed_fields(USER_FIELDS, old, new)
+        if all(value is None for value in _content(old)):
+            # It was purged: what it is now says nothing of what it was.
+            return at
+        changed = changes_of_user(old, new)
+        if not changed:
+            return changed_at
         is_due = changed_at is None or at - changed_at >= self.s.counters_every
         if not is_due and USER_COUNTERS.issuperset(changed):
             return changed_at
@@ -134,9 +142,11 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
     return saved
 
 
-async def note_checked(s: Sighting, sql: UserStatements, saved: Sequence[SavedUser], people: People) -> None:
-    """Remembers the post counters of looked-up profiles apart: timelines carry counters too, of posts nobody has fetched yet."""
-    await s.execute_in(sql.checked, sorted(people.ids[user.id] for user in saved))
+async def note_checked(s: Sighting, sql: UserStatements, saved: Sequence[SavedUser], people: People, *, is_heeded: bool) -> None:
+    """Remembers the post counters of those that were asked about: profiles that come along carry counters too, of posts that
+    nobody has fetched yet. A crawl that does nothing about counters leaves the news to the others in the same store."""
+    statement = sql.checked if is_heeded else sql.first_checked
+    await s.execute_in(statement, sorted(people.ids[user.id] for user in saved))
 
 
 def _once(users: Sequence[User], people: People) -> dict[int, User]:
