@@ -67,6 +67,44 @@ def test_limits_of_the_crawl_file_are_played_not_the_usual_ones() -> None:
     assert tighter.buckets[0].used > 0.9
 
 
+def test_a_limit_holds_a_crawl_up_that_needs_less_than_a_window_of_it() -> None:
+    plan = crawl('flow = "hydrate"', more='limits.posts = { allowance = 100, window = "1h" }')
+    many, few = course(plan, 900), course(plan, 200)
+    assert 0.1 < hours(many) < 1
+    assert many.buckets[0].used > 0.9
+    assert hours(few) < 0.01
+    assert few.buckets[0].used < 0.5
+
+
+def test_limits_on_requests_with_a_position_count_for_those_who_send_them() -> None:
+    plan = crawl('flow = "timelines"', more='limits.timeline.paging = { allowance = 1, window = "1h" }')
+    uses = {use.facet: use.hours for use in course(plan, 40, Scope(length=timedelta(hours=6), items=300)).uses}
+    assert uses["timeline"] == pytest.approx(6)
+    assert uses["profiles"] < 0.1
+
+
+def test_a_sample_ends_when_it_is_good_enough_within_the_rehearsal_or_after_it() -> None:
+    plan = crawl('flow = "sample"', more="[stop]\nhalf_width = 0.2")
+    whole = course(plan, 3, Scope(calls=1_000))
+    assert whole.end == (whole.length, "the sample is good enough")
+    part = course(plan, 3, Scope(calls=100))
+    assert not part.is_finished
+    assert part.end is not None
+    assert part.end[1] == "the sample is good enough"
+    assert part.count("calls", timedelta(days=30)) == pytest.approx(whole.samples[-1].calls, rel=0.8)
+
+
+def test_what_goes_on_to_others_is_complete_when_questions_are_answered_not_when_the_seeds_are_read() -> None:
+    found = course(crawl('flow = "robots"'), 2, Scope(length=timedelta(hours=1), items=200, calls=60))
+    assert not found.is_about_posts
+    assert found.complete(timedelta(hours=1)) < 0.5
+
+
+def test_what_is_looked_at_on_the_hour_belongs_to_it() -> None:
+    found = course(crawl('flow = "timelines"'), 40, Scope(length=timedelta(hours=7), items=300))
+    assert timedelta(hours=6) in [sample.at for sample in found.samples if sample.complete is not None]
+
+
 def test_another_credential_halves_the_time_of_a_crawl_that_limits_hold_up() -> None:
     plan = crawl('flow = "hydrate"', more='limits.posts.token = { allowance = 10, window = "5m" }')
     own = Credential(name="mine", provider="mastodon", account="me")

@@ -135,6 +135,12 @@ def test_addresses_and_handles_stay_whole_and_prose_wraps_between_words(capsys: 
     assert column_widths([("head", "text"), ("x" * 30, "two words")], 20) == [30, 5], "no narrower than a word"
 
 
+def test_a_row_that_goes_to_a_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    prose = " ".join(["words"] * 40)
+    Output().table("", ("what", "why"), [("calls", prose), ("posts", prose)])
+    assert [line.split(maxsplit=1)[1].strip() for line in capsys.readouterr().out.splitlines()] == ["why", prose, prose]
+
+
 def test_what_a_server_sent_cannot_steer_the_terminal() -> None:
     assert printable("a\x1b[31mb\x07\u202ec\nd é") == "a�[31mb��c\nd é"
 

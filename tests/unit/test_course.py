@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from bowerbird.crawl.flow import Stop
 from bowerbird.planning.course import NEVER, Course, Sample
@@ -30,7 +31,7 @@ def test_a_crawl_without_conditions_goes_on_for_ever() -> None:
 
 def test_a_time_limit_ends_what_would_go_on() -> None:
     limited = course(Stop(duration=3 * DAY))
-    assert limited.end == (3 * DAY, "it may run for 72 hours")
+    assert limited.end == (3 * DAY, "it may run for 3 d 0 h")
     assert limited.count("calls", 30 * DAY) == limited.count("calls", 3 * DAY) == pytest.approx(600)
 
 
@@ -52,3 +53,38 @@ def test_a_crawl_that_has_asked_everything_stays_complete() -> None:
     done = course(Stop(duration=3 * DAY), is_finished=True)
     assert done.end == (2 * DAY, "")
     assert done.complete(NEVER) == 1.0
+
+
+def ending(*, goes_round: bool) -> Course:
+    """Two days in which a hundred tasks are known and two are done an hour; four calls an hour."""
+    samples = tuple(Sample(at=n * DAY / 4, calls=24 * n, done=12 * n, waiting=100 - 12 * n) for n in range(1, 9))
+    return Course(factor=0.5, samples=samples, is_finished=False, uses=(), buckets=(), goes_round=goes_round)
+
+
+def test_what_does_not_go_round_ends_when_everything_is_asked_and_costs_nothing_more() -> None:
+    once = ending(goes_round=False)
+    assert once.end == (2 * DAY + timedelta(hours=2), "")
+    assert once.count("calls", 30 * DAY) == pytest.approx(2 * (192 + 8))
+    assert once.complete(30 * DAY) == 1.0
+    assert ending(goes_round=True).end is None
+
+
+def test_a_sample_ends_with_the_calls_that_make_it_good_enough() -> None:
+    walk = structs.replace(course(Stop(half_width=0.05)), enough=300)
+    assert walk.end == (3 * DAY, "the sample is good enough")
+    assert walk.done_after == 3 * DAY
+    assert walk.count("calls", 30 * DAY) == pytest.approx(600)
+
+
+def test_the_disk_grows_when_the_room_left_by_bills_is_filled() -> None:
+    samples = tuple(Sample(at=n * DAY, bytes=1_000, free=300, kept=500 + 100 * n) for n in range(3))
+    billed = Course(factor=1, samples=samples, is_finished=False, uses=(), buckets=())
+    assert [billed.count("bytes", n * DAY) for n in (2, 4, 7)] == pytest.approx([1_000, 1_000, 1_200])
+
+
+def test_what_the_network_does_not_show_never_becomes_complete() -> None:
+    looks = [(6, 0.5), (24, 0.7), (48, 0.8), (48.1, 0.8)]
+    samples = tuple(Sample(at=timedelta(hours=at), done=1, complete=part, wanted=100, hidden=10) for at, part in looks)
+    reading = Course(factor=1, samples=samples, is_finished=False, uses=(), buckets=())
+    assert reading.complete(2.5 * DAY) == pytest.approx(0.85, abs=0.01)
+    assert reading.complete(7 * DAY) == pytest.approx(0.9)

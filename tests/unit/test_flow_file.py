@@ -198,7 +198,8 @@ def test_edges_wake_when_they_are_about_change_or_told_to() -> None:
         (Stop(calls=11, posts=31), None),
         (Stop(calls=10), "10 calls reached"),
         (Stop(users=20, posts=1000), "20 users reached"),
-        (Stop(duration=timedelta(hours=1)), "ran for 1:00:00"),
+        (Stop(duration=timedelta(hours=1)), "ran for 1 h 00 min"),
+        (Stop(duration=timedelta(seconds=24.100268)), "ran for 24 s"),
     ],
 )
 def test_the_first_stop_condition_reached_ends_the_crawl(stop: Stop, reason: str | None) -> None:

@@ -47,7 +47,8 @@ class Output:
         self.console.print(renderable)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Lines wrap between words: an address, a handle or a bucket stays whole, if need be beyond the edge of the screen."""
+        """Lines wrap between words, but only on a screen: an address, a handle or a bucket stays whole, if need be beyond its
+        edge, and a row that goes to a file or another program is one line."""
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
@@ -55,7 +56,7 @@ class Output:
         if title:
             self.line(title)
         cells = [["" if cell is None else printable(cell) for cell in row] for row in rows]
-        widths = column_widths([columns, *cells], self.console.width)
+        widths = column_widths([columns, *cells], self.console.width if self.console.is_terminal else sys.maxsize)
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column, width in zip(columns, widths, strict=True):
             table.add_column(column, width=width, overflow="fold")

@@ -40,7 +40,7 @@ def command(
     vault: VaultOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Rehearse the crawl of a file in virtual time and say what it will take and bring. About a minute.
+    """Rehearse the crawl of a file in virtual time and say what it will take and bring. About a minute, for a sample a few.
 
     Nothing is called, unless --probe says so.
     """

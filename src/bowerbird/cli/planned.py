@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 
 from bowerbird.cli.output import Output
-from bowerbird.planning.course import HORIZONS, NEVER, Course
-from bowerbird.planning.plan import USUAL, Plan, Range, hours, notes
+from bowerbird.planning.course import HORIZONS, NEVER, Course, hours_of
+from bowerbird.planning.plan import USUAL, Plan, Range, hours, in_words, notes
 from bowerbird.planning.prices import AS_OF
 from bowerbird.planning.probe import Found
 
-_HOUR = timedelta(hours=1)
 _MEGABYTE = 1e6
 _COUNTS = {"calls": "calls", "items": "new items", "users": "accounts", "posts": "posts"}
 
@@ -48,18 +47,18 @@ def show(output: Output, plan: Plan, *, is_on_x: bool) -> None:
 
 def _ending(plan: Plan) -> str:
     likely = plan.likely
-    caught_up = _ranged(plan.spread(hours), _span)
+    caught_up = _ranged(plan.spread(hours), in_words)
     if likely.end is None:
         return f"The crawl goes on for ever; it has caught up after {caught_up}."
     at, why = likely.end
     if not why:
         return f"Everything is asked after {caught_up}."
-    ending = f"Ends after {_ranged(plan.spread(_end), _span)}: {why}."
-    return ending if likely.is_finished or likely.done_after > at else f"{ending} It has caught up after {caught_up}."
+    ending = f"Ends after {_ranged(plan.spread(_end), in_words)}: {why}."
+    return ending if likely.is_finished or likely.done_after >= at else f"{ending} It has caught up after {caught_up}."
 
 
 def _end(course: Course) -> float:
-    return (NEVER if course.end is None else course.end[0]) / _HOUR
+    return hours_of(NEVER if course.end is None else course.end[0])
 
 
 def _bottleneck(plan: Plan) -> str:
@@ -72,7 +71,7 @@ def _bottleneck(plan: Plan) -> str:
 
 def _times(plan: Plan) -> Mapping[str, timedelta]:
     """The columns; of a crawl that ends on its first day in every world, the end alone."""
-    is_short = all(course.is_finished and course.length <= HORIZONS["day"] for course in plan.courses)
+    is_short = all(course.end is not None and course.end[0] <= HORIZONS["day"] for course in plan.courses)
     return {"in all": HORIZONS["day"]} if is_short else {f"after a {name}": at for name, at in HORIZONS.items()}
 
 
@@ -86,20 +85,25 @@ def _brought(plan: Plan, times: Mapping[str, timedelta], *, is_on_x: bool) -> It
     yield row("disk, MB", lambda course, at: course.count("bytes", at), _size)
     if is_on_x:
         yield row("dollars on X", lambda course, at: course.count("dollars", at), _money)
-    yield row("complete, %", lambda course, at: 100 * course.complete(at), _tenths)
+    yield row(f"{_complete_of(plan.likely)}, %", lambda course, at: 100 * course.complete(at), _tenths)
+
+
+def _complete_of(course: Course) -> str:
+    return "posts of the seeds" if course.is_about_posts else "questions answered"
 
 
 def _show_uses(output: Output, likely: Course) -> None:
-    title = (
-        f"Calls in the {_span(likely.length / _HOUR)} that were rehearsed, and the time that limits need for them, usual world:"
-    )
-    rows = [(each.service, each.facet, each.credential or "none", _number(each.calls), _span(each.hours)) for each in likely.uses]
+    rehearsed = in_words(hours_of(likely.length))
+    title = f"Calls in the {rehearsed} that were rehearsed, and the time that limits need for them, usual world:"
+    rows = [
+        (each.service, each.facet, each.credential or "none", _number(each.calls), in_words(each.hours)) for each in likely.uses
+    ]
     output.table(title, ("service", "facet", "credential", "calls", "time"), rows)
     names = dict.fromkeys(each.credential for each in likely.uses)
     if len(names) > 1:
         uses = {name: [each for each in likely.uses if each.credential == name] for name in names}
         sums = [
-            (name or "none", _number(sum(each.calls for each in own)), _span(max(e.hours for e in own)))
+            (name or "none", _number(sum(each.calls for each in own)), in_words(max(e.hours for e in own)))
             for name, own in uses.items()
         ]
         output.table("By credential, with the time of its slowest facet:", ("credential", "calls", "time"), sums)
@@ -109,7 +113,7 @@ def _change(likely: Course, course: Course) -> str:
     """What is different, and nothing else."""
     day = HORIZONS["day"]
     figures = [
-        ("", _span(hours(likely)), _span(hours(course))),
+        ("", in_words(hours(likely)), in_words(hours(course))),
         (" complete after a day", _percent(likely.complete(day)), _percent(course.complete(day))),
         (" calls on the first day", _number(likely.count("calls", day)), _number(course.count("calls", day))),
     ]
@@ -121,14 +125,6 @@ def _ranged(spread: Range, words: Callable[[float], str]) -> str:
     """The likely figure, and the range where it has one."""
     likely, low, high = words(spread.likely), words(spread.low), words(spread.high)
     return likely if low == high == likely else f"{likely} ({low} to {high})"
-
-
-def _span(value: float) -> str:
-    if value >= NEVER / _HOUR:
-        return "more than a year"
-    if value < 1 / 60:
-        return f"{value * 3600:.0f} s"
-    return f"{value * 60:.1f} min" if value < 2 else f"{value:.1f} h" if value < 72 else f"{value / 24:.1f} days"
 
 
 def _number(value: float) -> str:

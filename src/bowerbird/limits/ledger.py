@@ -23,7 +23,8 @@ LOOK_AGAIN = timedelta(seconds=1)
 _BEFORE_RESET = timedelta(seconds=1)
 _AFTER_RESET = timedelta(milliseconds=150)
 _EARLY = 1.1
-_BURST = 0.25
+BURST = 0.25
+"""Part of a window's calls that need not be spread over it."""
 _SECOND = timedelta(seconds=1)
 _SHORT = timedelta(seconds=10)
 
@@ -193,7 +194,7 @@ def delivered(state: LedgerState, amount: int, now: datetime) -> LedgerState:
 
 
 def _spacing(state: LedgerState, available: int, now: datetime) -> timedelta:
-    is_burst = state.allowance - available <= state.allowance * _BURST
+    is_burst = state.allowance - available <= state.allowance * BURST
     if is_burst or available <= 0 or state.kind is WindowKind.MONTH or state.reset_at is None:
         return timedelta(0)
     return max(stop_at(state) - now, timedelta(0)) / available / _EARLY

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from datetime import timedelta
 
 from msgspec import Struct
 
 from bowerbird.crawl.flow import Stop
+from bowerbird.model.times import span
 
 MONTH = timedelta(days=30)
 HORIZONS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": MONTH}
+ENOUGH = "the sample is good enough"
 NEVER = timedelta(days=366)
 """Stands for a time that cannot be foreseen."""
 CAUGHT_UP = 0.02
@@ -29,6 +32,10 @@ class Sample(Struct, frozen=True, kw_only=True):
     users: float = 0
     posts: float = 0
     bytes: float = 0
+    free: float = 0
+    """Of these, room for what comes next: what X billed yesterday has left it."""
+    kept: float = 0
+    """Bytes without that room, and without what was billed today and is forgotten tomorrow."""
     dollars: float = 0
     waiting: int = 0
     done: int = 0
@@ -38,6 +45,8 @@ class Sample(Struct, frozen=True, kw_only=True):
     """Part of the seeds' posts that is stored, at the few moments at which it was looked up."""
     wanted: int = 0
     """How many posts these were, at the same moments."""
+    hidden: int = 0
+    """How many of them the network does not show: a timeline was read to its end, and they were not in it."""
 
     @property
     def answered(self) -> float:
@@ -52,7 +61,7 @@ class Use(Struct, frozen=True, kw_only=True):
     credential: str | None
     calls: float
     hours: float
-    """How long the limits need for that many calls, whatever else happens."""
+    """How long the limits need for that many calls, whatever else happens; of a limit that counts only some calls, its part."""
 
 
 class Bucket(Struct, frozen=True, kw_only=True):
@@ -69,6 +78,10 @@ class Course(Struct, frozen=True, kw_only=True):
     is_finished: bool
     uses: tuple[Use, ...]
     buckets: tuple[Bucket, ...]
+    goes_round: bool = True
+    """Whether something always comes due again; if not, it ends when everything is asked."""
+    enough: float | None = None
+    """With how many calls of the model a sample becomes as good as is wanted, where it did not become so within the rehearsal."""
     stop: Stop = Stop()
     """The crawl's own conditions, in its own numbers."""
     reason: str = ""
@@ -79,14 +92,20 @@ class Course(Struct, frozen=True, kw_only=True):
         """When the crawl ends and why, within the rehearsal or after it; None when it goes on for ever."""
         if self.is_finished:
             return self.length, self.reason
-        duration = self.stop.duration
-        ends = [] if duration is None else [(duration, f"it may run for {_hours(duration):g} hours")]
+        return min(self._ends(), default=None)
+
+    def _ends(self) -> Iterator[tuple[timedelta, str]]:
+        """All that would end it after the rehearsal; without words: everything is asked."""
+        if self.stop.duration is not None:
+            yield self.stop.duration, may_run(self.stop.duration)
         for what in ("calls", "items", "users", "posts"):
-            limit, pace = getattr(self.stop, what), self._slope(what) / self.factor
-            if limit is not None and pace > 0:
-                left = max(0.0, limit - self._model_count(what, self.length) / self.factor)
-                ends.append((self.length + timedelta(hours=min(left / pace, _hours(NEVER))), f"{limit:,} {what} are reached"))
-        return min(ends, default=None)
+            limit = getattr(self.stop, what)
+            if limit is not None and self._slope(what) > 0:
+                yield self._when(what, limit * self.factor), f"{limit:,} {what} are reached"
+        if self.enough is not None:
+            yield self.done_after, ENOUGH
+        elif not self.goes_round:
+            yield self.done_after, ""
 
     @property
     def length(self) -> timedelta:
@@ -94,14 +113,37 @@ class Course(Struct, frozen=True, kw_only=True):
 
     @property
     def done_after(self) -> timedelta:
-        """When everything is asked; of a crawl that goes round for ever, when it has caught up for the first time."""
-        caught = next((each.at for each in self.samples if each.done and each.answered >= 1 - CAUGHT_UP), None)
-        if caught is not None and not self.is_finished:
-            return caught
+        """When everything is asked, or a sample is good enough; of a crawl that goes on for ever, when it has first caught up."""
         if self.is_finished:
             return self.length
-        speed = self._slope("done") - max(0.0, self._slope("tasks"))
-        return self.length + (timedelta(hours=self.samples[-1].waiting / speed) if speed > 0 else NEVER)
+        if self.enough is not None:
+            return self._when("calls", self.enough)
+        caught = next((each.at for each in self.samples if each.done and each.answered >= 1 - CAUGHT_UP), None)
+        if caught is not None and self.goes_round:
+            return caught
+        return self._later(self.samples[-1].waiting, self._slope("done") - max(0.0, self._slope("tasks")))
+
+    def _when(self, what: str, number: float) -> timedelta:
+        """When a count of the model will have become so large."""
+        return self._later(max(0.0, number - _of(self.samples[-1], what)), self._slope(what))
+
+    def _later(self, left: float, pace: float) -> timedelta:
+        """When so much more than at the end of the rehearsal is done, at so much per hour."""
+        if left <= 0:
+            return self.length
+        never = hours_of(NEVER)
+        return self.length + timedelta(hours=min(left / pace, never) if pace > 0 else never)
+
+    @property
+    def hidden(self) -> float:
+        """Part of the seeds' posts that the network does not show, however long one asks."""
+        known = [each for each in self.samples if each.complete is not None]
+        return known[-1].hidden / max(1, known[-1].wanted) if known else 0.0
+
+    @property
+    def is_about_posts(self) -> bool:
+        """Whether `complete` speaks of posts of the seeds; otherwise of questions that became known."""
+        return any(each.complete is not None for each in self.samples)
 
     def count(self, what: str, at: timedelta) -> float:
         """A count of the whole crawl at a time; beyond the end of the rehearsal it goes on as before it."""
@@ -121,8 +163,8 @@ class Course(Struct, frozen=True, kw_only=True):
         if not known:
             return 1.0
         first, last = known[0], known[-1]
-        pace = (last.wanted - first.wanted) / max(_hours(last.at - first.at), 1e-9)
-        return max(1.0, last.wanted + pace * _hours(at - last.at))
+        pace = (last.wanted - first.wanted) / max(hours_of(last.at - first.at), 1e-9)
+        return max(1.0, last.wanted + pace * hours_of(at - last.at))
 
     def _complete(self, at: timedelta) -> float:
         known = [each for each in self.samples if each.complete is not None]
@@ -131,14 +173,16 @@ class Course(Struct, frozen=True, kw_only=True):
             end = self.samples[-1]
             if at <= self.length or self.is_finished:
                 return self.samples[place].answered
-            done = end.done + self._slope("done") * _hours(at - self.length)
-            return min(1.0, done / max(1.0, end.done + end.waiting + self._slope("tasks") * _hours(at - self.length)))
+            done = end.done + self._slope("done") * hours_of(at - self.length)
+            return min(1.0, done / max(1.0, end.done + end.waiting + self._slope("tasks") * hours_of(at - self.length)))
         before = [each for each in known if each.at <= at] or known[:1]
-        if at <= self.length or self.is_finished or len(known) < 2:
+        if at <= self.length or self.is_finished:
             return before[-1].complete or 0.0
-        first, last = known[-2], known[-1]
-        slope = ((last.complete or 0) - (first.complete or 0)) / max(_hours(last.at - first.at), 1e-9)
-        return min(1.0, max(0.0, (last.complete or 0) + slope * _hours(at - last.at)))
+        last = known[-1]
+        # Two looks that lie close together say little about the way from one to the other.
+        first = next((each for each in reversed(known) if each.at <= last.at * 2 / 3), last)
+        slope = ((last.complete or 0) - (first.complete or 0)) / max(hours_of(last.at - first.at), 1e-9)
+        return min(1 - self.hidden, max(0.0, (last.complete or 0) + slope * hours_of(at - last.at)))
 
     def spent(self, bucket: str, at: timedelta) -> float:
         """What a bucket of the model had given by a time within the rehearsal."""
@@ -148,7 +192,10 @@ class Course(Struct, frozen=True, kw_only=True):
         value: float = getattr(self.samples[self._place(at)], what)
         if at <= self.length or self.is_finished:
             return value
-        return value + self._slope(what) * _hours(at - self.length)
+        more = hours_of(at - self.length)
+        if what == "bytes":
+            return value + max(0.0, self._slope("kept") * more - self.samples[-1].free)
+        return value + self._slope(what) * more
 
     def _place(self, at: timedelta) -> int:
         return max(0, bisect_right(self.samples, at, key=lambda each: each.at) - 1)
@@ -157,12 +204,17 @@ class Course(Struct, frozen=True, kw_only=True):
         """Per hour, over the last day, for days have nights; over the last third of a rehearsal that is too short for that."""
         since = self.length - _DAY if self.length >= 1.5 * _DAY else self.length * 2 / 3
         last, first = self.samples[-1], self.samples[self._place(since)]
-        return (_of(last, what) - _of(first, what)) / max(_hours(last.at - first.at), 1e-9)
+        return (_of(last, what) - _of(first, what)) / max(hours_of(last.at - first.at), 1e-9)
 
 
 def _of(sample: Sample, what: str) -> float:
     return float(sample.done + sample.waiting) if what == "tasks" else float(getattr(sample, what))
 
 
-def _hours(span: timedelta) -> float:
+def hours_of(span: timedelta) -> float:
     return span / timedelta(hours=1)
+
+
+def may_run(duration: timedelta) -> str:
+    """Why a crawl ends whose time is limited."""
+    return f"it may run for {span(duration)}"

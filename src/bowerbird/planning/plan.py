@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential
 from bowerbird.planning.cast import cast, one_more
-from bowerbird.planning.course import COUNTS, HORIZONS, NEVER, Course
+from bowerbird.planning.course import COUNTS, HORIZONS, NEVER, Course, hours_of
 from bowerbird.planning.rehearsal import Scope, rehearse
 from bowerbird.simulated.world import WorldSettings
 
@@ -19,6 +19,7 @@ USUAL = WorldSettings(accounts=2_000)
 _LIVELINESS = (0.6, 1.0, 1.6)
 _TIGHT = 0.5
 """A bucket that is used less than this does not hold the crawl up."""
+_NOTABLE = 0.001
 
 Say = Callable[[str], None]
 
@@ -133,7 +134,7 @@ def _with_rankers(plan: CrawlPlan, rankers: Mapping[str, str]) -> CrawlPlan:
 
 def hours(course: Course) -> float:
     """Until everything is asked, or until a crawl that goes on for ever has caught up."""
-    return course.done_after / timedelta(hours=1)
+    return hours_of(course.done_after)
 
 
 def figures(plan: Plan) -> dict[str, Any]:
@@ -141,17 +142,19 @@ def figures(plan: Plan) -> dict[str, Any]:
     likely = plan.likely
     return {
         "ends": likely.end is not None,
-        "ends_after_hours": None if likely.end is None else likely.end[0] / timedelta(hours=1),
+        "ends_after_hours": None if likely.end is None else hours_of(likely.end[0]),
         "ends_because": "" if likely.end is None else likely.end[1],
         "catches_up": likely.done_after < NEVER,
         "hours": structs.asdict(plan.spread(hours)),
+        "complete_of": "posts" if likely.is_about_posts else "questions",
+        "hidden": likely.hidden,
         "after": {name: _horizon(plan, at) for name, at in HORIZONS.items()},
         "facets": [structs.asdict(use) for use in likely.uses],
         "bottleneck": plan.bottleneck(),
         "buckets": [structs.asdict(bucket) for bucket in likely.buckets],
         "credentials": [{"name": each.name, "provider": each.provider, "kind": each.kind} for each in plan.credentials],
         "variants": {name: _variant(likely, course) for name, course in plan.variants.items()},
-        "model": {"factor": likely.factor, "rehearsed_hours": likely.length / timedelta(hours=1)},
+        "model": {"factor": likely.factor, "rehearsed_hours": hours_of(likely.length)},
         "notes": list(notes(plan)),
     }
 
@@ -180,7 +183,13 @@ def notes(plan: Plan) -> Sequence[str]:
     if course.factor == 1:
         found = ["All seeds were rehearsed."]
     if not course.is_finished:
-        found.append(f"{_span(course.length)} were rehearsed; later figures go on as at the end of that.")
+        found.append(
+            f"{in_words(hours_of(course.length))} of virtual time were rehearsed; later figures go on as at the end of that."
+        )
+    if course.enough is not None:
+        found.append("The sample was not good enough by then; its end is reckoned from the width of its intervals, and rough.")
+    if course.hidden >= _NOTABLE:
+        found.append(f"{course.hidden:.1%} of the seeds' posts are older than what the network shows of a timeline.")
     if course.done_after >= NEVER:
         found.append("At the end of the rehearsal more waited than can be asked: limits are too tight, or figures rough.")
     if any(each.name in ("assumed", "one more") for each in plan.credentials):
@@ -188,6 +197,10 @@ def notes(plan: Plan) -> Sequence[str]:
     return found
 
 
-def _span(length: timedelta) -> str:
-    hours_ = length / timedelta(hours=1)
-    return f"{hours_ / 24:.1f} virtual days" if hours_ >= 36 else f"{hours_:.1f} virtual hours"
+def in_words(length: float) -> str:
+    """Hours in words."""
+    if length >= hours_of(NEVER):
+        return "more than a year"
+    if length < 1 / 60:
+        return f"{length * 3600:.0f} s"
+    return f"{length * 60:.1f} min" if length < 2 else f"{length:.1f} h" if length < 72 else f"{length / 24:.1f} days"

@@ -40,6 +40,7 @@ _UNKNOWN = {
 }
 """What a probe cannot learn of seeds that are no accounts."""
 _USERS = "select posts, followers, following from users where checked_posts is not null"
+"""The accounts that were asked about; those that came along with them are others, and busier."""
 _PAGES = """
 select c.call, p.author, count(*) as posts, min(p.created_at) as oldest from calls c left join posts p on p.found_by = c.call
 where c.facet = 'timeline' and c.outcome = 'ok' group by c.call, p.author

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta
+from math import inf
 
 from msgspec import Struct, structs
 
@@ -12,9 +15,11 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.crawl.files.seed_list import SeedList
 from bowerbird.crawl.worker import NOTHING_LEFT
-from bowerbird.model import Charge, Credential, Subject, WindowKind
+from bowerbird.export.sample import GOOD_ENOUGH, Figure, read_samples
+from bowerbird.limits.ledger import BURST
+from bowerbird.model import Charge, Credential, Progress, Subject, WindowKind
 from bowerbird.planning.cast import RehearsalVault
-from bowerbird.planning.course import Bucket, Course, Sample, Use
+from bowerbird.planning.course import ENOUGH, Bucket, Course, Sample, Use, may_run
 from bowerbird.planning.scaling import Model, batch_of, kind_in_use, model_of, scaled_flow, scaled_limits
 from bowerbird.planning.stage import Stage, is_growing
 from bowerbird.ports import Row
@@ -23,12 +28,17 @@ from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.x_v2 import XV2Dialect
 
 _SELDOM = timedelta(days=1)
+_UNDER_WAY = Progress(cursor="1", newest="1")
+_MOMENT = timedelta(milliseconds=1)
 _FIRST_LOOK = timedelta(seconds=20)
 _GROWTH = 1.06
 _FULL_LOOKS = (timedelta(hours=6), timedelta(days=1), timedelta(days=2))
 _PATIENCE = timedelta(minutes=10)
 _FEWEST = 500
 _MOST_LISTS = 1_000
+_MOST_STARTS = 1_000
+_WALK = 2
+"""So many times the calls are rehearsed of a sample: long before its end nobody can say when that is."""
 _TOO_MANY = 10
 """So many times the items that a model was made for."""
 
@@ -36,7 +46,14 @@ _TASKS = """
 select coalesce(sum(case when state in ('waiting', 'leased') then 1 else 0 end), 0) as waiting,
        coalesce(sum(case when state not in ('waiting', 'leased') then 1 else 0 end), 0) as done from tasks
 """
-_BYTES = "select (select page_count from pragma_page_count()) * (select page_size from pragma_page_size()) as bytes"
+# A bill lies in a table and in an index, each about four fifths full.
+_DISK = """
+select (select page_count from pragma_page_count()) * size as bytes,
+       (select freelist_count from pragma_freelist_count()) * size as free,
+       (select coalesce(sum(length(payer) + length(item) + 12), 0) * 2.5 from bills) as bills
+from (select page_size as size from pragma_page_size())
+"""
+_READ = "select t.target from tasks t join lanes l on l.lane = t.lane where l.facet = 'timeline' and t.visits > 0"
 _USES = "select lane, credential, count(*) as calls from calls group by lane, credential order by lane, credential"
 _LEDGERS = "select bucket, spent, allowance, window_micros, kind from ledgers order by bucket"
 
@@ -60,21 +77,27 @@ def rehearse(plan: CrawlPlan, credentials: tuple[Credential, ...], world: WorldS
         model = _model(plan, stage, scope, seeds)
         if model.factor < 1 and is_growing(plan):
             stage = Stage(plan, credentials, _shrunk(whole, model))
-        return await _Rehearsal(plan, credentials, stage, model, _shorter(scope) if is_growing(plan) else scope).run(clock)
+        return await _Rehearsal(plan, credentials, stage, model, _fitting(scope, plan)).run(clock)
 
     course: Course = run_virtual(main, start=world.start)
     return course
 
 
 def _model(plan: CrawlPlan, stage: Stage, scope: Scope, seeds: int) -> Model:
+    if plan.flow.walks:
+        # A sample takes as many calls from few seeds as from many.
+        starts = min(seeds, _MOST_STARTS)
+        return Model(starts, starts)
     batch, wanted = batch_of(plan), int(scope.items / max(stage.load, 1e-9))
     # Who goes along lists fills its batches with those it finds: a few seeds are enough, and a whole batch of them too many.
     return model_of(seeds, stage.load, 1 if is_growing(plan) and wanted < batch else batch, scope.items)
 
 
-def _shorter(scope: Scope) -> Scope:
+def _fitting(scope: Scope, plan: CrawlPlan) -> Scope:
     """Calls along lists bring many times the items of others, and take as much longer to rehearse."""
-    return structs.replace(scope, calls=min(scope.calls, _MOST_LISTS))
+    if plan.flow.walks:
+        return structs.replace(scope, calls=_WALK * scope.calls, items=_TOO_MANY * scope.items)
+    return structs.replace(scope, calls=min(scope.calls, _MOST_LISTS)) if is_growing(plan) else scope
 
 
 def _roomy(world: WorldSettings) -> WorldSettings:
@@ -101,14 +124,16 @@ class _Rehearsal:
         self._was_cut = False
         self._most = _TOO_MANY * max(scope.items, stage.load * self._model.played)
         asked = {use.name for use in plan.flow.facets}
-        self._knows_truth = "timeline" in asked and stage.subject is Subject.USER and not plan.flow.filters.max_depth
+        # Who goes on to others' timelines has hardly begun when it has those of the seeds.
+        is_about_others = is_growing(plan) or bool(plan.flow.filters.max_depth)
+        self._knows_truth = "timeline" in asked and stage.subject is Subject.USER and not is_about_others
 
     async def run(self, clock: VirtualClock) -> Course:
         vault = RehearsalVault(self._credentials, self._stage.values)
         transport = self._stage.transport(clock, self._model.network(self._stage.world.settings.seed))
         outside = Outside(clock=clock, transport=transport, vault=vault, media=Pictures(clock), glance=_SELDOM)
         async with open_crawl(self._plan, outside) as crawl:
-            self._empty = await self._size(crawl)
+            self._empty = (await self._disk(crawl))["bytes"]
             watching = asyncio.create_task(self._watch(crawl, clock))
             ending = await crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_PATIENCE)
             watching.cancel()
@@ -146,28 +171,33 @@ class _Rehearsal:
 
     async def _look(self, crawl: Crawl, clock: VirtualClock, *, is_full: bool) -> Sample:
         now, tally = clock.now(), crawl.tally
-        wanted, complete = await self._complete(crawl, now) if is_full and self._knows_truth else (0, None)
+        wanted, hidden, complete = await self._complete(crawl, now) if is_full and self._knows_truth else (0, 0, None)
+        disk = await self._disk(crawl)
         async with crawl.database.reading() as tx:
             tasks = (await tx.fetch(_TASKS))[0]
             ledgers = await tx.fetch(_LEDGERS)
         return Sample(
-            at=now - self._stage.start,
+            # A sleeper wakes a little late, and what is seen then belongs to the hour for which it was set.
+            at=(now - self._stage.start) // _MOMENT * _MOMENT,
             calls=tally.calls,
             items=tally.items,
             users=tally.users,
             posts=tally.posts,
-            bytes=await self._size(crawl) - self._empty,
+            bytes=disk["bytes"] - self._empty,
+            free=disk["free"],
+            kept=disk["bytes"] - disk["free"] - disk["bills"] - self._empty,
             dollars=self._dollars(now),
             waiting=int(tasks["waiting"]),
             done=int(tasks["done"]),
             spent={row["bucket"]: row["spent"] for row in ledgers},
             complete=complete,
             wanted=wanted,
+            hidden=hidden,
         )
 
-    async def _size(self, crawl: Crawl) -> int:
+    async def _disk(self, crawl: Crawl) -> Row:
         async with crawl.database.reading() as tx:
-            return int((await tx.fetch(_BYTES))[0]["bytes"])
+            return (await tx.fetch(_DISK))[0]
 
     def _dollars(self, now: datetime) -> float:
         """What X would have charged up to now."""
@@ -175,26 +205,32 @@ class _Rehearsal:
         apps = {each.app or "app" for each in self._credentials if each.provider == "x"}
         return sum(each.meter.spent(app, now) / 1000 for each in dialects if isinstance(each, XV2Dialect) for app in apps)
 
-    async def _complete(self, crawl: Crawl, now: datetime) -> tuple[int, float]:
-        """How many posts the seeds have written, and which part of them is stored."""
+    async def _complete(self, crawl: Crawl, now: datetime) -> tuple[int, int, float]:
+        """How many posts the seeds have written, how many of them the network hides, and which part is stored."""
         async with crawl.database.reading() as tx:
             keys = {str(row["key"]) for row in await tx.fetch("select key from post_keys")}
             ids = {str(row["id"]) for row in await tx.fetch("select id from posts")}
+            read = {str(row["target"]) for row in await tx.fetch(_READ)}
         stored = keys | ids | {each.partition(":")[2] for each in ids}
-        wanted = self._stage.expected_posts(self._seeds, now)
-        return len(wanted), len(wanted & stored) / len(wanted) if wanted else 1.0
+        posts = {seed: self._stage.expected_posts(seed, now) for seed in self._seeds}
+        hidden = sum(_left_out(posts[seed], stored) for seed in self._seeds if seed in read)
+        wanted = {post for own in posts.values() for post in own}
+        return len(wanted), hidden, len(wanted & stored) / len(wanted) if wanted else 1.0
 
     async def _course(self, crawl: Crawl, reason: str) -> Course:
-        async with crawl.database.reading() as tx:
-            uses, ledgers = await tx.fetch(_USES), await tx.fetch(_LEDGERS)
         stop = self._plan.flow.stop.duration or self._scope.length
         is_over = self._samples[-1].at >= stop and stop >= self._scope.length
+        is_finished = not self._was_cut and not is_over
+        async with crawl.database.reading() as tx:
+            uses, ledgers = await tx.fetch(_USES), await tx.fetch(_LEDGERS)
         course = Course(
             factor=self._model.factor,
             samples=tuple(self._samples),
-            is_finished=not self._was_cut and not is_over,
-            uses=tuple(self._use(crawl, row["lane"], row["credential"], row["calls"]) for row in uses),
+            is_finished=is_finished,
+            uses=self._uses(crawl, uses, {row["bucket"]: row["spent"] for row in ledgers}),
             buckets=(),
+            goes_round=self._plan.flow.goes_round or bool(self._plan.streams),
+            enough=None if is_finished or self._stop.half_width is None else await self._enough(crawl),
             stop=self._stop,
             reason=self._met(crawl, reason),
         )
@@ -208,30 +244,70 @@ class _Rehearsal:
             limit = getattr(played, name)
             if limit is not None and getattr(size, name) >= limit:
                 return f"{getattr(self._stop, name):,} {name} are reached"
+        if played.duration is not None and self._samples[-1].at >= played.duration:
+            return may_run(played.duration)
+        if reason.startswith(GOOD_ENOUGH):
+            return ENOUGH
         return "" if reason.startswith(NOTHING_LEFT) else reason
 
-    def _use(self, crawl: Crawl, lane: int, credential: str | None, calls: int) -> Use:
-        found = crawl.lanes.get(lane)
-        charges = crawl.charges.get(lane, {}).get(credential, ())
-        slowest = max((_pace(charge) for charge in charges), default=timedelta(0))
+    async def _enough(self, crawl: Crawl) -> float:
+        """About how many calls the sample takes in all: a half-width shrinks with the root of the calls."""
+        samples = await read_samples(crawl.database, names=self._stop.estimates)
+        widths = [_width(figure) for sample in samples for figure in sample.figures]
+        return crawl.tally.calls * max(1.0, *widths, 0.0 if widths else inf) ** 2
+
+    def _uses(self, crawl: Crawl, rows: Sequence[Row], spent: Mapping[str, float]) -> tuple[Use, ...]:
+        taken = [_charges(crawl, row["lane"], row["credential"]) for row in rows]
+        calls = Counter[str]()
+        for row, charges in zip(rows, taken, strict=True):
+            calls.update({charge.bucket: row["calls"] for charge in charges})
+        each = {bucket: spent.get(bucket, 0.0) / count for bucket, count in calls.items()}
+        return tuple(self._use(crawl, row, charges, each) for row, charges in zip(rows, taken, strict=True))
+
+    def _use(self, crawl: Crawl, row: Row, charges: Sequence[Charge], each: Mapping[str, float]) -> Use:
+        """`each`: by bucket, what a call took from it on average."""
+        found = crawl.lanes.get(row["lane"])
+        slowest = max((_pace(charge, each[charge.bucket]) for charge in charges), default=timedelta(0))
         return Use(
             service=found.service.name if found else "",
             facet=found.facet.name if found else "stream",
-            credential=credential,
-            calls=calls / self._model.factor,
-            hours=calls * slowest / timedelta(hours=1),
+            credential=row["credential"],
+            calls=row["calls"] / self._model.factor,
+            hours=row["calls"] * slowest / timedelta(hours=1),
         )
 
 
-def _pace(charge: Charge) -> timedelta:
-    """The time a limit needs for one call; those that count only some calls say nothing about all."""
-    if charge.limit.only_paged or charge.limit.kind is WindowKind.MONTH:
+def _left_out(posts: Sequence[str], stored: Set[str]) -> int:
+    """How many of an account's posts, the newest first, are missing after the first that is stored."""
+    places = [place for place, post in enumerate(posts) if post in stored]
+    return len(posts) - places[0] - len(places) if places else 0
+
+
+def _width(figure: Figure) -> float:
+    """How many times as wide as it should be the interval of an estimate is."""
+    if figure.low is None or figure.high is None or not figure.wanted:
+        return inf
+    return (figure.high - figure.low) / 2 / figure.wanted
+
+
+def _charges(crawl: Crawl, lane: int, credential: str | None) -> tuple[Charge, ...]:
+    """What its calls may take: limits on requests with a position do not concern a lane that never sends one."""
+    found, charges = crawl.lanes.get(lane), crawl.charges.get(lane, {}).get(credential, ())
+    has_positions = found is not None and found.is_paged("0", _UNDER_WAY)
+    return tuple(charge for charge in charges if has_positions or not charge.limit.only_paged)
+
+
+def _pace(charge: Charge, amount: float) -> timedelta:
+    """The time a limit needs for one call that takes so much from it; what a month allows is not spread over it."""
+    if charge.limit.kind is WindowKind.MONTH:
         return timedelta(0)
-    return charge.limit.window * charge.limit.per_call / charge.limit.allowance
+    return charge.limit.window * (amount / charge.limit.allowance)
 
 
 def _bucket(course: Course, row: Row) -> Bucket:
     """How much of what a bucket allowed was used until the crawl had ended or caught up."""
     busy = min(course.length, course.done_after)
-    windows = busy // timedelta(microseconds=row["window_micros"]) + 1
-    return Bucket(name=row["bucket"], used=min(1.0, course.spent(row["bucket"], busy) / (row["allowance"] * windows)))
+    whole, part = divmod(busy / timedelta(microseconds=row["window_micros"]), 1)
+    # Within a window the ledger spreads all calls but the first ones.
+    begun = 1.0 if row["kind"] == WindowKind.MONTH else BURST + (1 - BURST) * part
+    return Bucket(name=row["bucket"], used=min(1.0, course.spent(row["bucket"], busy) / (row["allowance"] * (whole + begun))))

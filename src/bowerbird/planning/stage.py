@@ -161,20 +161,18 @@ class Stage:
     def transport(self, clock: Clock, network: Network) -> SilentTransport:
         return SilentTransport(InProcessTransport(self.services, clock, network))
 
-    def expected_posts(self, seeds: Sequence[str], now: datetime) -> set[str]:
-        """All posts of the seeds that can be read now, without those of accounts that opted out."""
-        wanted: set[str] = set()
-        for key in seeds:
-            account = self.first.account(key)
-            if self.first.truth.is_available(account, now) and not self._opts_out(account):
-                found = self.first.posts_to_find(key, self.start - timedelta(days=9_000), now, now)
-                wanted |= {post for post, deleted in found.items() if deleted is None or deleted > now}
-        return wanted
+    def expected_posts(self, seed: str, now: datetime) -> list[str]:
+        """All posts of a seed that can be read now, the newest first; none of an account that opted out."""
+        account = self.first.account(seed)
+        if not self.first.truth.is_available(account, now) or self._opts_out(account):
+            return []
+        found = self.first.posts_to_find(seed, self.start - timedelta(days=9_000), now, now)
+        return [post for post, deleted in found.items() if deleted is None or deleted > now]
 
 
 def is_growing(plan: CrawlPlan) -> bool:
     """Whether the flow goes from account to account along lists."""
-    return any(edge.take in ("neighbours", "users") for edge in plan.flow.edges)
+    return plan.flow.walks or any(edge.take in ("neighbours", "users") for edge in plan.flow.edges)
 
 
 def typical(weights: Array, others: Array, count: int, seed: int) -> list[int]:

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+from bowerbird.model.times import span as span
+
+_MINUTE, _HOUR = 60, 3_600
 _KILO = 1024
-
-
-def span(time: timedelta) -> str:
-    """`0.4 s`, `12 s`, `3 min 05 s`, `2 h 10 min`, `5 d 3 h`: two units at most."""
-    seconds = max(0.0, time.total_seconds())
-    if seconds < 1:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < _MINUTE:
-        return f"{whole} s"
-    if whole < _HOUR:
-        return f"{whole // _MINUTE} min {whole % _MINUTE:02} s"
-    if whole < _DAY:
-        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE:02} min"
-    return f"{whole // _DAY:,} d {whole % _DAY // _HOUR} h"
 
 
 def stopwatch(time: timedelta) -> str:

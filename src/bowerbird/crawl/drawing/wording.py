@@ -66,10 +66,6 @@ def _ends(flow: Flow) -> list[str]:
     if stop.half_width is not None:
         verb = "is" if len(stop.estimates) == 1 else "are"
         ends.append(f"when {', '.join(stop.estimates)} {verb} known within {stop.half_width:.3g}")
-    if stop.when_empty and not _goes_round(flow) and not flow.listens:
+    if stop.when_empty and not flow.goes_round and not flow.listens:
         ends.append("when nothing is left to ask")
     return ends or ["when it is stopped"]
-
-
-def _goes_round(flow: Flow) -> bool:
-    return any(use.comes_round for use in flow.facets)
