@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bowerbird.clock import VIRTUAL_START, RealClock, VirtualClock, run_virtual
+from bowerbird.clock import RealClock
 from bowerbird.crawl import roster
-from bowerbird.crawl.keeping import BackupPlan, Keeper
 from bowerbird.db import open_database
 from bowerbird.db.backup import back_up, restore
 from bowerbird.errors import StoreError
@@ -115,7 +114,7 @@ async def test_nothing_is_overwritten_and_nothing_half_made_is_left(place: str, 
     await back_up(place, tmp_path / "b.db", RealClock())
     with pytest.raises(StoreError, match=r"exists already|holds crawls"):
         await restore(tmp_path / "b.db", place, RealClock())
-    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".unfinished") == []  # noqa: ASYNC240
+    assert list(tmp_path.glob("*.unfinished*")) == []  # noqa: ASYNC240
 
 
 async def test_a_damaged_backup_is_refused_with_words(tmp_path: Path) -> None:
@@ -133,26 +132,11 @@ async def test_a_damaged_backup_is_refused_with_words(tmp_path: Path) -> None:
         await restore(tmp_path / "text.db", str(tmp_path / "new.db"), RealClock())
 
 
-async def test_scheduled_backups_go_on_after_a_restart_and_only_the_newest_are_kept(tmp_path: Path) -> None:
-    place = str(tmp_path / "crawl.db")
-    await filled(place, range(3))
-    folder = tmp_path / "kept"
-    plan = BackupPlan(every=timedelta(hours=6), folder=str(folder), keep=2)
-    started = VIRTUAL_START
-
-    def later(hours: int) -> list[str]:
-        async def main(clock: VirtualClock) -> list[str]:
-            keeper = Keeper("crawl", place, plan, clock)
-            task = asyncio.create_task(keeper.run())
-            await clock.sleep_until(clock.now() + timedelta(hours=hours, minutes=1))
-            task.cancel()
-            return [f"{when:%d %H}" for when, _ in keeper.taken()]
-
-        names: list[str] = run_virtual(main, start=started)
-        return names
-
-    assert await asyncio.to_thread(later, 12) == [f"{started + timedelta(hours=hours):%d %H}" for hours in (6, 12)]
-    (folder / "mine.backup.db").write_text("somebody else's")
-    started += timedelta(hours=17)
-    assert await asyncio.to_thread(later, 1) == [f"{started + timedelta(hours=hours):%d %H}" for hours in (-5, 1)]
-    assert (folder / "mine.backup.db").exists()
+async def test_of_two_copies_to_one_name_one_is_made_and_the_other_refused_with_words(place: str, tmp_path: Path) -> None:
+    await filled(place, range(500))
+    ended = await asyncio.gather(*(back_up(place, tmp_path / "b.db", RealClock()) for _ in range(2)), return_exceptions=True)
+    refused = [each for each in ended if isinstance(each, BaseException)]
+    assert [type(each) for each in refused] == [StoreError]
+    assert "nothing is overwritten" in str(refused[0])
+    assert len((await contents(str(tmp_path / "b.db")))["posts"]) == 500
+    assert [path.name for path in tmp_path.glob("b.db*")] == ["b.db"]  # noqa: ASYNC240

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 from msgspec import Struct
@@ -63,14 +64,16 @@ async def restore(backup: Path, where: str, clock: Clock, said: Said = lambda ta
 
 
 def _prepared(target: Path) -> Path:
-    """Where the copy grows until it is whole."""
-    if target.exists():
-        raise StoreError(f"{target} exists already; choose another name, or move it away: nothing is overwritten")
+    """Where the copy grows until it is whole: a name of its own, since others may be copying to the same place."""
+    _check_free(target)
     if not target.parent.is_dir():
         raise StoreError(f"the folder {target.parent} for {target.name} does not exist: create it first")
-    unfinished = target.with_name(f"{target.name}.unfinished")
-    _remove(unfinished)
-    return unfinished
+    return target.with_name(f"{target.name}.{uuid4().hex[:12]}.unfinished")
+
+
+def _check_free(target: Path) -> None:
+    if target.exists():
+        raise StoreError(f"{target} exists already; choose another name, or move it away: nothing is overwritten")
 
 
 def _remove(unfinished: Path) -> None:
@@ -84,8 +87,18 @@ def _finished(unfinished: Path, target: Path) -> Copied:
     rows = _checked(unfinished)
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
-    unfinished.replace(target)
+    _name(unfinished, target)
     return Copied(str(target), rows, target.stat().st_size)
+
+
+def _name(unfinished: Path, target: Path) -> None:
+    """Gives a whole copy its name; raises when somebody else has taken that meanwhile."""
+    try:
+        target.hardlink_to(unfinished)
+    except OSError:
+        # The name is taken, or the file system has no links: then nothing better is to be had than to look and to move.
+        _check_free(target)
+        unfinished.rename(target)
 
 
 def _is_postgres(where: str) -> bool:
