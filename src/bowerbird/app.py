@@ -22,7 +22,7 @@ from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.crawl.flow import STREAM, FacetUse, Flow, Vocabulary
 from bowerbird.crawl.judging import Judging
-from bowerbird.crawl.keeping import Keeper
+from bowerbird.crawl.keeping import Keeper, Turns
 from bowerbird.crawl.lanes import Lane, add_turns
 from bowerbird.crawl.log import QueryLog
 from bowerbird.crawl.logins import LoginBook
@@ -31,6 +31,7 @@ from bowerbird.crawl.media import Collector
 from bowerbird.crawl.own import Own
 from bowerbird.crawl.rebuilding import Queues, Rebuilder, queues_of
 from bowerbird.crawl.scheduler import Scheduler
+from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.seeding.homes import Homes, host_of
 from bowerbird.crawl.seeding.seeder import FlowSeeder, HeardSeeder
 from bowerbird.crawl.seeding.seeds import soil, sown
@@ -164,13 +165,14 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own)
     now = outside.clock.now()
     ledgers = BookedLedgers(pace=outside.is_paced)
     async with database.transaction() as tx:
-        flow = msgspec.json.encode(plan.flow).decode()
-        row = await roster.enrol_crawl(tx, plan.name, flow, plan.told(), now)
+        row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
         worker = await roster.enrol_worker(tx, plan.name, now)
         scheduler, tally = Scheduler(ledgers), Tally(now)
         wiring = _Wiring(plan, row.crawl, worker, scheduler, tally, {}, {}, {}, outside.vault, [], _locator(plan), own=own)
         for service in plan.services:
             await _add_service(tx, wiring, service, outside.clock.now)
+        admission = Admission(database, row.crawl, wiring.lanes, plan.flow.filters.max_users)
+        await admission.open(tx)
         # A new start is a new chance: the user may have mended what the service refused.
         await roster.accept_credentials(tx, sorted({name for each in wiring.charges.values() for name in each if name}))
     book = LoginBook(database, ledgers, outside.clock, partial(_login_charges, outside.vault))
@@ -187,7 +189,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own)
         sessions=sessions,
         lease_time=LEASE_TIME,
     )
-    dispatcher = Dispatcher(parts, row.crawl)
+    dispatcher = Dispatcher(parts, row.crawl, admission)
     rebuilder = Rebuilder(parts, dispatcher, Recall(database), row.crawl, wiring.tally)
     loop = Worker(
         dispatcher,
@@ -219,9 +221,11 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own)
 
 
 def _store(database: Database, wiring: _Wiring) -> Store | LocatingStore:
-    asked = {use.name for use in wiring.plan.flow.facets}
+    flow, often = wiring.plan.flow, wiring.plan.counters_every
+    asked = {use.name for use in flow.facets}
     is_searching = any(is_source(lane.facet) for lane in wiring.lanes.values() if lane.facet.name in asked)
-    store = Store(database, keeps_sightings=is_searching, counters_every=wiring.plan.counters_every)
+    heeds = flow.heeds_counters({lane.facet.name for lane in wiring.lanes.values() if lane.facet.is_lookup})
+    store = Store(database, keeps_sightings=is_searching, heeds_counters=heeds, counters_every=often)
     return LocatingStore(store, database, wiring.locator) if wiring.locator else store
 
 
@@ -247,7 +251,7 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
     filling = _filling(streams, speaks, flow)
     uses = (*flow.facets, *searching.values(), *(use for use in filling if use.name not in searching))
     numbers = {use.name: await roster.enrol_lane(tx, wiring.crawl, number, use.name) for use in uses}
-    seeder = FlowSeeder(flow, numbers, wiring.tally.size, partial(Homes(wiring.homes).away_from, service), wiring.locator)
+    seeder = FlowSeeder(flow, numbers, partial(Homes(wiring.homes).away_from, service), wiring.locator)
     for use in uses:
         place = _place(wiring.plan, use, flow, speaks, numbers)
         lane = Lane(
@@ -340,7 +344,8 @@ def _beside(wiring: _Wiring, parts: Parts, dispatcher: Dispatcher, outside: Outs
         beside.append(Streamer(parts, transport, dispatcher, stream, wiring.tally).part())
     plan = wiring.plan
     if plan.backup is not None:
-        beside.append(Part(name="backup", run=Keeper(plan.name, plan.store, plan.backup, outside.clock).run))
+        turns = Turns(parts.database, plan.name, wiring.worker, plan.backup.every, outside.clock)
+        beside.append(Part(name="backup", run=Keeper(plan.name, plan.store, plan.backup, outside.clock, turns).run))
     if plan.media is not None and outside.media is not None:
         collector = Collector(parts.database, outside.clock, outside.media, plan.media, wiring.worker)
         beside.append(Part(name="media", run=collector.run, end=collector.end, finish=collector.finish))

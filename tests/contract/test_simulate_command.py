@@ -6,12 +6,16 @@ import json
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from subprocess import PIPE
 from urllib.request import Request, urlopen
 
 import pytest
 
 from bowerbird.cli import run
+from bowerbird.cli.simulate import writers_to_try
+from bowerbird.simulated.service import DIALECTS, Setup, simulate
+from bowerbird.simulated.world import WorldSettings
 
 
 def test_it_serves_until_interrupted_and_prints_what_is_needed() -> None:
@@ -29,6 +33,16 @@ def test_it_serves_until_interrupted_and_prints_what_is_needed() -> None:
     assert process.returncode == 0
     assert "Ended after 1 calls, 0 refused." in said
     assert sum(token["kind"] == "user" for token in told["tokens"]) == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_accounts_it_offers_can_be_collected(dialect: str, seed: int) -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    service = simulate(Setup(dialect=dialect, world=WorldSettings(seed=seed, accounts=60, start=now)))
+    offered = writers_to_try(service, now)
+    assert len(offered) == 3
+    assert all(service.truth.is_collectable(account, now) for account in offered)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from store_pages import (
 from bowerbird.errors import StoreError
 from bowerbird.model import Broken, Media, Page, Place, PostKind, Service, Subject, User
 from bowerbird.ports import Database
-from bowerbird.store import Reader
+from bowerbird.store import Reader, Store
 from bowerbird.store.raw import SAMPLES
 
 DAY = timedelta(days=1)
@@ -41,9 +41,9 @@ async def crawled(database: Database) -> Crawled:
 
 
 async def test_a_profile_is_new_once_and_says_its_counter_before_and_now(crawled: Crawled) -> None:
-    first = await crawled.save(Page(users=(user("1", posts=5),)))
-    again = await crawled.save(Page(users=(user("1", posts=7),)))
-    same = await crawled.save(Page(users=(user("1", posts=7),)))
+    first = await crawled.save(Page(users=(user("1", posts=5),)), PROFILES, "1")
+    again = await crawled.save(Page(users=(user("1", posts=7),)), PROFILES, "1")
+    same = await crawled.save(Page(users=(user("1", posts=7),)), PROFILES, "1")
     assert [(u.is_new, u.is_changed, u.posts_before, u.posts_now) for s in (first, again, same) for u in s.users] == [
         (True, True, None, 5),
         (False, True, 5, 7),
@@ -53,10 +53,31 @@ async def test_a_profile_is_new_once_and_says_its_counter_before_and_now(crawled
 
 async def test_a_counter_that_comes_along_with_posts_does_not_hide_news(crawled: Crawled) -> None:
     """Timelines carry the authors' counters, but of posts nobody has fetched yet: only a look-up of the profile settles them."""
-    await crawled.save(Page(users=(user("1", posts=5),)))
+    await crawled.save(Page(users=(user("1", posts=5),)), PROFILES, "1")
     await crawled.save(Page(users=(user("1", posts=7),), posts=(post("10", "2"),)), TIMELINE, "2")
-    (looked_up,) = (await crawled.save(Page(users=(user("1", posts=7),)))).users
+    (looked_up,) = (await crawled.save(Page(users=(user("1", posts=7),)), PROFILES, "1")).users
     assert (looked_up.posts_before, looked_up.posts_now) == (5, 7)
+
+
+@pytest.mark.parametrize("asked", ["2", "@Beth"])
+async def test_a_counter_that_comes_along_with_the_profile_of_another_does_not_hide_news(crawled: Crawled, asked: str) -> None:
+    """A profile may show its newest post, which passes on that of another, whose profile is inside: nobody asked about it."""
+    await crawled.save(Page(users=(user("1", posts=5),)), PROFILES, "1")
+    both = Page(users=(user("1", posts=7), user("2", handle="beth", posts=3)))
+    await crawled.save(both, PROFILES, asked)
+    looked_up, other = (await crawled.save(both, PROFILES, "1", "2")).users
+    assert (looked_up.posts_before, looked_up.posts_now) == (5, 7)
+    assert (other.posts_before, other.posts_now) == (3, 3)
+
+
+async def test_a_crawl_that_does_nothing_about_counters_leaves_the_news_to_another_in_the_same_store(crawled: Crawled) -> None:
+    watching, passing = crawled.store, Store(crawled.database, heeds_counters=False)
+    await crawled.save(Page(users=(user("1", posts=5),)), PROFILES, "1")
+    crawled.store = passing
+    await crawled.save(Page(users=(user("1", posts=7), user("2", posts=1))), PROFILES, "1", "2")
+    crawled.store = watching
+    one, two = (await crawled.save(Page(users=(user("1", posts=7), user("2", posts=2))), PROFILES, "1", "2")).users
+    assert [(each.posts_before, each.posts_now) for each in (one, two)] == [(5, 7), (1, 2)]
 
 
 async def test_a_user_known_only_by_id_counts_as_new_when_the_profile_comes(crawled: Crawled) -> None:

@@ -171,6 +171,43 @@ def test_a_budget_too_small_is_the_cause_of_what_was_not_listed(dialect: str) ->
     in_laboratory(Setup(dialect=dialect, world=BUSY), work)
 
 
+WRITING = WorldSettings(
+    accounts=220, seed=5, following=8.0, posts_per_day=5.0, longest_history=30, history=timedelta(days=5), silent=0.3
+)
+
+
+@pytest.mark.parametrize("dialect", ["twitter_v1", "weibo"])
+def test_an_account_seen_beside_another_has_its_own_news_fetched_all_the_same(dialect: str) -> None:
+    """Profiles show the newest post, and inside it the profile of whom it passes on: nobody asked about that one yet."""
+
+    async def work(laboratory: Laboratory) -> tuple[int, int]:
+        flow = 'flow.use = "timelines"\nflow.facets.profiles.revisit = "3h"'
+        async with laboratory.crawl(laboratory.plan(flow, laboratory.keys(), 'stop.duration = "30h"')) as crawl:
+            await laboratory.run(crawl)
+            now = laboratory.clock.now()
+            _, stored = await keys_of(crawl, dialect)
+        have = set().union(*stored.values())
+        written = _readable(laboratory, now - 6 * HOUR, now)
+        return len(written), len(written - have)
+
+    written, lost = in_laboratory(Setup(dialect=dialect, world=WRITING), work)
+    assert written > 700
+    # A deletion between two looks hides a new post from the counter, until the next one.
+    assert lost <= 0.005 * written
+
+
+def _readable(laboratory: Laboratory, until: datetime, now: datetime) -> set[str]:
+    """Keys of the posts that open accounts wrote since the start, for everybody, and that are still there."""
+    truth = laboratory.service.truth
+    return {
+        laboratory.service.dialect.post_key(post.number)
+        for account in range(len(laboratory.service.world))
+        if truth.availability(account, now) is Availability.OPEN
+        for post in truth.posts(account, START, until)
+        if post.visibility != "private" and (post.deleted_at is None or post.deleted_at > now)
+    }
+
+
 POLLING = """
 flow.seeds = ["hashtag"]
 flow.facets.hashtag.revisit = "8h"

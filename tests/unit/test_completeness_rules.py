@@ -20,6 +20,7 @@ from bowerbird.store.completeness.entries import Cause, Entry, Missing, Total
 from bowerbird.store.completeness.facts import ShortfallFacts, TaskFacts
 from bowerbird.store.completeness.judging import Evidence, Habits, habits_of, judge_account
 from bowerbird.store.completeness.rates import Rate, missed
+from bowerbird.store.completeness.told import Told
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -179,3 +180,21 @@ def test_a_listing_that_ended_before_its_end_says_why(listing: Lane, task: Task,
     found = shortfall(listing, task, page, NOW)
     assert found is not None
     assert found.cause == cause
+
+
+def test_what_is_told_twice_is_counted_once() -> None:
+    part = Missing(cause=Cause.BUDGET, low=1, likely=2, high=3, why="", after=NOW - HOUR, before=NOW)
+    line = Entry(subject="x:1", captured=5, deleted=1, low=1, likely=2, high=3, missing=(part,))
+    again = structs.replace(line, crawl="other", is_repeated=True)
+    total = Total()
+    for entry in (line, again):
+        total.add(entry)
+    assert (total.entries, total.captured, total.deleted, total.likely, total.causes["budget"]) == (1, 5, 1, 2, 2)
+
+
+def test_an_account_was_told_of_once_for_each_kind_of_item() -> None:
+    told = Told()
+    accounts = [("posts", 7, "a"), ("posts", 8, "b"), ("followers", 7, "a"), ("posts", 1_000_000, "c"), ("posts", None, "d")]
+    assert [told.again(*each) for each in accounts] == [False] * 5
+    assert [told.again(*each) for each in accounts] == [True] * 5
+    assert not told.again("posts", 6, "e")

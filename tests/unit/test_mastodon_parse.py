@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from provider_payloads import NOON, account, answer, mastodon, read, status
+from provider_payloads import MASTODON, NOON, account, answer, mastodon, read, status
 
-from bowerbird.model import Answer, Gone, Outcome, Page, PostKind, Reading, Relation, RelationKind, Subject
+from bowerbird.model import Answer, Ask, Gone, Outcome, Page, PostKind, Reading, Relation, RelationKind, Subject
 
 LINK = '<https://m.example/x?limit=80&max_id={}>; rel="next", <https://m.example/x?since_id=1>; rel="prev"'
 
@@ -46,6 +46,18 @@ def test_missing_targets_of_a_batch_are_gone() -> None:
     assert [user.key for user in found.users] == ["2"]
     assert found.gone == (Gone(Subject.USER, "1", Outcome.NOT_FOUND, True),)
     assert found.outcome is Outcome.OK
+
+
+def test_a_batch_of_which_nothing_is_listed_is_gone_when_that_was_said_three_times() -> None:
+    asked = [mastodon.parse(Ask("posts", ("1", "2"), looks=looks), answer([]), MASTODON) for looks in range(3)]
+    assert [(page.outcome, page.is_doubtful, len(page.gone)) for page in asked] == [
+        (Outcome.OK, True, 0),
+        (Outcome.OK, True, 0),
+        (Outcome.OK, False, 2),
+    ]
+    assert asked[0].detail == "none of 2 was listed; they are asked for again"
+    alone = mastodon.parse(Ask("posts", ("1",)), answer([]), MASTODON)
+    assert (alone.is_doubtful, len(alone.gone)) == (False, 1)
 
 
 def test_a_malformed_item_is_quarantined_alone_and_its_target_is_not_called_gone() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bowerbird.crawl.files.flow_file import parse_flow
-from bowerbird.crawl.flow import Edge, FacetUse, Filters, Flow, Size
+from bowerbird.crawl.flow import Edge, FacetUse, Filters, Flow
 from bowerbird.crawl.seeding.seeder import FlowSeeder, seed_arrival
 from bowerbird.flows import builtin_flows
 from bowerbird.model import (
@@ -38,9 +38,9 @@ LANES = {"profile": 0, "profiles": 1, "timeline": 2, "followers": 3, "following"
 NO_FILTERS = Filters()
 
 
-def seeder(*edges: Edge, filters: Filters = NO_FILTERS, users: int = 0) -> FlowSeeder:
+def seeder(*edges: Edge, filters: Filters = NO_FILTERS) -> FlowSeeder:
     flow = Flow("test", tuple(FacetUse(name) for name in LANES), edges, ("profiles",), filters=filters)
-    return FlowSeeder(flow, LANES, lambda: Size(users=users))
+    return FlowSeeder(flow, LANES)
 
 
 def task(target: str, depth: int = 0, visits: int = 1) -> Task:
@@ -100,7 +100,7 @@ def test_whom_a_batch_left_out_without_a_word_is_asked_about_alone_and_not_woken
     lost_post = Gone(Subject.POST, "3", Outcome.NOT_FOUND, True)
     way = seeder(Edge("profiles", "profile", "missing"))
     found = way.seed("profiles", [task("1", depth=2), task("2")], Page(gone=(vague, exact, lost_post)), Saved())
-    assert found == (Arrival(lane=0, target="1", depth=2, wakes=False),)
+    assert found == (Arrival(lane=0, target="1", depth=2, wakes=False, is_asked=True),)
 
 
 def test_lists_lead_to_their_members_unless_the_owner_opted_out() -> None:
@@ -120,7 +120,7 @@ def test_a_condition_may_ask_whether_a_post_was_edited() -> None:
 def test_news_wakes_the_timeline_at_the_same_depth() -> None:
     page, stored = Page(users=(user("1"),)), Saved(users=(saved("1", 1, 2),))
     assert seeder(NEWS).seed("profiles", [task("1", depth=2)], page, stored) == (
-        Arrival(lane=2, target="1", depth=2, wakes=True),
+        Arrival(lane=2, target="1", depth=2, wakes=True, is_asked=True),
     )
 
 
@@ -166,7 +166,7 @@ def test_only_the_accounts_asked_about_are_taken_as_asked() -> None:
 def test_an_account_asked_by_handle_goes_on_by_key(handle: str) -> None:
     way = seeder(Edge("profile", "profiles", "asked"))
     found = way.seed("profile", [task("@ADA"), task("@bob")], Page(users=(user("1", handle=handle),)), Saved())
-    assert found == (Arrival(lane=1, target="1", depth=0, wakes=False),)
+    assert found == (Arrival(lane=1, target="1", depth=0, wakes=False, is_asked=True),)
 
 
 def test_a_lone_account_answers_a_lone_handle() -> None:
@@ -257,18 +257,11 @@ def test_nobody_is_followed_beyond_the_depth_limit() -> None:
     assert targets(way.seed("followers", [task("1", depth=1)], page, Saved())) == []
 
 
-def test_new_accounts_stop_at_the_size_limit_but_known_ones_go_on() -> None:
-    edges = (Edge("followers", "profiles", "users"), Edge("followers", "timeline", "users"))
-    way = seeder(*edges, filters=Filters(max_users=12), users=10)
-    page = Page(users=tuple(user(str(key)) for key in range(2, 8)))
-    stored = Saved(users=(saved("7", 1, 1),))
-    found = way.seed("followers", [task("1")], page, stored)
-    assert [(arrival.lane, arrival.target) for arrival in found] == [(1, "2"), (1, "3"), (1, "7"), (2, "2"), (2, "3"), (2, "7")]
-
-
-def test_the_seeds_themselves_are_never_cut_by_the_size_limit() -> None:
-    way = seeder(NEWS, filters=Filters(max_users=1), users=50)
-    assert targets(way.seed("profiles", [task("1")], Page(users=(user("1"),)), Saved())) == ["1"]
+def test_what_was_asked_about_is_told_from_what_was_found_by_key_or_by_handle() -> None:
+    way = seeder(Edge("followers", "profiles", "users"), Edge("followers", "followers", "owners"))
+    page = Page(users=(user("1"), user("2", handle="Ada"), user("3")))
+    found = way.seed("followers", [task("1"), task("@ada")], page, Saved())
+    assert [(arrival.target, arrival.is_asked) for arrival in found] == [("1", True), ("2", True), ("3", False), ("1", True)]
 
 
 def test_accounts_that_opted_out_are_left_alone_with_their_posts() -> None:
@@ -307,7 +300,7 @@ def test_a_target_found_by_two_edges_keeps_the_shorter_way_and_wakes_if_either_d
     edges = (Edge("timeline", "profiles", "mentions"), Edge("timeline", "profiles", "users", "new"))
     page = Page(users=(user("1"),), posts=(post("10", "1", mentions=("1",)),))
     found = seeder(*edges).seed("timeline", [task("1", depth=3)], page, Saved(users=(saved("1", None, 1, is_new=True),)))
-    assert found == (Arrival(lane=1, target="1", depth=3, wakes=True),)
+    assert found == (Arrival(lane=1, target="1", depth=3, wakes=True, is_asked=True),)
 
 
 def test_facets_without_edges_and_empty_pages_add_nothing() -> None:

@@ -110,6 +110,20 @@ def test_a_facet_that_is_off_takes_along_what_only_it_led_to() -> None:
         parsed('flow.use = "listen"\nflow.facets.profiles.on = false\nseeds = ["1"]')
 
 
+@pytest.mark.parametrize("name", ["timelin", "likes"])
+def test_what_the_flow_does_not_have_cannot_be_switched_off(name: str) -> None:
+    with pytest.raises(FlowError) as raised:
+        parsed(f'flow.use = "timelines"\nflow.facets.{name}.on = false\nseeds = ["1"]')
+    assert f"x.toml:2: the flow 'timelines' has no facet {name!r} to switch off" in str(raised.value)
+    assert str(raised.value).endswith("it has: profile, profiles, timeline")
+    assert ("did you mean 'timeline'?" in str(raised.value)) is (name == "timelin")
+
+
+def test_a_flow_about_places_needs_some() -> None:
+    with pytest.raises(FlowError, match=r"x.toml:1: the flow 'places' is about places: add \[\[places\]\]"):
+        parsed('flow = "places"\nseeds = ["1"]')
+
+
 def test_an_optional_edge_is_left_out_where_pages_do_not_carry_what_it_takes() -> None:
     robots = parse_flow(builtin_flows()["robots"], "robots", WORDS.facets(), WORDS.rankers)
     loops = {name: Edge("reposts", "reposts", "posts", "reposts > 0", optional=True) in robots.among(facets).edges
@@ -165,3 +179,10 @@ def test_a_flow_can_be_copied_and_is_never_overwritten(
     assert run_command(["flow", "copy", "grap", "mine.toml"]) == 2
     assert "did you mean 'graph'?" in capsys.readouterr().err
     assert run_command(["flow", "copy", "graph", "mine.txt"]) == 2
+
+
+def test_flows_that_come_back_or_ask_for_news_do_something_about_counters() -> None:
+    flows = {name: parse_flow(text, name, WORDS.facets(), WORDS.rankers) for name, text in builtin_flows().items()}
+    heeding = {name for name, flow in flows.items() if flow.heeds_counters({"profiles", "profile"})}
+    assert heeding >= {"timelines", "robots"}
+    assert not heeding & {"graph", "hydrate", "sample"}

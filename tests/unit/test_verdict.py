@@ -73,6 +73,14 @@ def test_suspects_of_a_failed_batch_are_asked_in_ever_smaller_groups() -> None:
     assert part_to_ask([task(1), task(2)], 100)[1] == []
 
 
+def test_an_empty_answer_to_a_batch_is_asked_again_as_it_was() -> None:
+    page = Page(is_doubtful=True)
+    before = task(attempts=2, pages=1)
+    after = settled(visit(before), page, judge(before, page, 20), ranker("fifo"))
+    assert (after.attempts, after.pages, after.is_visit, after.failure) == (2, 2, False, None)
+    assert after.standing.due == NOW + timedelta(seconds=4)
+
+
 def test_an_incremental_listing_remembers_its_newest_item_only_when_it_ends() -> None:
     first = progress_after(task(), Page(cursor="50", head="99"), Verdict.CONTINUES)
     assert first == Progress("50", None, "99")

@@ -22,7 +22,7 @@ def built(facet: str, *targets: str, hints: dict[str, str] | None = None, **prog
 def test_a_profile_is_asked_for_by_id_by_name_or_by_domain() -> None:
     assert built("profile", "12") == ("/2/users/show.json", {"uid": "12"})
     assert built("profile", "@微博小秘书") == ("/2/users/show.json", {"screen_name": "微博小秘书"})
-    assert built("profile", "/zaku") == ("/2/users/domain_show.json", {"domain": "zaku"})
+    assert built("profile", "@/zaku") == ("/2/users/domain_show.json", {"domain": "zaku"})
 
 
 def test_batches_carry_their_ids_in_one_parameter() -> None:
@@ -119,7 +119,7 @@ def test_an_id_tells_its_second_unless_it_is_an_old_counter() -> None:
         ("profile", "微博小秘书", "@微博小秘书"),
         ("timeline", "https://weibo.com/n/zaku", "@zaku"),
         ("profile", "https://weibo.com/u/1404376560", "1404376560"),
-        ("profile", "https://weibo.com/zaku", "/zaku"),
+        ("profile", "https://weibo.com/zaku", "@/zaku"),
         ("post", "z0JH2lOMb", "3501756485200075"),
         ("post", "https://weibo.com/1404376560/z0JH2lOMb?type=comment", "3501756485200075"),
         ("thread", "https://m.weibo.cn/status/3501756485200075", "3501756485200075"),

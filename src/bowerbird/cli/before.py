@@ -12,14 +12,17 @@ from msgspec import Struct, structs
 from bowerbird.app import Outside
 from bowerbird.cli.crew import Member, living
 from bowerbird.cli.live import words
+from bowerbird.cli.place import public
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.db import open_database
 from bowerbird.db.versions import version_of
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Request
 from bowerbird.providers import provider
+from bowerbird.store.choosing import chosen
 from bowerbird.store.reader import Reader
 from bowerbird.store.summary import CrawlState
 
@@ -81,11 +84,33 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
 
 
 async def _check_new(plan: CrawlPlan, outside: Outside) -> None:
-    has_others = plan.streams or plan.searches or plan.seeds.query
-    if not has_others and next(iter(plan.seeds), None) is None:
-        raise UserError(f"the crawl {plan.name} has no seeds: its list or seeds file is empty; write at least one")
+    query = plan.seeds.query
+    if not (plan.streams or plan.searches) and next(iter(plan.seeds), None) is None:
+        if query is None:
+            raise UserError(f"the crawl {plan.name} has no seeds: its list or seeds file is empty; write at least one")
+        if not await _chooses(query, plan, outside):
+            raise UserError(
+                f"the crawl {plan.name} has no seeds: of what is in {public(query.store or plan.store)} its query chooses none; "
+                "make it less strict, or write some seeds"
+            )
     for planned in plan.services:
         await _check_reachable(planned, outside)
+
+
+async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
+    """Whether there is anything in the store that the query chooses."""
+    where = query.store or plan.store
+    if not _exists(where):
+        return False
+    database = await open_database(where, outside.clock)
+    try:
+        if await version_of(database) is None:
+            return False
+        async for _ in chosen(database, query.what, query.holds, plan.services[0].service):
+            return True
+        return False
+    finally:
+        await database.close()
 
 
 def _already_running(plan: CrawlPlan, member: Member, outside: Outside) -> str:

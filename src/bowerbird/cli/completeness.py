@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from heapq import nlargest, nsmallest
 from pathlib import Path
@@ -12,18 +13,29 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from bowerbird.cli.controls import CrawlOption
 from bowerbird.cli.ledger_files import LedgerFile, flat
-from bowerbird.cli.live import words
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.model import Facet
 from bowerbird.ports import Database
 from bowerbird.providers import PROVIDERS, provider
 from bowerbird.store.completeness import VIEWS, Cause, Entry, Total, ledger
+from bowerbird.store.reader import Reader
 
 _CAUSES = tuple(Cause)
+_SUBJECTS = {
+    "user": ("account", "accounts"),
+    "query": ("query", "queries"),
+    "stream": ("stream", "streams"),
+    "day": ("day", "days"),
+}
+_LIST_ITEMS = ("followers", "following")
+
+Totals = dict[str, Total]
+"""One sum for each kind of item: posts and followers are not added up."""
 
 
 class By(StrEnum):
@@ -41,6 +53,7 @@ def command(
     top: Annotated[
         int, typer.Option("--top", min=0, help="How many lines to show: those that lack most, or the last days.")
     ] = 20,
+    crawl: CrawlOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write every line of --by (default: user) to a new .csv or .jsonl file.")
     ] = None,
@@ -55,16 +68,21 @@ def command(
     if out is not None and out.exists():
         raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
 
-    async def read() -> dict[str, tuple[Total, list[Entry]]]:
+    async def read() -> tuple[str | None, dict[str, tuple[Totals, list[Entry]]]]:
         async with opened_place(found, RealClock()) as database:
-            return {view: await _read(database, view, top, out) for view in views}
+            chosen = await _chosen(database, found, crawl)
+            return chosen, {view: await _read(database, view, chosen, top, out) for view in views}
 
-    lines = asyncio.run(read())
-    for view, (total, entries) in lines.items():
-        _show(output, view, total, entries if by is not None else [])
+    chosen, lines = asyncio.run(read())
+    if chosen is not None:
+        output.line(
+            f"Of the crawl {chosen} alone, of several in {found.shown}; a day counts the posts that it was first to bring."
+        )
+    for view, (totals, entries) in lines.items():
+        _show(output, view, totals, entries if by is not None else [])
     if out is not None:
         output.line(f"Every line is in {out}.")
-    output.result({"store": found.shown, "out": out, **{view: _values(*each) for view, each in lines.items()}})
+    output.result({"store": found.shown, "crawl": chosen, "out": out, **{view: _values(*each) for view, each in lines.items()}})
 
 
 def facet_of(name: str, facet: str) -> Facet | None:
@@ -72,20 +90,29 @@ def facet_of(name: str, facet: str) -> Facet | None:
     return provider(name).facets.get(facet) if name in PROVIDERS else None
 
 
-async def _read(database: Database, view: str, top: int, out: Path | None) -> tuple[Total, list[Entry]]:
-    total = Total()
+async def _chosen(database: Database, place: Place, crawl: str | None) -> str | None:
+    """The crawl that is meant, by option or crawl file; None for all there are."""
+    names = [each.name for each in await Reader(database).crawls()]
+    chosen = crawl or place.crawl
+    if chosen is not None and chosen not in names:
+        raise UserError(f"{place.shown} holds no crawl called {chosen!r}; there are: {', '.join(names) or 'none'}")
+    return chosen if len(names) > 1 else None
+
+
+async def _read(database: Database, view: str, crawl: str | None, top: int, out: Path | None) -> tuple[Totals, list[Entry]]:
+    totals: defaultdict[str, Total] = defaultdict(Total)
     kept: list[Entry] = []
     file = LedgerFile(out) if out is not None else None
     try:
-        async for entry in ledger(database, facet_of, view):
-            total.add(entry)
+        async for entry in ledger(database, facet_of, view, crawl):
+            totals[entry.items].add(entry)
             kept = _keep([*kept, entry], view, top) if len(kept) >= 2 * top + 100 else [*kept, entry]
             if file is not None:
                 file.write(entry)
     finally:
         if file is not None:
             file.close()
-    return total, _keep(kept, view, top)
+    return totals, _keep(kept, view, top)
 
 
 def _keep(entries: Iterable[Entry], view: str, top: int) -> list[Entry]:
@@ -95,20 +122,28 @@ def _keep(entries: Iterable[Entry], view: str, top: int) -> list[Entry]:
     return nlargest(top, entries, key=lambda entry: (entry.likely, entry.high is None, entry.high or 0))
 
 
-def _show(output: Output, view: str, total: Total, entries: list[Entry]) -> None:
+def _show(output: Output, view: str, totals: Totals, entries: list[Entry]) -> None:
     output.line(f"by {view}", style="bold")
-    if not total.entries:
+    if not totals:
         output.line("  nothing of this kind was asked for")
         return
-    bound = _unbounded(total)
-    output.line(
-        f"  {words.many(total.entries, 'line')}{bound}; captured {total.captured:,}"
-        + (f", {total.deleted:,} deleted since" if total.deleted else "")
-    )
-    output.line(f"  known missing {_range(total.low, total.likely, total.high)}" + _because(total.causes))
+    for items, total in totals.items():
+        _show_total(output, view, items, total)
     if entries:
-        output.table("", ("  " + view, "items", "captured", "missing", "why"), [_row(view, entry) for entry in entries])
+        apart = [name for name in ("crawl", "service") if len({getattr(entry, name) for entry in entries}) > 1]
+        columns = ("  " + view, *apart, "items", "captured", "missing", "why")
+        output.table("", columns, [_row(entry, apart) for entry in entries])
     output.line()
+
+
+def _show_total(output: Output, view: str, items: str, total: Total) -> None:
+    subjects = f"{total.entries:,} {_SUBJECTS[view][total.entries != 1]}"
+    gone = "ended" if items in _LIST_ITEMS else "deleted"
+    output.line(
+        f"  {items} of {subjects}{_unbounded(total)}: captured {total.captured:,}"
+        + (f", {total.deleted:,} {gone} since" if total.deleted else "")
+    )
+    output.line(f"    known missing {_range(total.low, total.likely, total.high)}" + _because(total.causes))
 
 
 def _unbounded(total: Total) -> str:
@@ -118,11 +153,11 @@ def _unbounded(total: Total) -> str:
     return f", {which}without an upper bound"
 
 
-def _row(view: str, entry: Entry) -> tuple[str, ...]:
+def _row(entry: Entry, apart: Sequence[str]) -> tuple[str, ...]:
     named = f"@{entry.name}" if entry.name else entry.subject
     missing = _range(entry.low, entry.likely, entry.high)
     why = "; ".join(dict.fromkeys(f"{part.cause}: {part.why}" for part in entry.missing))
-    return (f"  {named}", entry.items, f"{entry.captured:,}", missing, why)
+    return (f"  {named}", *(getattr(entry, name) for name in apart), entry.items, f"{entry.captured:,}", missing, why)
 
 
 def _range(low: int, likely: int, high: int | None) -> str:
@@ -136,6 +171,5 @@ def _because(causes: dict[str, int]) -> str:
     return f": {', '.join(named)}" if named else ""
 
 
-def _values(total: Total, entries: list[Entry]) -> dict[str, Any]:
-    totals: dict[str, Any] = msgspec.to_builtins(total)
-    return {"total": totals, "lines": [flat(entry) for entry in entries]}
+def _values(totals: Totals, entries: list[Entry]) -> dict[str, Any]:
+    return {"totals": msgspec.to_builtins(dict(totals)), "lines": [flat(entry) for entry in entries]}

@@ -11,9 +11,11 @@ import msgspec
 from bowerbird.errors import UserError
 from bowerbird.store.completeness import Cause, Entry
 
+# A cause may be called like a count (`deleted`): its column says that it is about what is missing.
+_CAUSES = {cause: f"missing_{cause}" for cause in Cause}
 _COLUMNS = (
     *("subject", "name", "crawl", "service", "facet", "items", "captured", "deleted", "claimed", "claimed_at"),
-    *("missing_low", "missing", "missing_high", *(str(cause) for cause in Cause), "why", "certainty"),
+    *("missing_low", "missing", "missing_high", *_CAUSES.values(), "why", "certainty", "is_repeated"),
 )
 
 
@@ -51,7 +53,7 @@ class LedgerFile:
 def _columns(entry: Entry) -> dict[str, Any]:
     why = "; ".join(dict.fromkeys(f"{part.cause}: {part.why}" for part in entry.missing))
     ranges = {"missing_low": entry.low, "missing": entry.likely, "missing_high": entry.high}
-    return flat(entry) | ranges | {str(cause): entry.of(cause) for cause in Cause} | {"why": why}
+    return flat(entry) | ranges | {name: entry.of(cause) for cause, name in _CAUSES.items()} | {"why": why}
 
 
 def _safe(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
@@ -80,7 +80,7 @@ def _rates(faults: list[str]) -> dict[str, float]:
 def _introduce(service: SimulatedService, base: str, clock: RealClock) -> dict[str, Any]:
     """What a user needs to start: address, tokens, a call to try, a piece of a crawl file."""
     now = clock.now()
-    writers = service.truth.sample_accounts(3, generator(service.world.settings.seed, 98), now, writers=True)
+    writers = writers_to_try(service, now)
     dialect = service.dialect
     handles = [dialect.handle_of(account, now) for account in writers]
     tokens = [_token(service, number) for number in range(len(service.tokens))]
@@ -103,6 +103,13 @@ def _introduce(service: SimulatedService, base: str, clock: RealClock) -> dict[s
         *(f"  {line}" for line in _snippet(dialect.name, base, handles)),
     ]
     return {"base": base, "dialect": dialect.name, "tokens": tokens, "handles": handles, "lines": lines}
+
+
+def writers_to_try(service: SimulatedService, now: datetime) -> list[int]:
+    """Three accounts to begin with; whoever would not be collected comes last."""
+    rng = generator(service.world.settings.seed, 98)
+    drawn = service.truth.sample_accounts(len(service.world), rng, now, writers=True)
+    return sorted(drawn, key=lambda account: not service.truth.is_collectable(account, now))[:3]
 
 
 def _token(service: SimulatedService, number: int) -> dict[str, str]:

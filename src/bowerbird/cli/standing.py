@@ -34,6 +34,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     gaps: tuple[GapStanding, ...] = ()
     """The newest first."""
     samples: tuple[Sample, ...] = ()
+    left_alone: dict[int, int] = {}
+    """By crawl: how many of its seeds asked not to be collected."""
 
 
 def show_standing(output: Output, place: Place, standing: Standing) -> None:
@@ -64,6 +66,8 @@ def _show_crawl(output: Output, place: Place, standing: Standing, crawl: CrawlSt
         )
     since = words.at(crawl.created_at, standing.now)
     output.line(f"  {words.many(crawl.calls, 'call')}, {words.many(crawl.items, 'new item')} since {since}")
+    if seeds := standing.left_alone.get(crawl.crawl):
+        output.line(f"  {words.many(seeds, 'seed')} asked not to be collected")
     if not crew:
         output.line(f"  go on with: bowerbird crawl {place.file if place.file and place.crawl == crawl.name else 'FILE'}")
 

@@ -13,6 +13,7 @@ from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
 from bowerbird.cli.samples import figure_values
 from bowerbird.cli.standing import Standing, show_standing
 from bowerbird.clock import RealClock
+from bowerbird.crawl import roster
 from bowerbird.crawl.streaming.standing import read_gaps, read_streams
 from bowerbird.export.sample import read_samples
 from bowerbird.store.reader import Reader
@@ -40,9 +41,17 @@ async def _read(place: Place) -> Standing:
         more = await read_standing(database)
         async with database.reading() as tx:
             streams, gaps = await read_streams(tx), await read_gaps(tx)
+            left_alone = await roster.left_alone(tx)
         samples = tuple(await read_samples(database, place.crawl))
         return Standing(
-            now=clock.now(), crew=tuple(crew), summary=summary, more=more, streams=streams, gaps=gaps, samples=samples
+            now=clock.now(),
+            crew=tuple(crew),
+            summary=summary,
+            more=more,
+            streams=streams,
+            gaps=gaps,
+            samples=samples,
+            left_alone=left_alone,
         )
 
 
@@ -50,6 +59,7 @@ def _values(place: Place, standing: Standing) -> dict[str, Any]:
     summary: dict[str, Any] = msgspec.to_builtins(standing.summary)
     for crawl in summary["crawls"]:
         crawl["flow"] = msgspec.json.decode(crawl["flow"])["name"]
+        crawl["seeds_left_alone"] = standing.left_alone.get(crawl["crawl"], 0)
     more: dict[str, Any] = msgspec.to_builtins(standing.more)
     crew: list[Member] = msgspec.to_builtins(standing.crew)
     heard = {"streams": msgspec.to_builtins(standing.streams), "gaps": msgspec.to_builtins(standing.gaps)}

@@ -14,10 +14,11 @@ from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.log import QueryLog, Timings
 from bowerbird.crawl.outages import Outages
 from bowerbird.crawl.scheduler import Choice, Scheduler
+from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.shortfalls import note_shortfall
 from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, settled
-from bowerbird.crawl.visits import visits_of
+from bowerbird.crawl.visits import seeds_left_alone, visits_of
 from bowerbird.errors import Fenced
 from bowerbird.model import (
     Answer,
@@ -66,14 +67,18 @@ class Report(Struct, frozen=True, kw_only=True):
     new_posts: int = 0
     detail: str = ""
     given_up: int = 0
+    left_alone: tuple[str, ...] = ()
+    """Seeds that turned out to have asked not to be collected."""
 
 
 class Dispatcher:
     """Leases calls and settles answers for one crawl; all state is in the database."""
 
-    def __init__(self, parts: Parts, crawl: int) -> None:
+    def __init__(self, parts: Parts, crawl: int, admission: Admission | None = None) -> None:
+        """`admission`: who may still be asked about, in a crawl whose size is limited."""
         self._parts = parts
         self._crawl = crawl
+        self._admission = admission
         self._swept_at: datetime | None = None
         self._outages = Outages()
         self._strikes: Counter[tuple[str | None, int]] = Counter()
@@ -146,7 +151,8 @@ class Dispatcher:
         asked, later = part_to_ask(tasks, lane.facet.objects_per_call)
         if later:
             await parts.frontier.give_back(tx, later, now)
-        ask = Ask(lane.facet.name, tuple(task.target for task in asked), asked[0].progress, lane.hints)
+        targets, looks = tuple(task.target for task in asked), min(task.pages for task in asked)
+        ask = Ask(lane.facet.name, targets, asked[0].progress, lane.hints, looks)
         charges = tuple(await parts.ledgers.charge(tx, choice.charges, now))
         return Lease(
             call=0,
@@ -218,7 +224,8 @@ class Dispatcher:
         await self._note_trouble(tx, lane, lease, page, is_refused, now)
         await self._outages.note(tx, lane.service.name, page, now)
         await note_shortfall(tx, lane, lease, page, ended, now)
-        report = _report(lane, page, saved, ended)
+        report = _report(lane, page, saved, ended, seeds_left_alone(lane, lease.tasks, page))
+        await roster.count_left_alone(tx, self._crawl, len(report.left_alone))
         await roster.count(tx, self._crawl, report.new_items, report.new_users, report.new_posts)
         timings = Timings(seed=seeded_at - saved_at, settle=parts.clock.stopwatch() - watch)
         if not await parts.log.end(tx, lease, answer, page, saved, timings, now):
@@ -232,6 +239,8 @@ class Dispatcher:
     async def add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> frozenset[int]:
         """Puts targets into the frontier where their lanes' rankers want them, and those that the rankers name thereupon."""
         lanes: set[int] = set()
+        if self._admission is not None:
+            arrivals = await self._admission.admitted(tx, arrivals)
         while arrivals:
             # One at a time where they lead on: two walkers may come to the same place.
             now_added = list(takewhile(lambda arrival: arrival.memory is None, arrivals)) or arrivals[:1]
@@ -324,7 +333,7 @@ class Dispatcher:
             raise
 
 
-def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled]) -> Report:
+def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled], left_alone: tuple[str, ...]) -> Report:
     new_users = sum(user.is_new for user in saved.users)
     new_posts = sum(post.is_new for post in saved.posts)
     return Report(
@@ -336,4 +345,5 @@ def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled]) -> R
         new_posts=new_posts,
         detail=page.detail,
         given_up=sum(item.failure is not None for item in ended),
+        left_alone=left_alone,
     )

@@ -19,6 +19,7 @@ from msgspec import Struct
 from bowerbird.crawl.files.language import condition
 from bowerbird.errors import UserError
 from bowerbird.model import Area, Channel, Facet, Geography, Subject, Subscription
+from bowerbird.model.times import span
 
 STREAM = "stream"
 """Where edges start that read what the crawl's streams bring; no facet has this name."""
@@ -136,7 +137,7 @@ class Stop(Struct, frozen=True):
             if limit is not None and getattr(size, name) >= limit:
                 return f"{limit:,} {name if limit != 1 else name[:-1]} reached"
         if self.duration is not None and size.elapsed >= self.duration:
-            return f"ran for {self.duration}"
+            return f"ran for {span(self.duration)}"
         return None
 
 
@@ -159,6 +160,7 @@ class Filters(Struct, frozen=True):
     """Accounts that asked not to be collected are left alone unless a consent says otherwise."""
     max_depth: int | None = None
     max_users: int | None = None
+    """So many accounts are asked about; see `Admission`."""
     max_followers: int | None = None
     max_following: int | None = None
     """Longer lists are not asked for, where the flow's conditions say so."""
@@ -182,9 +184,29 @@ class Flow(Struct, frozen=True):
         return next(use for use in self.facets if use.name == name)
 
     @property
+    def goes_round(self) -> bool:
+        """Whether some of its targets come due again by themselves, so that it never has asked everything."""
+        return any(use.comes_round for use in self.facets)
+
+    @property
+    def walks(self) -> bool:
+        """Whether it takes a sample: rankers lead from account to account."""
+        return any(use.ranker in WALKS for use in self.facets)
+
+    @property
     def listens(self) -> bool:
         """Whether something is to be done with what streams bring."""
         return any(edge.source == STREAM for edge in self.edges)
+
+    @property
+    def needs_places(self) -> bool:
+        """Whether it asks of what it finds if that belongs to a place."""
+        return any("located" in condition.parse(edge.when).words for edge in self.edges if edge.when)
+
+    def heeds_counters(self, lookups: Set[str]) -> bool:
+        """Whether it does something when the counter of a profile has moved: looks again, or leads on to those with news."""
+        comes_back = any(use.comes_round for use in self.facets if use.name in lookups)
+        return comes_back or any("news" in condition.parse(edge.when).words for edge in self.edges if edge.when)
 
     def among(self, facets: Mapping[str, Facet]) -> Flow:
         """The flow as a network with these facets runs it: without what is optional and not to be had there."""

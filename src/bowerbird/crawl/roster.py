@@ -17,6 +17,9 @@ SILENT = timedelta(minutes=2)
 """A worker not seen for this long counts as dead, whatever its process does: if it wakes up, it is fenced."""
 
 
+_LEFT_ALONE = "seeds left alone in crawl "
+
+
 class CrawlRow(Struct, frozen=True):
     crawl: int
     name: str
@@ -157,6 +160,22 @@ async def count(tx: Transaction, crawl: int, items: int, users: int, posts: int,
         "update crawls set calls = calls + ?, items = items + ?, users = users + ?, posts = posts + ? where crawl = ?",
         *(calls, items, users, posts, crawl),
     )
+
+
+async def count_left_alone(tx: Transaction, crawl: int, seeds: int) -> None:
+    """Remembers how many seeds of a crawl asked not to be collected: nothing else in the store tells of a seed by handle."""
+    if seeds:
+        await tx.execute(
+            "insert into sequences (name, value) values (?, ?) "
+            "on conflict (name) do update set value = sequences.value + excluded.value",
+            *(f"{_LEFT_ALONE}{crawl}", seeds),
+        )
+
+
+async def left_alone(tx: Transaction) -> dict[int, int]:
+    """By crawl: how many of its seeds asked not to be collected."""
+    rows = await tx.fetch("select name, value from sequences where name like ?", f"{_LEFT_ALONE}%")
+    return {int(row["name"].removeprefix(_LEFT_ALONE)): row["value"] for row in rows}
 
 
 def _crawl_row(row: Row | None) -> CrawlRow:

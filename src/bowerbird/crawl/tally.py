@@ -10,6 +10,7 @@ from bowerbird.crawl.flow import Size
 from bowerbird.model import Outcome
 
 _RECENT = timedelta(seconds=30)
+_NAMED = 5
 
 
 class Tally:
@@ -28,6 +29,9 @@ class Tally:
         self.results = 0
         self.fenced = 0
         self.given_up = 0
+        self.left_alone = 0
+        """Seeds that asked not to be collected."""
+        self.first_left_alone: tuple[str, ...] = ()
         self.by_facet: Counter[str] = Counter()
         self.items_by_facet: Counter[str] = Counter()
         self.by_outcome: Counter[Outcome] = Counter()
@@ -44,6 +48,8 @@ class Tally:
         """One call has ended: a question with its answer, or a live connection with nothing more to bring."""
         self._add(report, 1, now)
         self.given_up += report.given_up
+        self.left_alone += len(report.left_alone)
+        self.first_left_alone = (*self.first_left_alone, *report.left_alone)[:_NAMED]
         self.by_outcome[report.outcome] += 1
         self.window_opens = None
         if report.outcome is not Outcome.OK and not report.outcome.is_about_target:

@@ -17,6 +17,8 @@ _LONGEST_RETRY = timedelta(minutes=10)
 class Verdict(Enum):
     VISITED = "visited"
     CONTINUES = "continues"
+    DOUBTED = "doubted"
+    """None of a whole batch was listed: it is asked again, as it is or beside others, before all of it counts as gone."""
     UNASKED = "unasked"
     """The call said nothing about its targets (a limit, a bad token): they are as ready as before."""
     RETRY = "retry"
@@ -26,6 +28,8 @@ class Verdict(Enum):
 def judge(task: Task, page: Page, batch: int, max_pages: int | None = None) -> Verdict:
     """What one call means for one of its tasks."""
     outcome = page.outcome
+    if page.is_doubtful:
+        return Verdict.DOUBTED
     if outcome is Outcome.OK:
         may_go_on = max_pages is None or task.pages + 1 < max_pages
         return Verdict.CONTINUES if page.cursor is not None and may_go_on else Verdict.VISITED
@@ -66,6 +70,9 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
     if verdict is Verdict.CONTINUES:
         same_place = Standing(task.priority, now, ranker.continued(visit))
         return Settled(task=task, progress=progress, standing=same_place, pages=task.pages + 1, is_visit=False)
+    if verdict is Verdict.DOUBTED:
+        later = Standing(task.priority, now + retry_delay(task.pages), task.memory)
+        return Settled(task=task, progress=progress, standing=later, attempts=task.attempts, pages=task.pages + 1, is_visit=False)
     if verdict is Verdict.UNASKED:
         return Settled(
             task=task, progress=progress, standing=same_place, attempts=task.attempts, pages=task.pages, is_visit=False

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bowerbird.model import Page, Post, Saved, SavedUser, Task, User, Visit
+from bowerbird.crawl.lanes import Lane
+from bowerbird.model import Page, Post, Saved, SavedUser, Task, User, Visit, asked_about
 
 _NOBODY: frozenset[str] = frozenset()
 
@@ -41,6 +42,14 @@ def visits_of(
 def left_alone(page: Page) -> frozenset[str]:
     """Keys of the accounts that asked not to be collected, as far as the page shows."""
     return frozenset(user.key for user in page.users if user.opts_out)
+
+
+def seeds_left_alone(lane: Lane, tasks: Sequence[Task], page: Page) -> tuple[str, ...]:
+    """The seeds among the tasks of a look-up whose accounts turned out to have asked not to be collected."""
+    shy = left_alone(page) if lane.facet.is_lookup and not lane.follows_opted_out else _NOBODY
+    asked = asked_about(tasks, page) if shy else {}
+    found = (task for key, task in asked.items() if key in shy)
+    return tuple(task.target for task in found if not task.depth and not task.visits and not task.pages)
 
 
 def _news(tasks: Sequence[Task], page: Page, saved: Saved, users: Mapping[str, SavedUser]) -> defaultdict[str, list[Post]]:

@@ -4,7 +4,20 @@ Ids are text and global (`https://…` for Mastodon, `x:12` for X); a `key` is w
 Times are zoned UTC `datetime`; durations are `timedelta`; nothing here reads a clock or touches I/O.
 """
 
-from bowerbird.model.calls import Answer, Ask, Charge, Fetched, Lease, Recalled, Request, Saved, SavedPost, SavedUser, Service
+from bowerbird.model.calls import (
+    Answer,
+    Ask,
+    Charge,
+    Fetched,
+    Lease,
+    Recalled,
+    Request,
+    Saved,
+    SavedPost,
+    SavedUser,
+    Service,
+    asked_about,
+)
 from bowerbird.model.cascades import Passed, Passing
 from bowerbird.model.items import (
     Broken,
@@ -101,6 +114,7 @@ __all__ = [
     "Volume",
     "WindowKind",
     "Wire",
+    "asked_about",
     "from_micros",
     "to_micros",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -19,6 +20,8 @@ class Ask(Struct, frozen=True, gc=False):
     progress: Progress = Progress()
     hints: dict[str, str] = {}
     """Options the crawl file sets for the facet, such as a smaller page size."""
+    looks: int = 0
+    """How many answers each of the targets had before in this visit: of a batch, empty ones."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -126,3 +129,16 @@ class Saved(Struct, frozen=True, kw_only=True):
     relations_new: int = 0
     relations_removed: int = 0
     reactions_new: int = 0
+
+
+def asked_about(tasks: Sequence[Task], page: Page) -> Mapping[str, Task]:
+    """By key the accounts of a page that its call asked about, each with the task that named it, by key or by handle; others
+    only came along."""
+    keys = {task.target: task for task in tasks}
+    handles = {target.removeprefix("@").casefold(): task for target, task in keys.items() if target.startswith("@")}
+    found = {user.key: keys.get(user.key) or handles.get((user.handle or "").removeprefix("@").casefold()) for user in page.users}
+    # A lone account answers a lone name, whichever way the service spells it (`@ada@home.example` may come back as `ada`).
+    lone = page.about or (page.users[0].key if len(page.users) == 1 else None)
+    if lone is not None and handles and len(tasks) == 1:
+        found[lone] = tasks[0]
+    return {key: task for key, task in found.items() if task is not None}

@@ -233,12 +233,16 @@ class Page(Struct, frozen=True, kw_only=True):
     broken: tuple[Broken, ...] = ()
     results: int = 0
     """How many items the service listed, mapped or not."""
+    about: str | None = None
+    """Key of the account that answers a question for one: others on the page came along with it."""
     billed: tuple[str, ...] = ()
     """What of these the service charges for, where it charges the same thing once a day: a name for each that has one."""
     cursor: str | None = None
     """How to ask for the next page of the same task; None when the list has ended."""
     is_whole: bool = True
     """False when the listing was broken off: what it did not show may exist all the same."""
+    is_doubtful: bool = False
+    """Of a whole batch not one target was listed: that is asked again before it is believed."""
     head: str | None = None
     """Key of the newest item listed: the next incremental visit starts above it."""
     reading: Reading | None = None

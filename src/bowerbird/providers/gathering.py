@@ -32,6 +32,8 @@ G = TypeVar("G", bound="Gathering")
 REPEATED = "the server answered the same position again; the listing is taken as ended"
 EMPTY = "the server showed an empty page and yet a next one; the listing is taken as ended"
 BROKEN_OFF = (REPEATED, EMPTY)
+LOOKS = 3
+"""So many empty answers to a whole batch are believed: one may be the silent failure of a server."""
 
 
 class Gathering(ABC):
@@ -47,6 +49,10 @@ class Gathering(ABC):
         """Ids of items that were listed but not mapped: they exist, so they are neither gone nor unfollowed."""
         self.is_sure = True
         """False once an item could not even be identified."""
+        self.about: str | None = None
+        """Key of the one account listed, when one was asked for."""
+        self.is_doubtful = False
+        """True when an empty answer is not believed yet."""
 
     @abstractmethod
     def user(self, raw: bytes) -> User:
@@ -66,6 +72,8 @@ class Gathering(ABC):
                 mapped.append(self.user(raw))
             except UNREADABLE as error:
                 self.lose(Subject.USER, raw, error)
+        if len(mapped) == len(self.ask.targets) == 1 and self.facet.is_lookup:
+            self.about = mapped[0].key
         return mapped
 
     def is_known(self, key: str) -> bool:
@@ -76,11 +84,13 @@ class Gathering(ABC):
     def lose_missing(self, keys: set[str]) -> None:
         """Targets missing from a batch are gone, unless an item that could not be read may be one of them.
 
-        An empty answer to a whole batch is not believed: asked again in smaller groups, a single target will tell.
+        An empty answer to a whole batch is believed when it has come several times, or when a target is asked for alone.
         """
         targets = self.ask.targets
-        if len(targets) > 1 and not keys and not self.lost_keys:
-            raise ValueError(f"none of {len(targets)} was listed")
+        is_empty = len(targets) > 1 and not keys and not self.lost_keys
+        if is_empty and self.ask.looks + 1 < LOOKS:
+            self.is_doubtful = True
+            return
         has_lost_handles = bool(self.lost_keys) and any(key.startswith("@") for key in targets)
         if not self.is_sure or has_lost_handles:
             return
@@ -108,10 +118,12 @@ class Gathering(ABC):
             gone=tuple(found.gone.values()),
             broken=tuple(found.broken),
             results=results,
+            about=self.about,
             cursor=cursor,
             is_whole=detail not in BROKEN_OFF,
+            is_doubtful=self.is_doubtful,
             head=head,
-            detail=detail,
+            detail=f"none of {len(self.ask.targets)} was listed; they are asked for again" if self.is_doubtful else detail,
         )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
-from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Service, Subject, Task
+from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Service, Subject, Task, asked_about
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.beside import BesideStatements, clean_beside, named_beside, save_beside
 from bowerbird.store.clean import clean_page
@@ -39,7 +39,7 @@ class _Question(Struct, frozen=True):
 
     @property
     def is_lookup(self) -> bool:
-        """It asked for profiles themselves; elsewhere they come along."""
+        """It asked for profiles themselves; elsewhere they come along, and those of others may here too."""
         return self.facet.is_lookup
 
     @property
@@ -56,8 +56,17 @@ class _Question(Struct, frozen=True):
 class Store:
     """Users, posts and relations with their history, on either database."""
 
-    def __init__(self, database: Database, *, keeps_sightings: bool = False, counters_every: timedelta = DAY) -> None:
-        """`keeps_sightings`: whether it is written down which search or stream listed which post."""
+    def __init__(
+        self,
+        database: Database,
+        *,
+        keeps_sightings: bool = False,
+        heeds_counters: bool = True,
+        counters_every: timedelta = DAY,
+    ) -> None:
+        """`keeps_sightings`: whether it is written down which search or stream listed which post; `heeds_counters`: whether
+        the crawl does something about it when the counter of a profile has moved since the last look-up."""
+        self._heeds_counters = heeds_counters
         self._counters_every = int(counters_every / timedelta(microseconds=1))
         self._database = database
         self._sightings = SightingStatements(database) if keeps_sightings else None
@@ -122,7 +131,9 @@ class Store:
         missing = {g.key for g in gone if g.subject is Subject.USER}
         users = await save_users(s, self._users, [u for u in page.users if u.key not in missing], people, self._packer)
         if question.is_lookup:
-            await note_checked(s, self._users, users, people)
+            asked = asked_about(question.tasks, page)
+            seen = [user for user in users if user.key in asked]
+            await note_checked(s, self._users, seen, people, is_heeded=self._heeds_counters)
         posts = await save_posts(s, self._posts, page.posts, people, self._packer) if page.posts else []
         if self._sightings is not None and is_source(question.facet):
             await note_sightings(s, self._sightings, page)

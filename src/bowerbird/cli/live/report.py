@@ -35,7 +35,7 @@ def report_values(run: Run) -> dict[str, Any]:
     """The summary for machines."""
     values = {name: value for name, value in as_values(run.last).items() if name not in ("doing", "left")}
     ending = {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
-    return values | ending | {"seeds_not_found": run.unfound}
+    return values | ending | {"seeds_not_found": run.unfound, "seeds_left_alone": run.left_alone}
 
 
 def _amounts(last: Glimpse, *, is_whole: bool) -> str:
@@ -56,6 +56,8 @@ def _troubles(run: Run) -> list[str]:
         lines.append(f"given up   {words.many(last.given_up, 'task')} after many tries; `bowerbird status` says why")
     if run.unfound:
         lines.append(f"seeds      {_unfound(run.unfound)}")
+    if run.left_alone:
+        lines.append(f"seeds      {_left_alone(run.left_alone, run.first_left_alone)}")
     return lines
 
 
@@ -63,3 +65,8 @@ def _unfound(seeds: Sequence[str]) -> str:
     more = f" and {len(seeds) - _MOST_SEEDS:,} more; `bowerbird gone` lists them" if len(seeds) > _MOST_SEEDS else ""
     verb = "was" if len(seeds) == 1 else "were"
     return f"{words.many(len(seeds), 'seed')} {verb} not found: {', '.join(seeds[:_MOST_SEEDS])}{more}"
+
+
+def _left_alone(count: int, first: Sequence[str]) -> str:
+    more = f" and {count - len(first):,} more" if count > len(first) else ""
+    return f"{words.many(count, 'seed')} asked not to be collected: {', '.join(first)}{more}"

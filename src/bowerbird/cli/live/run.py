@@ -39,6 +39,9 @@ class Run(Struct, frozen=True):
     """By Ctrl-C, as against any other reason."""
     unfound: tuple[str, ...] = ()
     """Seeds that this run did not find."""
+    left_alone: int = 0
+    """Seeds that, as this run found, asked not to be collected."""
+    first_left_alone: tuple[str, ...] = ()
 
 
 class Interrupts:
@@ -98,7 +101,14 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
         await _dismiss(watching, view)
         view.close()
     unfound = await unfound_seeds(crawl.database, crawl.plan.name, last)
-    return Run(ending, await Watcher(crawl, outside.clock).glimpse(), interrupts.is_ctrl_c, tuple(unfound))
+    return Run(
+        ending,
+        await Watcher(crawl, outside.clock).glimpse(),
+        interrupts.is_ctrl_c,
+        tuple(unfound),
+        crawl.tally.left_alone,
+        crawl.tally.first_left_alone,
+    )
 
 
 async def _show(watcher: Watcher, view: View, clock: Clock) -> None:

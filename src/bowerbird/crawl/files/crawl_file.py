@@ -128,6 +128,8 @@ def parse_crawl(text: str, path: Path, vocabulary: Vocabulary, seeds: Sequence[s
     streams += found.streams
     if not flow.seeds and not streams:
         raise table.wrong("flow", f"the flow {flow.name!r} only listens: add [[streams]] with a channel")
+    if flow.needs_places and not found.places:
+        raise table.wrong("flow", f'the flow {flow.name!r} is about places: add [[places]] with a name, such as "Lisbon"')
     facets = vocabulary.facets(services[0].service.provider)
     return CrawlPlan(
         name=name,
@@ -263,13 +265,24 @@ def _flow_document(table: Table, path: Path, vocabulary: Vocabulary) -> Document
         inner = Table(own)
         flow = own.without("use")
         if inner.text("use"):
-            flow = flow.over(_named_flow(inner.text("use"), inner.wrong("use", ""), path, vocabulary))
+            used = _named_flow(inner.text("use"), inner.wrong("use", ""), path, vocabulary)
+            _check_switches(inner, used)
+            flow = flow.over(used)
         elif "name" not in own.values:
             flow = Document(own.file, {"name": path.stem, **own.values}, own.places)
     else:
         name = table.required("flow", f'flow = "timelines" (built in: {listed(vocabulary.flows)})')
         flow = _named_flow(name, table.wrong("flow", ""), path, vocabulary)
     return Document(whole.file, top, places).over(flow)
+
+
+def _check_switches(own: Table, used: Document) -> None:
+    """Only what the flow used has can be switched off: another name is a mistake."""
+    known = sorted(name for name, _ in Table(used).named("facets"))
+    for name, inner in own.named("facets"):
+        if name not in known and not inner.truth("on", True):
+            message = f"the flow {own.text('use')!r} has no facet {name!r} to switch off{meant(name, known)}"
+            raise inner.wrong(None, f"{message}; it has: {listed(known)}")
 
 
 def _named_flow(name: str, where: FlowError, path: Path, vocabulary: Vocabulary) -> Document:

@@ -102,7 +102,7 @@ def _seeds(flow: Flow, provider: str) -> str:
 
 
 def _streams(flow: Flow, provider: str) -> str:
-    if any("located" in edge.when for edge in flow.edges):
+    if flow.needs_places:
         return _PLACES
     if not flow.listens or provider not in _CHANNELS:
         return ""

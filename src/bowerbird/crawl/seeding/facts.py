@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from bowerbird.crawl.files.language.condition import Facts
 from bowerbird.crawl.flow import Filters
-from bowerbird.model import Page, Post, PostKind, Saved, SavedPost, SavedUser, Task, User
+from bowerbird.model import Page, Post, PostKind, Saved, SavedPost, SavedUser, Task, User, asked_about
 from bowerbird.ports import Locator
 
 
@@ -68,22 +68,13 @@ class PageView:
         """Keys and ids of the accounts that asked to be left alone; ids, because posts name their author by id."""
         return frozenset(name for user in self.page.users if user.opts_out for name in (user.key, user.id))
 
-    def is_stored(self, key: str) -> bool:
-        saved = self.saved_users.get(key)
-        return saved is not None and not saved.is_new
-
     @cached_property
-    def asked_handles(self) -> Mapping[str, Task]:
-        return {task.target.removeprefix("@").casefold(): task for task in self.tasks if task.target.startswith("@")}
+    def asked_users(self) -> Mapping[str, Task]:
+        return asked_about(self.tasks, self.page)
 
     def task_about(self, user: User) -> Task | None:
         """The task that asked about this account, by key or by handle."""
-        task = self.asked.get(user.key)
-        if task is not None or not self.asked_handles:
-            return task
-        # A lone account answers a lone handle, whichever way the service spells it (`@ada@home.example` may come back as `ada`).
-        is_lone = len(self.tasks) == 1 and len(self.page.users) == 1
-        return self.only_task if is_lone else self.asked_handles.get((user.handle or "").removeprefix("@").casefold())
+        return self.asked_users.get(user.key)
 
     def news(self, found: Found) -> int:
         """How much is new about a target: the posts its counter moved by that the page does not show, or once for a post."""
@@ -106,10 +97,13 @@ class PageView:
         task = self.asked.get(key)
         return None if task is None else task.memory
 
+    def asker(self, found: Found) -> Task | None:
+        """The task that asked for this very target, by whichever name."""
+        task = self.asked.get(found.key)
+        return self.task_about(found.user) if task is None and found.post is None and found.user is not None else task
+
     def depth(self, found: Found, is_step: bool) -> int:
-        if found.key in self.asked:
-            return self.asked[found.key].depth
-        if found.post is None and found.user is not None and (task := self.task_about(found.user)):
+        if (task := self.asker(found)) is not None:
             return task.depth
         # In a batch whose answer does not say whom an item belongs to, the deepest is the one that breaks no limit.
         origin = found.origin or self.only_task

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from bowerbird.crawl.files.language import condition
-from bowerbird.crawl.flow import STREAM, TAKES, Edge, Filters, Flow, Size, Take, wakes
+from bowerbird.crawl.flow import STREAM, TAKES, Edge, Filters, Flow, Take, wakes
 from bowerbird.crawl.seeding.facts import Found, PageView, facts_of
 from bowerbird.crawl.seeding.homes import Home
 from bowerbird.crawl.seeding.takes import FINDERS
@@ -32,13 +32,12 @@ class _Way(NamedTuple):
 
 
 class FlowSeeder:
-    """Reads pages by one flow's edges. Pure but for `size`, which tells a size limit how large the crawl is."""
+    """Reads pages by one flow's edges. Pure; how many accounts a crawl may have is the matter of `Admission`."""
 
     def __init__(
         self,
         flow: Flow,
         lanes: Mapping[str, int],
-        size: Callable[[], Size] = Size,
         away: Callable[[str | None], Home | None] = lambda handle: None,
         locator: Locator | None = None,
     ) -> None:
@@ -48,7 +47,6 @@ class FlowSeeder:
         sources = [*(use.name for use in flow.facets), STREAM]
         self._ways = {name: [_way(edge, lanes) for edge in flow.edges_from(name)] for name in sources}
         self._tells_of_empty = {edge.source for edge in flow.edges if edge.take == "owners"}
-        self._size = size
         self._away = away
 
     def seed(self, facet: str, tasks: Sequence[Task], page: Page, saved: Saved) -> Sequence[Arrival]:
@@ -57,7 +55,7 @@ class FlowSeeder:
         if not ways or not (page.users or page.posts or page.relations or page.lists or page.gone or self._speaks(facet, page)):
             return ()
         view = PageView(tasks, page, saved, self._locator)
-        gate = _Gate(self._filters, view, self._size)
+        gate = _Gate(self._filters, view)
         arrivals: dict[tuple[int, str], Arrival] = {}
         for way in ways:
             for found in way.find(view):
@@ -73,8 +71,15 @@ class FlowSeeder:
     def _arrival(self, way: _Way, found: Found, depth: int, view: PageView) -> Arrival:
         home = self._away(found.user.handle) if found.user is not None and way.take.subject is Subject.USER else None
         if home is None:
-            belief = view.belief(found.key)
-            return Arrival(lane=way.lane, target=found.key, depth=depth, wakes=way.wakes, news=view.news(found), belief=belief)
+            return Arrival(
+                lane=way.lane,
+                target=found.key,
+                depth=depth,
+                wakes=way.wakes,
+                news=view.news(found),
+                belief=view.belief(found.key),
+                is_asked=view.asker(found) is not None,
+            )
         return Arrival(lane=home.lane, target=home.target, depth=depth, wakes=False)
 
 
@@ -97,21 +102,22 @@ def _keep(arrivals: dict[tuple[int, str], Arrival], arrival: Arrival, *, is_post
     place = (arrival.lane, arrival.target)
     before = arrivals.get(place)
     if before is not None:
-        depth, is_waking = min(before.depth, arrival.depth), before.wakes or arrival.wakes
-        news = before.news + arrival.news if is_post else max(before.news, arrival.news)
-        arrival = structs.replace(arrival, depth=depth, wakes=is_waking, news=news)
+        arrival = structs.replace(
+            arrival,
+            depth=min(before.depth, arrival.depth),
+            wakes=before.wakes or arrival.wakes,
+            news=before.news + arrival.news if is_post else max(before.news, arrival.news),
+            is_asked=before.is_asked or arrival.is_asked,
+        )
     arrivals[place] = arrival
 
 
 class _Gate:
     """Decides for one page which of the found targets may go on."""
 
-    def __init__(self, filters: Filters, view: PageView, size: Callable[[], Size]) -> None:
+    def __init__(self, filters: Filters, view: PageView) -> None:
         self._filters = filters
         self._view = view
-        self._size = size
-        self._room: int | None = None
-        self._admitted: set[str] = set()
         self._is_selective = bool(filters.languages or filters.keywords)
 
     def admits(self, way: _Way, found: Found, depth: int) -> bool:
@@ -123,9 +129,7 @@ class _Gate:
         # Seeds were chosen by hand: language and words only sort what was found on the way.
         if depth and self._is_selective and not self._is_wanted(found):
             return False
-        if way.condition is not None and not way.condition.holds(facts_of(found, depth, self._view, self._filters)):
-            return False
-        return not (depth and way.take.subject is Subject.USER) or self._has_room(found.key)
+        return way.condition is None or way.condition.holds(facts_of(found, depth, self._view, self._filters))
 
     def _is_opted_out(self, found: Found) -> bool:
         opted_out = self._view.opted_out
@@ -138,17 +142,6 @@ class _Gate:
         if languages and spoken and not any(_is_language(spoken, wanted) for wanted in languages):
             return False
         return found.post is None or not self._filters.keywords or _mentions_any(found.post, self._filters.keywords)
-
-    def _has_room(self, key: str) -> bool:
-        limit = self._filters.max_users
-        if limit is None or key in self._admitted or self._view.is_stored(key):
-            return True
-        if self._room is None:
-            self._room = limit - self._size().users
-        if len(self._admitted) >= self._room:
-            return False
-        self._admitted.add(key)
-        return True
 
 
 def _is_language(spoken: str, wanted: str) -> bool:

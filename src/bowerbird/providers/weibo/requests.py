@@ -71,8 +71,8 @@ def _path(name: str) -> str:
 def _unsized(ask: Ask, facet: Facet) -> Request:
     target = ask.targets[0]
     match facet.name:
-        case "profile" if target.startswith("/"):
-            return Request(path=_path("users/domain_show"), query=(("domain", target[1:]),))
+        case "profile" if target.startswith("@/"):
+            return Request(path=_path("users/domain_show"), query=(("domain", target[2:]),))
         case "tags" if len(ask.targets) > 1:
             return Request(path=_path("tags/tags_batch"), query=(("uids", ",".join(ask.targets)),))
         case "tags":

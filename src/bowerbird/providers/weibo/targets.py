@@ -26,7 +26,7 @@ def _user(written: str, facet: Facet) -> str | None:
     if key := _KEY.fullmatch(written) or _PROFILE_URL.fullmatch(written):
         return key[1]
     if (domain := _DOMAIN_URL.fullmatch(written)) and facet.name == "profile":
-        return f"/{domain[1]}"
+        return f"@/{domain[1]}"
     found = _NAME_URL.fullmatch(written) or _HANDLE.fullmatch(written)
     if found is None:
         return None

@@ -52,6 +52,12 @@ class Truth:
     def is_available(self, account: int, at: datetime) -> bool:
         return self._world.is_open(account, to_ms(at))
 
+    def is_collectable(self, account: int, at: datetime) -> bool:
+        """Whether an account is open and asks on no network to be left alone."""
+        people = self._world.people
+        is_shy = people.is_noindex[account] or people.says_nobot[account] or not people.is_indexable[account]
+        return self.is_available(account, at) and not is_shy
+
     def sample_accounts(self, count: int, rng: np.random.Generator, at: datetime, *, writers: bool = False) -> list[int]:
         """Different accounts that exist at that time, drawn evenly; `writers` leaves out the silent."""
         people, now = self._world.people, to_ms(at)

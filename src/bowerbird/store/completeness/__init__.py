@@ -19,10 +19,10 @@ from bowerbird.store.completeness.world import Facets, read_surroundings
 VIEWS = ("user", "query", "stream", "day")
 
 
-async def ledger(database: Database, facets: Facets, by: str) -> AsyncIterator[Entry]:
-    """The lines of one view, one of `VIEWS`; reads only."""
+async def ledger(database: Database, facets: Facets, by: str, crawl: str | None = None) -> AsyncIterator[Entry]:
+    """The lines of one view, one of `VIEWS`, of one crawl or of all; reads only."""
     async with database.reading() as tx:
-        around = await read_surroundings(tx, facets)
+        around = await read_surroundings(tx, facets, crawl)
     if by == "user":
         async for entry in user_entries(database, around):
             yield entry
@@ -31,18 +31,18 @@ async def ledger(database: Database, facets: Facets, by: str) -> AsyncIterator[E
             yield entry
     elif by == "stream":
         async with database.reading() as tx:
-            entries = await stream_entries(tx)
+            entries = await stream_entries(tx, crawl)
         for entry in entries:
             yield entry
     else:
-        async for entry in _days(database, facets):
+        async for entry in _days(database, facets, crawl):
             yield entry
 
 
-async def _days(database: Database, facets: Facets) -> AsyncIterator[Entry]:
-    days = Days()
+async def _days(database: Database, facets: Facets, crawl: str | None) -> AsyncIterator[Entry]:
+    days = Days(crawl)
     for by in VIEWS[:3]:
-        async for entry in ledger(database, facets, by):
+        async for entry in ledger(database, facets, by, crawl):
             days.add(entry)
     async with database.reading() as tx:
         entries = await days.entries(tx)

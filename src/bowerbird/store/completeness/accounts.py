@@ -13,7 +13,9 @@ from bowerbird.ports import Database, Transaction
 from bowerbird.store.completeness.entries import Cause, Entry
 from bowerbird.store.completeness.facts import AccountReader, ShortfallFacts, Stored, TaskFacts, UserFacts, counts_reposts
 from bowerbird.store.completeness.judging import Evidence, Habits, boundless, habits_of, judge_account
+from bowerbird.store.completeness.told import Told
 from bowerbird.store.completeness.world import LaneFacts, Surroundings
+from bowerbird.store.names import has_local_keys
 from bowerbird.store.unfound import UnfoundHandle, unfound_handles
 
 OWN_POSTS = ("timeline", "repo", "records")
@@ -33,27 +35,28 @@ class _Account(Struct, frozen=True, kw_only=True):
 
 
 async def user_entries(database: Database, around: Surroundings) -> AsyncIterator[Entry]:
-    """One entry per account and kind of item, lane by lane; memory stays bounded."""
-    reader = AccountReader(database)
-    for lane in _posting(around.lanes):
+    """One entry per lane, account and kind of item; memory stays bounded."""
+    reader, told = AccountReader(database), Told()
+    for lane in _posting(around.wanted):
         lookups = [each for each in around.lanes if _is_lookup(each) and _same_place(each, lane)]
         habits: Habits | None = None
         async for batch in _batches(reader, database, around, lane, lookups):
             habits = habits or habits_of([account.evidence for account in batch])
             for account in batch:
-                yield _entry(account, habits)
-    for lane in around.lanes:
+                yield _entry(account, habits, told)
+    for lane in around.wanted:
         if lane.facet.side is not None and lane.facet.subject is Subject.USER and lane.facet.name not in OWN_POSTS:
             async for tasks in reader.tasks(lane):
                 async with database.reading() as tx:
                     accounts = await _lists(reader, tx, around, lane, tasks)
                 for account in accounts:
-                    yield _entry(account, Habits(deleted=0.0))
+                    yield _entry(account, Habits(deleted=0.0), told)
     for seed in await unfound_handles(database):
-        yield _unfound(seed)
+        if around.crawl in (None, seed.crawl):
+            yield _unfound(seed, told)
 
 
-def _unfound(seed: UnfoundHandle) -> Entry:
+def _unfound(seed: UnfoundHandle, told: Told) -> Entry:
     """A seed by handle that led to nobody: what its account wrote, if there was one, cannot be told."""
     is_gone = seed.reason in ("not_found", "suspended", "deactivated")
     why = "no account of this name: deleted, renamed or never there" if seed.reason == "not_found" else f"it is {seed.reason}"
@@ -67,6 +70,7 @@ def _unfound(seed: UnfoundHandle) -> Entry:
         high=None,
         missing=(missing,),
         certainty="no counter to compare with: how much it is cannot be told",
+        is_repeated=told.again("posts", None, f"{seed.service}/{seed.target}"),
     )
 
 
@@ -77,7 +81,8 @@ def _posting(lanes: Sequence[LaneFacts]) -> list[LaneFacts]:
         for lane in lanes:
             if lane.facet.name == name:
                 chosen.setdefault((lane.crawl, lane.service), lane)
-    return list(chosen.values())
+    numbers = {lane.lane for lane in chosen.values()}
+    return [lane for lane in lanes if lane.lane in numbers]
 
 
 def _is_lookup(lane: LaneFacts) -> bool:
@@ -86,6 +91,11 @@ def _is_lookup(lane: LaneFacts) -> bool:
 
 def _same_place(one: LaneFacts, other: LaneFacts) -> bool:
     return (one.crawl, one.service) == (other.crawl, other.service)
+
+
+def _same_keys(one: LaneFacts, other: LaneFacts) -> bool:
+    """Whether a target of one lane means the same account in the other."""
+    return one.service == other.service or (one.network == other.network and not has_local_keys(one.network))
 
 
 async def _batches(
@@ -136,7 +146,10 @@ async def _authors(
     targets = list(tasks)
     users = await reader.users(tx, lane, targets)
     looked = await reader.lookups(tx, lookups, targets)
-    claimed_at = {target: _claimed_at(user, looked.get(target)) for target, user in users.items()}
+    # There is one counter for each account, whichever crawl looked it up last.
+    others = [each for each in around.lanes if _is_lookup(each) and _same_keys(each, lane)]
+    latest = looked if others == lookups else await reader.lookups(tx, others, targets)
+    claimed_at = {target: _claimed_at(user, latest.get(target)) for target, user in users.items()}
     at = {user.user_no: to_micros(claimed_at[target] or lane.as_of) for target, user in users.items()}
     stored = await reader.stored(tx, at)
     shortfalls = await reader.shortfalls(tx, lane, targets)
@@ -227,7 +240,7 @@ def _counted(short: ShortfallFacts, claimed: int | None, there: int) -> Shortfal
     return structs.replace(short, missing=max(0, (claimed or 0) - there))
 
 
-def _entry(account: _Account, habits: Habits) -> Entry:
+def _entry(account: _Account, habits: Habits, told: Told) -> Entry:
     verdict, evidence, user = judge_account(account.evidence, habits), account.evidence, account.user
     return Entry(
         subject=user.id if user else account.target,
@@ -245,4 +258,5 @@ def _entry(account: _Account, habits: Habits) -> Entry:
         high=verdict.high,
         missing=verdict.missing,
         certainty=verdict.certainty,
+        is_repeated=told.again(account.items, user.user_no if user else None, f"{account.lane.service_name}/{account.target}"),
     )

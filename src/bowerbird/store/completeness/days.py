@@ -19,24 +19,29 @@ _WRITTEN = "case when is_time_doubtful = 1 then coalesce(listed_at, created_at) 
 _POSTS = f"""
 select ({_WRITTEN}) / {_DAY // timedelta(microseconds=1)} as day, sum(case when deleted_at is null then 1 else 0 end) as captured,
     sum(case when deleted_at is not null then 1 else 0 end) as deleted
-from posts where created_at is not null group by 1 order by 1
+from posts where created_at is not null and {{found}} group by 1 order by 1
 """
 _WITHOUT = """
 select sum(case when deleted_at is null then 1 else 0 end) as captured,
-    sum(case when deleted_at is not null then 1 else 0 end) as deleted from posts where created_at is null
+    sum(case when deleted_at is not null then 1 else 0 end) as deleted from posts where created_at is null and {found}
 """
+_BY_ANY = "1 = 1"
+_BY_ONE = "found_by in (select k.call from calls k join crawls c on c.crawl = k.crawl where c.name = ?)"
+_FIRST = "posts that this crawl was the first to bring"
 
 
 class Days:
     """Gathers what other lines know to be missing, and lays it to the days it was written on."""
 
-    def __init__(self) -> None:
+    def __init__(self, crawl: str | None = None) -> None:
+        """`crawl`: the only one whose posts count; those it shares with another count for the first to bring them."""
+        self._crawl = crawl
         self._missing: defaultdict[str, list[Missing]] = defaultdict(list)
         self._undated: dict[Cause, Missing] = {}
 
     def add(self, entry: Entry) -> None:
-        """Relations have no day of their own: only what counts posts or events is laid to days."""
-        if entry.items in ("posts", "events"):
+        """Relations have no day of their own: only what counts posts or events is laid to days, and each account's once."""
+        if entry.items in ("posts", "events") and not entry.is_repeated:
             for part in entry.missing:
                 self._lay(part)
 
@@ -57,13 +62,15 @@ class Days:
 
     async def entries(self, tx: Transaction) -> list[Entry]:
         """Every day that has posts, or lacks some."""
-        stored = {_day(row["day"]): (int(row["captured"]), int(row["deleted"])) for row in await tx.fetch(_POSTS)}
-        row = await tx.fetch_one(_WITHOUT)
+        found, names = (_BY_ANY, ()) if self._crawl is None else (_BY_ONE, (self._crawl,))
+        rows = await tx.fetch(_POSTS.format(found=found), *names)
+        stored = {_day(row["day"]): (int(row["captured"]), int(row["deleted"])) for row in rows}
+        row = await tx.fetch_one(_WITHOUT.format(found=found), *names)
         stored[UNDATED] = (int(row["captured"] or 0), int(row["deleted"] or 0)) if row else (0, 0)
         missing: dict[str, Iterable[Missing]] = {day: _together(parts) for day, parts in self._missing.items()}
         missing[UNDATED] = self._undated.values()
         days = sorted({*stored, *missing})
-        return [_entry(day, stored.get(day, (0, 0)), tuple(missing.get(day, ()))) for day in days]
+        return [_entry(day, self._crawl, stored.get(day, (0, 0)), tuple(missing.get(day, ()))) for day in days]
 
 
 def _day(number: int) -> str:
@@ -103,9 +110,18 @@ def _together(parts: list[Missing]) -> list[Missing]:
     return together
 
 
-def _entry(day: str, stored: tuple[int, int], missing: tuple[Missing, ...]) -> Entry:
+def _entry(day: str, crawl: str | None, stored: tuple[int, int], missing: tuple[Missing, ...]) -> Entry:
     low, likely, high = summed(missing)
-    words = "sums over users, queries and streams; what two of them miss is in it twice" if missing else ""
+    words = [_FIRST] if crawl is not None else []
+    words += ["sums over users, queries and streams; what two of them miss is in it twice"] if missing else []
     return Entry(
-        subject=day, captured=stored[0], deleted=stored[1], low=low, likely=likely, high=high, missing=missing, certainty=words
+        subject=day,
+        crawl=crawl or "",
+        captured=stored[0],
+        deleted=stored[1],
+        low=low,
+        likely=likely,
+        high=high,
+        missing=missing,
+        certainty="; ".join(words),
     )

@@ -62,13 +62,15 @@ class Entry(Struct, frozen=True, kw_only=True):
     missing: tuple[Missing, ...] = ()
     certainty: str = ""
     """What the range rests on, in words."""
+    is_repeated: bool = False
+    """Another crawl or service wants the same items of the same account, and its line counts them."""
 
     def of(self, cause: Cause) -> int:
         return sum(each.likely for each in self.missing if each.cause is cause)
 
 
 class Total(Struct, kw_only=True):
-    """Sums over many lines."""
+    """Sums over many lines about the same kind of item; what is told twice is counted once."""
 
     entries: int = 0
     captured: int = 0
@@ -82,6 +84,8 @@ class Total(Struct, kw_only=True):
     causes: dict[str, int] = {}
 
     def add(self, entry: Entry) -> None:
+        if entry.is_repeated:
+            return
         self.entries += 1
         self.captured += entry.captured
         self.deleted += entry.deleted

@@ -37,7 +37,7 @@ class _Found(Struct, frozen=True):
 async def query_entries(database: Database, around: Surroundings) -> AsyncIterator[Entry]:
     """One entry per query of every lane that asks for posts by words."""
     reader = AccountReader(database)
-    for lane in around.lanes:
+    for lane in around.wanted:
         if lane.facet.subject is not Subject.WORD or "posts" not in lane.facet.yields:
             continue
         async with database.reading() as tx:

@@ -47,12 +47,12 @@ class _Gap(Struct, frozen=True, kw_only=True):
     missing: int | None
 
 
-async def stream_entries(tx: Transaction) -> list[Entry]:
-    """One entry per stream."""
+async def stream_entries(tx: Transaction, crawl: str | None = None) -> list[Entry]:
+    """One entry per stream, of one crawl or of all."""
     gaps: dict[int, list[_Gap]] = {}
     for row in await tx.fetch(_GAPS):
         gaps.setdefault(row["stream"], []).append(_gap(row))
-    return [_entry(row, gaps.get(row["stream"], [])) for row in await tx.fetch(_STREAMS)]
+    return [_entry(row, gaps.get(row["stream"], [])) for row in await tx.fetch(_STREAMS) if crawl in (None, row["crawl"])]
 
 
 def _gap(row: Row) -> _Gap:

@@ -45,6 +45,14 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
     lanes: Sequence[LaneFacts]
     outages: Mapping[str, Sequence[Span]]
+    crawl: str | None = None
+    """The one whose lines are wanted; None: those of all."""
+
+    @property
+    def wanted(self) -> list[LaneFacts]:
+        """The lanes to tell of, those of the crawl that ran last first."""
+        lanes = [lane for lane in self.lanes if self.crawl in (None, lane.crawl)]
+        return sorted(lanes, key=lambda lane: lane.as_of, reverse=True)
 
     def was_out(self, lane: LaneFacts, since: datetime) -> bool:
         """Whether a service was down for most of the time in which something waited to be asked."""
@@ -58,7 +66,7 @@ def _overlap(span: Span, since: datetime, until: datetime) -> timedelta:
     return max(min(span.until or until, until) - max(span.since, since), timedelta(0))
 
 
-async def read_surroundings(tx: Transaction, facets: Facets) -> Surroundings:
+async def read_surroundings(tx: Transaction, facets: Facets, crawl: str | None = None) -> Surroundings:
     lanes = []
     for row in await tx.fetch(_LANES):
         facet = facets(row["provider"], row["facet"])
@@ -76,7 +84,7 @@ async def read_surroundings(tx: Transaction, facets: Facets) -> Surroundings:
                 as_of=from_micros(row["as_of"]),
             )
         )
-    return Surroundings(lanes=lanes, outages=await _outages(tx))
+    return Surroundings(lanes=lanes, outages=await _outages(tx), crawl=crawl)
 
 
 async def _outages(tx: Transaction) -> dict[str, list[Span]]:
