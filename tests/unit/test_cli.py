@@ -145,9 +145,8 @@ def test_what_a_server_sent_cannot_steer_the_terminal() -> None:
     assert printable("a\x1b[31mb\x07\u202ec\nd é") == "a�[31mb��c\nd é"
 
 
-def test_a_sample_of_few_steps_says_that_they_are_too_few(capsys: pytest.CaptureFixture[str]) -> None:
-    early = Figure(name="degree", value=3.0, known=1.0)
-    sample = Sample(
+def sample_of(*figures: Figure) -> Sample:
+    return Sample(
         crawl="a",
         service="sim",
         method="rwrw",
@@ -156,9 +155,24 @@ def test_a_sample_of_few_steps_says_that_they_are_too_few(capsys: pytest.Capture
         trace=(Step(1, 0.0, "7", 3),),
         known=Known({}, {}),
         accounts=(),
-        figures=(early,),
+        figures=figures,
     )
-    show_sample(Output(), sample)
+
+
+def test_a_sample_of_few_steps_says_that_they_are_too_few(capsys: pytest.CaptureFixture[str]) -> None:
+    show_sample(Output(), sample_of(Figure(name="degree", value=3.0, known=1.0)))
     shown = capsys.readouterr().out
     assert "1 step of 1 walker over 0 accounts" in shown
     assert "too few steps yet" in shown
+
+
+def test_a_sample_says_what_keeps_it_from_being_good_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    wide, scarce = (
+        Figure(name="degree", value=3.0, known=1.0, wanted=0.25),
+        Figure(name="posts", value=9.0, known=0.4, wanted=5.0),
+    )
+    show_sample(Output(), sample_of(wide, scarce, Figure(name="bot", value=0.1, known=1.0, wanted=0.5, is_reached=True)))
+    shown = capsys.readouterr().out.splitlines()
+    assert any("degree" in line and line.rstrip().endswith("no, wanted ± 0.25") for line in shown)
+    assert any("posts" in line and line.rstrip().endswith("no, must be known for 80%") for line in shown)
+    assert any("bot" in line and line.rstrip().endswith("yes") for line in shown)

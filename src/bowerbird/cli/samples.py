@@ -8,7 +8,7 @@ import msgspec
 
 from bowerbird.cli.live import words
 from bowerbird.cli.output import Output
-from bowerbird.export.sample import Figure, Sample
+from bowerbird.export.sample import LEAST_KNOWN, Figure, Sample
 
 _TOO_FEW = "too few steps yet"
 
@@ -41,9 +41,16 @@ def figure_values(sample: Sample) -> dict[str, Any]:
 def _row(figure: Figure) -> tuple[str, ...]:
     span = f"{_short(figure.low)} to {_short(figure.high)}" if figure.low is not None else "too early to say"
     sign = abs(figure.geweke) if figure.geweke is not None else None
-    enough = "" if figure.wanted is None else "yes" if figure.is_reached else f"no, wanted ± {_short(figure.wanted)}"
     signs = (_short(sign) or _TOO_FEW, _short(figure.r_hat))
-    return (f"  {figure.name}", _short(figure.value), span, *signs, f"{figure.known:.0%}", enough)
+    return (f"  {figure.name}", _short(figure.value), span, *signs, f"{figure.known:.0%}", _enough(figure))
+
+
+def _enough(figure: Figure) -> str:
+    if figure.wanted is None or figure.is_reached:
+        return "" if figure.wanted is None else "yes"
+    if figure.known < LEAST_KNOWN:
+        return f"no, must be known for {LEAST_KNOWN:.0%}"
+    return f"no, wanted ± {_short(figure.wanted)}"
 
 
 def _short(value: float | None) -> str:

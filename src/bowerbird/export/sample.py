@@ -20,7 +20,7 @@ from bowerbird.ports import Database
 from bowerbird.store.walked import WalkLane, read_lanes, read_users, read_walk
 
 _MEANS = frozenset({"degree", "followers", "following", "posts"})
-_LEAST_KNOWN = 0.8
+LEAST_KNOWN = 0.8
 """Profiles are looked up in batches, and those not looked up yet are rather the unpopular ones: without them it is off."""
 GOOD_ENOUGH = "good enough"
 
@@ -201,7 +201,7 @@ def _figure(sample: Sample, name: str, half_width: float | None) -> Figure:
         r_hat=_finite(found.r_hat),
         known=known,
         wanted=wanted,
-        is_reached=wanted is not None and known >= _LEAST_KNOWN and found.is_reached(wanted),
+        is_reached=wanted is not None and known >= LEAST_KNOWN and found.is_reached(wanted),
     )
 
 
