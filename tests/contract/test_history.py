@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -120,21 +121,31 @@ async def test_edits_versions_counters_and_deletion_of_a_post_are_told(crawled: 
     assert [told(change) for change in await changes(crawled, "x:10")] == [("deleted", "", None, "not_found")]
 
 
-def test_the_command_shows_it_and_says_when_nobody_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+Written = Callable[[Callable[[Crawled], Awaitable[None]]], str]
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Written:
+    """Makes the store that a command is to read, and says where it is."""
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
     store = str(tmp_path / "crawl.db")
 
-    async def write() -> None:
+    async def filled(write: Callable[[Crawled], Awaitable[None]]) -> str:
         database = await open_database(store, RealClock())
         await database.migrate()
-        crawled = await Crawled(database).register()
+        await write(await Crawled(database).register())
+        await database.close()
+        return store
+
+    return lambda write: asyncio.run(filled(write))
+
+
+def test_the_command_shows_it_and_says_when_nobody_is_known(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    async def write(crawled: Crawled) -> None:
         for name in ("Ada", "Ada\x1b[31m"):
             await crawled.save(Page(users=(user("1", name=name),)))
-        await database.close()
 
-    asyncio.run(write())
+    store = written(write)
     assert cli.run(["history", "@u1", store]) == 0
     shown = capsys.readouterr().out
     assert "user x:1 @u1" in shown
@@ -149,20 +160,13 @@ def test_the_command_shows_it_and_says_when_nobody_is_known(
 
 
 def test_the_command_says_who_bears_another_handle_now_and_asks_which_of_several_is_meant(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    written: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
-    store = str(tmp_path / "crawl.db")
-
-    async def write() -> None:
-        database = await open_database(store, RealClock())
-        await database.migrate()
-        crawled = await Crawled(database).register()
+    async def write(crawled: Crawled) -> None:
         await crawled.save(Page(users=(user("1", handle="ada"), user("2", handle="beth"))))
         await crawled.save(Page(users=(user("1", handle="countess", posts=7), user("2", handle="ada"))))
-        await database.close()
 
-    asyncio.run(write())
+    store = written(write)
     assert cli.run(["history", "@beth", store]) == 0
     assert "user x:2 @ada, which had the handle @beth until it was seen without it at 2026-03-01 " in capsys.readouterr().out
     assert cli.run(["history", "@ada", store]) == 2
@@ -174,41 +178,25 @@ def test_the_command_says_who_bears_another_handle_now_and_asks_which_of_several
 
 
 def test_the_command_shows_counters_as_readings_since_those_between_are_thinned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    written: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
-    store = str(tmp_path / "crawl.db")
-
-    async def write() -> None:
-        database = await open_database(store, RealClock())
-        await database.migrate()
-        crawled = await Crawled(database).register()
+    async def write(crawled: Crawled) -> None:
         for number in range(100, 160):
             await crawled.save(Page(users=(user("1", posts=number),)))
-        await database.close()
 
-    asyncio.run(write())
+    store = written(write)
     assert cli.run(["history", "x:1", store]) == 0
     lines = [line.split()[2:] for line in capsys.readouterr().out.splitlines() if "posts" in line]
     assert lines == [["profile", "posts", "124"], ["profile", "posts", "148"]]
 
 
-def test_the_command_counts_an_account_that_was_absent_twice_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
-    store = str(tmp_path / "crawl.db")
-
-    async def write() -> None:
-        database = await open_database(store, RealClock())
-        await database.migrate()
-        crawled = await Crawled(database).register()
+def test_the_command_counts_an_account_that_was_absent_twice_once(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    async def write(crawled: Crawled) -> None:
         for key in ("1", "2", "1"):
             await crawled.save(Page(gone=(Gone(Subject.USER, key, Outcome.SUSPENDED),)), PROFILES, key)
             await crawled.save(Page(users=(user(key),)), PROFILES, key)
-        await database.close()
 
-    asyncio.run(write())
+    store = written(write)
     assert cli.run(["gone", store, "--what", "users", "--json"]) == 0
     told_users = json.loads(capsys.readouterr().out.splitlines()[-1])["users"]
     assert (told_users["count"], len(told_users["lines"])) == (2, 3)
