@@ -23,6 +23,15 @@ def test_every_provider_fits_the_seam(name: str) -> None:
         assert made.request(Ask(facet.name, ("1",))).path.startswith("/")
 
 
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_no_call_takes_twice_from_one_bucket(name: str) -> None:
+    made = provider(name)
+    for kind in ("user", "app", "none"):
+        for facet in made.facets_for(kind).values():
+            buckets = [limit.bucket.replace("{facet}", facet.name) for limit in facet.limits]
+            assert len(set(buckets)) == len(buckets), (kind, facet.name, buckets)
+
+
 def test_an_unknown_provider_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(UserError, match="mastodon, twitter_v1"):
         provider("friendster")

@@ -120,6 +120,8 @@ def _limits(facet: Facet, kind: str, allowance: int) -> tuple[Limit, ...]:
     # Hashtags and threads are searches: all three take from the same bucket of the server.
     own = "search" if facet.name in _SEARCHES else "{facet}"
     whose = "{service}/app:{app}/" if kind == "app" else "{service}/{credential}/"
+    if whose + own.format(facet=facet.name) == _CAP.bucket:
+        own = "{facet}_by_id"
     quarter = Limit(bucket=whose + own, allowance=allowance, window=timedelta(minutes=15), kind=WindowKind.FIRST_CALL)
     second = (_SECOND,) if facet.name == "search_all" else ()
     if facet.name == "usage":
