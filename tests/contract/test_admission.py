@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -92,3 +93,9 @@ async def test_what_is_undone_is_not_counted(crawl: Crawl) -> None:
             await admission.admitted(tx, [Arrival(lane=crawl.numbers["profiles"], target="1", depth=1)])
             raise ZeroDivisionError
     assert await crawl.let_in(2, ("profiles", "2"), ("profiles", "3"), ("profiles", "4")) == ["2", "3"]
+
+
+async def test_workers_that_bring_the_same_accounts_at_once_count_them_once(crawl: Crawl) -> None:
+    page = [("profiles", str(number)) for number in range(5)]
+    await asyncio.gather(*(crawl.let_in(8, *page) for _ in range(4)))
+    assert await crawl.let_in(8, *(("followers", str(number)) for number in range(20, 30))) == ["20", "21", "22"]

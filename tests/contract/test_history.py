@@ -155,6 +155,7 @@ def test_the_command_shows_it_and_says_when_nobody_is_known(written: Written, ca
     assert [change["what"] for change in history["changes"]] == ["found", "profile"]
     assert cli.run(["history", "https://x.com/u1", store]) == 0
     assert "user x:1 @u1" in capsys.readouterr().out
+    assert cli.run(["history", "https://weibo.com/n/u1", store]) == 2
     assert cli.run(["history", "@nobody", store]) == 2
     assert "knows no account and no post" in capsys.readouterr().err
 

@@ -16,7 +16,7 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.db.sqlite import sqlite_module
 from bowerbird.db.versions import newest, version_of
-from bowerbird.model import to_micros
+from bowerbird.model import Service, to_micros
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,15 @@ async def _make_old(store: str) -> None:
             for step in statements(script, database.dialect):
                 await tx.execute(step)
             await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, 0)", number, name)
-        await roster.enrol_crawl(tx, "crawl", '{"name": "timelines"}', "{}", clock.now())
+        row = await roster.enrol_crawl(tx, "crawl", '{"name": "timelines"}', "{}", clock.now())
+        service = Service(name="weibo", provider="weibo", base="https://api.weibo.example")
+        lane = await roster.enrol_lane(tx, row.crawl, await roster.enrol_service(tx, service, "weibo"), "profile")
+        for target in ("/zaku", "@ada", "7"):
+            await tx.execute(
+                "insert into tasks (lane, target, ready, priority, state, added_at) values (?, ?, 1, 0, 'waiting', 0)",
+                lane,
+                target,
+            )
     await database.close()
 
 
@@ -55,6 +63,14 @@ async def _enrol(store: str, pid: int) -> None:
         worker = await roster.enrol_worker(tx, "crawl", clock.now())
         await tx.execute("update workers set pid = ?, seen_at = ? where worker = ?", pid, to_micros(clock.now()), worker)
     await database.close()
+
+
+async def _targets(store: str) -> list[str]:
+    database = await open_database(store, RealClock())
+    async with database.reading() as tx:
+        rows = await tx.fetch("select target from tasks order by task")
+    await database.close()
+    return [row["target"] for row in rows]
 
 
 async def _version(store: str) -> int | None:
@@ -79,6 +95,11 @@ def test_an_old_store_is_refused_with_the_command_that_upgrades_it_and_read_afte
     capsys.readouterr()
     assert cli.run(["upgrade", old]) == 0
     assert f"is of version {newest()} already: nothing to do" in capsys.readouterr().out
+
+
+def test_domains_on_weibo_that_wait_are_marked_as_names(old: str) -> None:
+    assert cli.run(["upgrade", old]) == 0
+    assert asyncio.run(_targets(old)) == ["@/zaku", "@ada", "7"]
 
 
 def test_a_store_in_use_is_not_upgraded(old: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,8 +35,8 @@ def command(
 
     async def read() -> list[History]:
         async with opened_place(found, RealClock()) as database:
-            for text in (who, *_behind(who)):
-                if histories := await find_history(database, text):
+            for text, network in ((who, None), *_behind(who)):
+                if histories := await find_history(database, text, network):
                     return histories
             return []
 
@@ -49,12 +49,12 @@ def command(
     output.result({"store": found.shown, "histories": [_values(each) for each in histories]})
 
 
-def _behind(address: str) -> list[str]:
-    """The account at the address of a profile, as the networks that understand it name it."""
-    found: list[str] = []
+def _behind(address: str) -> list[tuple[str, str]]:
+    """The account at the address of a profile, as each network that understands it names it."""
+    found: list[tuple[str, str]] = []
     for speaks in map(provider, PROVIDERS if address.startswith("http") else ()):
         with suppress(UserError):
-            found.append(speaks.target(address, speaks.facets["profile"]))
+            found.append((speaks.target(address, speaks.facets["profile"]), speaks.network))
     return found
 
 

@@ -49,7 +49,7 @@ def seeds_left_alone(lane: Lane, tasks: Sequence[Task], page: Page) -> tuple[str
     shy = left_alone(page) if lane.facet.is_lookup and not lane.follows_opted_out else _NOBODY
     asked = asked_about(tasks, page) if shy else {}
     found = (task for key, task in asked.items() if key in shy)
-    return tuple(task.target for task in found if not task.depth and not task.visits and not task.pages)
+    return tuple(task.target for task in found if not task.depth and not task.visits)
 
 
 def _news(tasks: Sequence[Task], page: Page, saved: Saved, users: Mapping[str, SavedUser]) -> defaultdict[str, list[Post]]:

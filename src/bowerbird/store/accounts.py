@@ -11,21 +11,21 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.ports import Row, Transaction
 
-_BY_ID = "select user_no, id, handle from users where id = ?"
+_BY_ID = "select user_no, id, handle, network from users where id = ?"
 _BY_KEY = """
-select user_no, id, handle from users where id in (select network || ':' || ? from services)
-union select u.user_no, u.id, u.handle from services s join user_keys k on k.service = s.service and k.key = ?
+select user_no, id, handle, network from users where id in (select network || ':' || ? from services)
+union select u.user_no, u.id, u.handle, u.network from services s join user_keys k on k.service = s.service and k.key = ?
     join users u on u.user_no = k.user_no
 order by 1
 """
-_BEARING = "select user_no, id, handle from users where handle = ? order by user_no"
+_BEARING = "select user_no, id, handle, network from users where handle = ? order by user_no"
 # The inner part reads the index of handles alone.
 _ALIKE = """
-select user_no, id, handle from users where user_no in (
+select user_no, id, handle, network from users where user_no in (
     select user_no from users where lower(handle) = lower(?) or lower(handle) like lower(?) escape '!') order by user_no
 """
 _ONCE = """
-select u.user_no, u.id, u.handle, h.at, h.before from user_history h join users u on u.user_no = h.user_no
+select u.user_no, u.id, u.handle, u.network, h.at, h.before from user_history h join users u on u.user_no = h.user_no
 where lower(h.before) like lower(?) escape '!' order by h.at
 """
 
@@ -35,6 +35,7 @@ class Account(Struct, frozen=True, kw_only=True):
 
     number: int
     id: str
+    network: str
     handle: str = ""
     had: str = ""
     """The handle by which it was found, where it bears another now."""
@@ -73,7 +74,7 @@ async def _formerly_called(tx: Transaction, handle: str) -> list[Account]:
 
 
 def _once_called(row: Row, had: str) -> Account:
-    return Account(number=row["user_no"], id=row["id"], handle=row["handle"] or "", had=had, until=from_micros(row["at"]))
+    return msgspec.structs.replace(_account(row), had=had, until=from_micros(row["at"]))
 
 
 def _is_meant(had: str, written: str) -> bool:
@@ -92,4 +93,8 @@ def _anywhere(handle: str) -> str:
 
 
 def _accounts(rows: Sequence[Row]) -> list[Account]:
-    return [Account(number=row["user_no"], id=row["id"], handle=row["handle"] or "") for row in rows]
+    return [_account(row) for row in rows]
+
+
+def _account(row: Row) -> Account:
+    return Account(number=row["user_no"], id=row["id"], network=row["network"], handle=row["handle"] or "")

@@ -61,11 +61,13 @@ class History(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
 
 
-async def find_history(database: Database, text: str) -> list[History]:
-    """The accounts and posts that a text may mean (id, handle, key or address), each with its past."""
+async def find_history(database: Database, text: str, network: str | None = None) -> list[History]:
+    """The accounts and posts that a text may mean (id, handle, key or address), each with its past; only accounts of the
+    network where one is named."""
     async with database.reading() as tx:
-        users = [await _user(tx, account) for account in await find_accounts(tx, text)]
-        rows = await tx.fetch(_POSTS, text, text)
+        accounts = [account for account in await find_accounts(tx, text) if network in (None, account.network)]
+        users = [await _user(tx, account) for account in accounts]
+        rows = await tx.fetch(_POSTS, text, text) if network is None else []
         # No index serves addresses: only an address is worth the search.
         rows = rows or (await tx.fetch(_AT_URL, text) if text.startswith("http") and not users else [])
         posts = [await _post(tx, row) for row in rows]

@@ -21,6 +21,7 @@ insert into sequences (name, value) select ?, count(*) from (
     select distinct l.service, t.target from tasks t join lanes l on l.lane = t.lane
     where t.lane {lanes} and t.target not like '@%'
 ) as accounts
+where true on conflict (name) do nothing
 """
 _IS_BEGUN = "select value from sequences where name = ?"
 # An update, not a look: whoever else lets accounts in waits until these are in.
@@ -53,12 +54,16 @@ class Admission:
     async def admitted(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
         """The arrivals without those that would be one account too many; those let in are counted."""
         limit = self._limit
-        new = {} if limit is None else await self._new(tx, arrivals)
-        if limit is None or not new:
+        if limit is None or not any(self._account(arrival) and not arrival.is_asked for arrival in arrivals):
+            return arrivals
+        # The count first: it is the lock under which another worker's accounts are known, or not yet counted.
+        count = await self._count(tx)
+        new = await self._new(tx, arrivals)
+        if not new:
             return arrivals
         seeds = [account for account, depth in new.items() if depth == 0]
         others = [account for account, depth in new.items() if depth > 0]
-        room = max(0, limit - await self._count(tx) - len(seeds))
+        room = max(0, limit - count - len(seeds))
         await tx.execute(_COUNT, len(seeds) + min(room, len(others)), self._name)
         refused = frozenset(others[room:])
         return [arrival for arrival in arrivals if arrival.is_asked or self._account(arrival) not in refused]
