@@ -58,14 +58,17 @@ def _show(output: Output, overlap: Overlap) -> None:
 def _show_days(output: Output, overlap: Overlap) -> None:
     output.line()
     rows = [(f"  {day.day}", *_counts(day)) for day in overlap.days] + [("  in all", *_counts(overlap.total))]
-    output.table("", ("  day", "search only", "stream only", "both", "earlier"), rows)
+    output.table("", ("  day", "search only", "stream only", "both", "earlier", "later"), rows)
     total = overlap.total
     reposts, gone = words.many(total.stream_only_reposts, "repost"), f"{total.stream_only_gone:,} deleted since"
     output.line(f"  Search alone would have missed {words.many(total.stream_only, 'post')} ({reposts}, {gone}),")
     output.line(f"  streams alone {words.many(total.search_only, 'post')}.")
     if overlap.both_since is not None:
         output.line(f"  Earlier: written before {overlap.both_since:%Y-%m-%d %H:%M} UTC, since when both have run.")
+    if overlap.both_until is not None:
+        output.line(f"  Later: written after {overlap.both_until:%Y-%m-%d %H:%M} UTC, up to when both have answered.")
 
 
 def _counts(shared: Shared) -> tuple[str, ...]:
-    return tuple(f"{count:,}" for count in (shared.search_only, shared.stream_only, shared.both, shared.earlier))
+    counts = (shared.search_only, shared.stream_only, shared.both, shared.earlier, shared.later)
+    return tuple(f"{count:,}" for count in counts)

@@ -10,28 +10,35 @@ from bowerbird.clock import EPOCH, from_micros
 from bowerbird.ports import Row, Transaction
 
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
+_FOREVER = 2**63 - 1
 _IS_STREAM = "l.facet like 'stream %'"
 _WRITTEN = "case when p.is_time_doubtful = 1 or p.created_at is null then coalesce(p.listed_at, p.found_at) else p.created_at end"
-_BY_DAY = f"""
-select seen.day, sum(is_earlier) as earlier, sum(case when streamed = 0 then 1 - is_earlier else 0 end) as search_only,
-    sum(case when searched = 0 then 1 - is_earlier else 0 end) as stream_only,
-    sum(searched * streamed * (1 - is_earlier)) as in_both,
-    sum(case when searched = 0 then is_repost * (1 - is_earlier) else 0 end) as stream_only_reposts,
-    sum(case when searched = 0 then is_gone * (1 - is_earlier) else 0 end) as stream_only_gone,
-    sum(case when streamed = 0 then is_gone * (1 - is_earlier) else 0 end) as search_only_gone
-from (
-    select {_WRITTEN} / {_DAY} as day, case when {_WRITTEN} < ? then 1 else 0 end as is_earlier,
-        case when p.kind = 'repost' then 1 else 0 end as is_repost, case when p.deleted_at is null then 0 else 1 end as is_gone,
-        max(case when {_IS_STREAM} then 0 else 1 end) as searched, max(case when {_IS_STREAM} then 1 else 0 end) as streamed
-    from sightings g join lanes l on l.lane = g.lane join crawls c on c.crawl = l.crawl join posts p on p.post_no = g.post_no
-    where c.name = ? group by p.post_no
-) as seen group by seen.day order by seen.day
+_LISTED = f"""
+select {_WRITTEN} / {_DAY} as day, case when {_WRITTEN} < ? then -1 when {_WRITTEN} > ? then 1 else 0 end as side,
+    case when p.kind = 'repost' then 1 else 0 end as is_repost, case when p.deleted_at is null then 0 else 1 end as is_gone,
+    max(case when {_IS_STREAM} then 0 else 1 end) as searched, max(case when {_IS_STREAM} then 1 else 0 end) as streamed
+from sightings g join lanes l on l.lane = g.lane join crawls c on c.crawl = l.crawl join posts p on p.post_no = g.post_no
+where c.name = ? group by p.post_no
 """
-_BEGAN = f"""
-select {_IS_STREAM} as is_stream, min(k.leased_at) as at from calls k join lanes l on l.lane = k.lane
-    join crawls c on c.crawl = l.crawl
+_COUNTED = {
+    "earlier": "side < 0",
+    "later": "side > 0",
+    "search_only": "side = 0 and streamed = 0",
+    "search_only_gone": "side = 0 and streamed = 0 and is_gone = 1",
+    "stream_only": "side = 0 and searched = 0",
+    "stream_only_gone": "side = 0 and searched = 0 and is_gone = 1",
+    "stream_only_reposts": "side = 0 and searched = 0 and is_repost = 1",
+    "in_both": "side = 0 and searched = 1 and streamed = 1",
+}
+_COUNTS = ", ".join(f"sum(case when {condition} then 1 else 0 end) as {name}" for name, condition in _COUNTED.items())
+_BY_DAY = f"select seen.day, {_COUNTS} from ({_LISTED}) as seen group by seen.day order by seen.day"
+_CALLED = f"""
+select {_IS_STREAM} as is_stream, min(k.leased_at) as since, max(case when k.outcome = 'ok' then k.leased_at end) as until
+from calls k join lanes l on l.lane = k.lane join crawls c on c.crawl = l.crawl
 where c.name = ? and l.lane in (select lane from sightings) group by {_IS_STREAM}
 """
+# The call of a stream is a connection, which may have lasted for weeks.
+_HEARD = "select max(s.heard_at) as until from streams s join crawls c on c.crawl = s.crawl where c.name = ?"
 _SOURCES = f"""
 select s.name as service, l.facet, case when {_IS_STREAM} then 1 else 0 end as is_stream, count(*) as posts,
     sum(case when f.lane = g.lane then 1 else 0 end) as found_first, min(g.at) as since, max(g.at) as until
@@ -68,6 +75,8 @@ class Shared(Struct, frozen=True, kw_only=True):
     search_only_gone: int = 0
     earlier: int = 0
     """Written before both kinds of sources ran, and in none of the other counts."""
+    later: int = 0
+    """Written after the last search, or after a stream was last heard, and in none of the other counts."""
 
 
 class Overlap(Struct, frozen=True, kw_only=True):
@@ -79,16 +88,33 @@ class Overlap(Struct, frozen=True, kw_only=True):
     days: tuple[Shared, ...]
     both_since: datetime | None
     """From when on both kinds of sources ran; what was written before cannot be compared."""
+    both_until: datetime | None
+    """Until when both have answered; what was written since, one of them has not been asked for."""
 
 
 async def read_overlap(tx: Transaction, crawl: str) -> Overlap:
     """Reads every sighting of the crawl once."""
     sources = tuple(_source(row) for row in await tx.fetch(_SOURCES, crawl))
-    began = [row["at"] for row in await tx.fetch(_BEGAN, crawl)]
-    both_since = max(began) if len(began) == 2 else None
-    days = tuple(_day(row) for row in await tx.fetch(_BY_DAY, both_since or 0, crawl))
-    since = None if both_since is None else from_micros(both_since)
-    return Overlap(crawl=crawl, sources=sources, total=_total(days), days=days, both_since=since)
+    since, until = await _compared(tx, crawl)
+    bounds = (0 if since is None else since, _FOREVER if until is None else until)
+    days = tuple(_day(row) for row in await tx.fetch(_BY_DAY, *bounds, crawl))
+    return Overlap(
+        crawl=crawl, sources=sources, total=_total(days), days=days, both_since=_time(since), both_until=_time(until)
+    )
+
+
+async def _compared(tx: Transaction, crawl: str) -> tuple[int | None, int | None]:
+    """The time in which both kinds of sources ran; nothing where only one did."""
+    called = {bool(row["is_stream"]): row for row in await tx.fetch(_CALLED, crawl)}
+    if len(called) < 2:
+        return None, None
+    (heard,) = await tx.fetch(_HEARD, crawl)
+    ends = [end for end in (called[False]["until"], heard["until"]) if end is not None]
+    return max(row["since"] for row in called.values()), min(ends, default=None)
+
+
+def _time(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
 
 
 def _source(row: Row) -> Source:
