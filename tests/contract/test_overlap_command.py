@@ -35,6 +35,7 @@ def test_it_says_what_search_alone_would_have_missed(tmp_path: Path, capsys: pyt
     shown = capsys.readouterr().out
     assert "Search alone would have missed 0 posts" in shown
     assert "filter" in shown
+    assert "Later: written after 2026-03-01 13:00 UTC" in shown
     assert cli.run(["overlap", place, "--json"]) == 0
     values = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert values["crawl"] == "topic"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec import structs
 from store_pages import FEDIVERSE, START, TIMELINE, X, federated, micros, post, toot, user
@@ -36,18 +36,24 @@ class Listening:
                 "values (1, 'topic', '{}', '{}', 'running', 'running', 0, 0)"
             )
             await tx.execute_many("insert into lanes (lane, crawl, service, facet) values (?, 1, 1, ?)", _LANES)
+            await tx.execute(
+                "insert into streams (crawl, service, name, channel, options, state) "
+                "values (1, 1, 'filter', 'filter', '', 'live')"
+            )
         return self
 
     async def see(self, lane: int, page: Page, service: Service = X) -> None:
         self.call, self.now = self.call + 1, self.now + timedelta(hours=1)
         async with self.database.transaction() as tx:
             await tx.execute(
-                "insert into calls (call, crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at) "
-                "values (?, 1, ?, '', 1, 'settled', '', 1, '', ?, 0)",
+                "insert into calls "
+                "(call, crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at, outcome) "
+                "values (?, 1, ?, '', 1, 'settled', '', 1, '', ?, 0, 'ok')",
                 *(self.call, lane, micros(self.now)),
             )
             known = {"service": service, "call": self.call, "now": self.now}
             if lane == HEARING:
+                await tx.execute("update streams set heard_at = ?", micros(self.now))
                 await self.store.hear(tx, page, facet=SEARCH, **known)
             else:
                 await self.store.save(tx, page, tasks=(), facet=TIMELINE if lane == TIMELINES else SEARCH, **known)
@@ -56,6 +62,12 @@ class Listening:
         async with self.database.reading() as tx:
             rows = await tx.fetch("select p.id, s.lane from sightings s join posts p on p.post_no = s.post_no")
         return {(row["id"], row["lane"]) for row in rows}
+
+    async def compared(self) -> tuple[datetime | None, int, int, int]:
+        """Until when the report compares, and how many posts only search found, only the stream, and later ones."""
+        async with self.database.reading() as tx:
+            found = await read_overlap(tx, "topic")
+        return found.both_until, found.total.search_only, found.total.stream_only, found.total.later
 
     async def task(self, lane: int, target: str, state: str, visited: int | None = None) -> None:
         async with self.database.transaction() as tx:
@@ -100,6 +112,8 @@ async def test_the_report_tells_what_each_alone_would_have_missed(database: Data
     scene = await Listening(database).begin()
     late, repost = {"created_at": START + timedelta(days=1)}, {"kind": PostKind.REPOST, "repost_of": "x:9"}
     await scene.see(SEARCHING, page("1"))
+    await scene.see(HEARING, page("1"))
+    scene.now += timedelta(days=1)
     await scene.see(HEARING, Page(users=(user("1"),), posts=(post("2", **late), post("3", **late), post("4", **late, **repost))))
     await scene.see(SEARCHING, Page(users=(user("1"),), posts=(post("3", **late), post("5", **late))))
     async with database.reading() as tx:
@@ -111,8 +125,22 @@ async def test_the_report_tells_what_each_alone_would_have_missed(database: Data
     assert found.both_since == START + timedelta(hours=2)
     assert {(source.name, source.is_stream, source.posts, source.found_first) for source in found.sources} == {
         ("search", False, 3, 2),
-        ("filter", True, 3, 3),
+        ("filter", True, 4, 3),
     }
+
+
+async def test_what_one_of_the_two_has_not_been_asked_for_yet_is_not_missed(database: Database) -> None:
+    scene = await Listening(database).begin()
+    for lane in (SEARCHING, HEARING, SEARCHING):
+        await scene.see(lane, page("0"))
+    since, searched = START + timedelta(hours=2), scene.now
+    for key, lane, at in (("1", HEARING, since), ("2", HEARING, searched + timedelta(minutes=1))):
+        await scene.see(lane, Page(users=(user("1"),), posts=(post(key, created_at=at),)))
+    assert await scene.compared() == (searched, 0, 1, 1)
+    heard = scene.now
+    for key, at in (("3", searched + timedelta(minutes=1)), ("4", heard + timedelta(minutes=1))):
+        await scene.see(SEARCHING, Page(users=(user("1"),), posts=(post(key, created_at=at),)))
+    assert await scene.compared() == (heard, 1, 2, 1)
 
 
 async def test_authors_without_a_task_are_told_again_and_those_with_one_are_not(database: Database) -> None:

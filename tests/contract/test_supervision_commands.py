@@ -79,7 +79,7 @@ def test_a_part_that_crashes_is_started_again_and_status_tells_of_it(
     (folder / "kept").write_text("in the way")
     file = server.crawl_file(folder / "a.toml", more='backup = {every = "1s", folder = "kept"}')
     child = start(file)
-    child.wait_for("backup: crashed with FileExistsError")
+    child.wait_for("kept is not a folder")
     assert cli.run(["status", str(file), "--json"]) == 0
     errors = [error for error in result(capsys)["errors"] if error["part"] == "backup"]
     assert "crawl/keeping.py" in errors[0]["message"]

@@ -64,7 +64,10 @@ async def keys_of(crawl: Crawl, dialect: str) -> tuple[Mapping[str, str], Mappin
         if is_local
         else "select id, id as key from users"
     )
-    posts = "select u.id, p.id as key from posts p join users u on u.user_no = p.author where p.deleted_at is null"
+    posts = (
+        "select u.id, p.id as key from posts p join users u on u.user_no = p.author "
+        "where p.deleted_at is null and coalesce(u.opts_out, 0) = 0"
+    )
     if is_local:
         posts = posts.replace("p.id as key from posts p", "k.key from posts p join post_keys k on k.post_no = p.post_no")
     stored: dict[str, set[str]] = {}

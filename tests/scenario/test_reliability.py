@@ -273,6 +273,8 @@ def test_a_database_locked_by_another_for_minutes_is_waited_for(tmp_path: Path) 
             other.execute("rollback")
             other.close()
             assert await running == "finished"
+            [noted] = await column(crawl.database, "select message from errors where part = 'database'")
+            assert "which the crawl waited: the database" in noted
             found = await differences(crawl.database, MASTODON)
             assert found.total == 0, found.examples
         await no_refusal(laboratory)

@@ -268,6 +268,21 @@ def test_what_was_said_while_nobody_listened_is_found_by_search_and_reported(tmp
     assert overlap.total.search_only + overlap.total.both >= written
 
 
+def test_what_search_will_be_asked_for_in_a_while_it_has_not_missed() -> None:
+    async def work(laboratory: Laboratory) -> Overlap:
+        flow = 'flow.use = "topic"\nflow.facets.hashtag.revisit = "1h"'
+        plan = laboratory.plan(flow, [f"#{TAG}"], f'stop.duration = "4h55m"\n[[streams]]\n{STREAMS["mastodon"]}\n')
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            async with crawl.database.reading() as tx:
+                return await read_overlap(tx, plan.name)
+
+    total = in_laboratory(work, Setup(dialect="mastodon", world=BUSY, tokens=1, app_tokens=1), DAYTIME).total
+    assert total.stream_only == 0
+    assert total.later > 0
+    assert total.both > 10
+
+
 def lists_in_an_hour(tokens: int, app_tokens: int) -> int:
     async def work(laboratory: Laboratory) -> int:
         plan = laboratory.plan('flow = "topic"', [f"#{TAG}"], 'stop.duration = "59m"')

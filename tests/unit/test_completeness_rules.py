@@ -93,6 +93,12 @@ def test_without_a_counter_the_cause_is_known_and_the_number_is_not(fields: dict
     assert ([str(part.cause) for part in verdict.missing], verdict.high) == ([cause], None)
 
 
+def test_posts_kept_without_their_content_are_the_least_that_is_missing_of_who_opted_out() -> None:
+    verdict = judge_account(evidence(None, 0, opts_out=True, emptied=7), Habits())
+    assert (verdict.low, verdict.likely, verdict.high) == (7, 7, None)
+    assert {part.cause for part in verdict.missing} == {Cause.PROTECTED}
+
+
 def test_what_was_written_since_the_last_look_is_estimated_from_the_week_before() -> None:
     unwatched = evidence(
         700, 700, claimed_at=NOW - timedelta(days=1), recent=70, unwatched=(Cause.OUTAGE, "the service was down")

@@ -12,6 +12,8 @@ def set_up_logs(level: str) -> None:
 
     threshold = getattr(logging, level.upper())
     logging.basicConfig(level=threshold, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", force=True)
+    # While PostgreSQL is away the pool logs a traceback at every try; we say once, in our own words, what we wait for.
+    logging.getLogger("asyncpg.pool").setLevel(logging.CRITICAL if threshold >= logging.WARNING else logging.NOTSET)
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.db.backup import back_up
+from bowerbird.errors import StoreError
 from bowerbird.ports import Clock, Database
 
 _STAMP = "%Y%m%d-%H%M%S"
@@ -108,7 +109,7 @@ class Keeper:
 
     async def take(self) -> Path:
         """Takes a backup now and removes those beyond the number kept, and what died before it was whole."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._make_folder()
         for unfinished in self._files(r"\.\w+\.unfinished.*"):
             unfinished.unlink(missing_ok=True)
         path = self._folder / f"{self._name}-{self._clock.now():{_STAMP}}.backup.db"
@@ -116,6 +117,12 @@ class Keeper:
         for old in self.taken()[: -self._plan.keep]:
             old.unlink(missing_ok=True)
         return path
+
+    def _make_folder(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise StoreError(f"backups cannot be written: {error.filename} is not a folder") from error
 
     def taken(self) -> list[Path]:
         """The backups there are, oldest first; other files are none of our business."""

@@ -26,6 +26,7 @@ _PATIENCE = timedelta(seconds=30)
 _SILENCE = timedelta(minutes=15)
 """Longer than a call may take and than our own database is waited for: a loop that has not moved since then is stuck."""
 _NOTABLE_DRIFT = timedelta(seconds=5)
+_NOTABLE_OUTAGE = timedelta(seconds=5)
 _LONGEST_REST = timedelta(days=30)
 """How long parts may go on after the last call, in a crawl whose time is not limited."""
 
@@ -54,6 +55,8 @@ class Session:
         self._dispatcher = dispatcher
         self._stop = stop
         self._has_noted_drift = False
+        self._refused: tuple[datetime, str] | None = None
+        """Since when our own database refuses, and what it said first."""
         self._beside = beside
         self._before = before
         self._supervisor = Supervisor(parts.clock, self._note_part)
@@ -178,8 +181,9 @@ class Session:
             try:
                 await self._look()
                 await self._supervisor.look()
-            except (Busy, DiskFull):
+            except (Busy, DiskFull) as error:
                 self._parts.ledgers.forget()
+                self._refused = self._refused or (self._parts.clock.now(), str(error))
             except Exception as error:
                 # Without a watcher there is no heartbeat and no way to stop it: better to end in order.
                 self._parts.ledgers.forget()
@@ -197,9 +201,11 @@ class Session:
             await self._recover(tx, now)
             row = await roster.read_crawl(tx, self._crawl)
             await self._note_clock(tx, now)
+            await self._note_outage(tx, now)
             is_paused = row.wanted == "paused"
             if is_paused != (row.state == "paused"):
                 await roster.set_state(tx, self._crawl, "paused" if is_paused else "running", None, now)
+        self._refused = None
         parts.scheduler.wake(frozenset(parts.lanes))
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
@@ -218,6 +224,14 @@ class Session:
         message = f"the system clock was set by {drift}; limits are kept by the steady clock until this process ends"
         await roster.note_error(tx, self._crawl, "clock", None, None, message, now)
         self.tally.blocked(message, now)
+
+    async def _note_outage(self, tx: Transaction, now: datetime) -> None:
+        """Says of our own database, now that it answers again, for how long it did not."""
+        if self._refused is None or now - self._refused[0] < _NOTABLE_OUTAGE:
+            return
+        since, words = self._refused
+        message = f"refused for {(now - since).total_seconds():.0f} s, which the crawl waited: {words}"
+        await roster.note_error(tx, self._crawl, "database", None, None, message, now)
 
     def _enough(self, in_flight: int) -> str:
         size = self.tally.size()

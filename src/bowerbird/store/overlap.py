@@ -98,9 +98,7 @@ async def read_overlap(tx: Transaction, crawl: str) -> Overlap:
     since, until = await _compared(tx, crawl)
     bounds = (0 if since is None else since, _FOREVER if until is None else until)
     days = tuple(_day(row) for row in await tx.fetch(_BY_DAY, *bounds, crawl))
-    return Overlap(
-        crawl=crawl, sources=sources, total=_total(days), days=days, both_since=_time(since), both_until=_time(until)
-    )
+    return Overlap(crawl=crawl, sources=sources, total=_total(days), days=days, both_since=_time(since), both_until=_time(until))
 
 
 async def _compared(tx: Transaction, crawl: str) -> tuple[int | None, int | None]:

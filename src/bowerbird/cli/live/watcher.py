@@ -1,4 +1,7 @@
-"""Looks at a running crawl and says what it sees; the database is asked rarely, and more rarely the longer that takes."""
+"""Looks at a running crawl and says what it sees; the database is asked rarely, and more rarely the longer that takes.
+
+While the database refuses, the last look stands.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
 from bowerbird.cli.place import public
 from bowerbird.crawl.streaming.standing import StreamStanding, read_streams
+from bowerbird.errors import Busy, DiskFull
 from bowerbird.limits import ledger
 from bowerbird.limits.ledger import LedgerState
 from bowerbird.model import Charge
@@ -39,6 +43,8 @@ class Watcher:
         self._lanes: tuple[LaneState, ...] = ()
         self._streams: tuple[StreamStanding, ...] = ()
         self._state = "starting"
+        self._refusal = ""
+        """What the database said instead of an answer, when it was asked last."""
         self._look_at = clock.now()
         self.ending = ""
         """Set when the user asked for an end: what is being waited for."""
@@ -51,14 +57,23 @@ class Watcher:
 
     async def _look(self) -> None:
         watch = self._clock.stopwatch()
-        row = await self._reader.crawl(self._crawl.plan.name)
-        self._state = row.state if row is not None else "gone"
-        self._lanes = tuple(lane for lane in await self._reader.lanes() if lane.crawl == self._crawl.plan.name)
-        if self._crawl.plan.streams:
-            async with self._crawl.database.reading() as tx:
-                self._streams = tuple(each for each in await read_streams(tx) if each.crawl == self._crawl.plan.name)
+        try:
+            self._state, self._lanes, self._streams = await self._read()
+            self._refusal = ""
+        except (Busy, DiskFull) as error:
+            self._refusal = str(error)
         cost = timedelta(seconds=self._clock.stopwatch() - watch)
         self._look_at = self._clock.now() + max(_LOOK_EVERY, cost * _SHARE_OF_TIME)
+
+    async def _read(self) -> tuple[str, tuple[LaneState, ...], tuple[StreamStanding, ...]]:
+        plan = self._crawl.plan
+        row = await self._reader.crawl(plan.name)
+        lanes = tuple(lane for lane in await self._reader.lanes() if lane.crawl == plan.name)
+        streams: tuple[StreamStanding, ...] = ()
+        if plan.streams:
+            async with self._crawl.database.reading() as tx:
+                streams = tuple(each for each in await read_streams(tx) if each.crawl == plan.name)
+        return row.state if row is not None else "gone", lanes, streams
 
     def _seen(self, now: datetime) -> Glimpse:
         plan, tally = self._crawl.plan, self._crawl.tally
@@ -104,6 +119,8 @@ class Watcher:
         tally = self._crawl.tally
         if self.ending:
             return self.ending
+        if self._refusal:
+            return f"waits for the database: {self._refusal}"
         if self._state == "paused":
             return "paused; `bowerbird resume` lets it go on"
         opens = tally.window_opens

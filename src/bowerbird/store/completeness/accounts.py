@@ -12,7 +12,7 @@ from bowerbird.model import Subject
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.completeness.entries import Cause, Entry
 from bowerbird.store.completeness.facts import AccountReader, ShortfallFacts, Stored, TaskFacts, UserFacts, counts_reposts
-from bowerbird.store.completeness.judging import Evidence, Habits, boundless, habits_of, judge_account
+from bowerbird.store.completeness.judging import UNLISTED, Evidence, Habits, boundless, habits_of, judge_account
 from bowerbird.store.completeness.told import Told
 from bowerbird.store.completeness.world import LaneFacts, Surroundings
 from bowerbird.store.names import has_local_keys
@@ -110,29 +110,33 @@ async def _batches(
     for lookup in lookups:
         async for tasks in reader.tasks(lookup):
             async with database.reading() as tx:
-                asked = [task.target for task in tasks if not task.target.startswith("@") and task.target not in seen]
+                asked = [task.target for task in tasks if not _is_answered(task) and task.target not in seen]
                 known = await reader.known_targets(tx, lane, asked)
                 new = {target: None for target in asked if target not in known}
                 seen.update(new)
                 closed = await _authors(reader, tx, around, lane, lookups, new)
             pending = {task.target: task for task in tasks}
-            yield [each for each in (_closed(account, pending[account.target]) for account in closed) if each is not None]
+            yield [each for each in (_closed(account, around, pending[account.target]) for account in closed) if each is not None]
 
 
-def _closed(account: _Account, lookup: TaskFacts) -> _Account | None:
+def _is_answered(task: TaskFacts) -> bool:
+    """A handle that was looked up: its account goes on by its key, or there is none."""
+    return task.target.startswith("@") and task.visits > 0
+
+
+def _closed(account: _Account, around: Surroundings, lookup: TaskFacts) -> _Account | None:
     """An account whose timeline was never asked for: closed to us, or not looked up yet; any other the flow did not want."""
     user = account.user
     is_closed = user is not None and (user.is_protected or user.opts_out or user.absence is not None)
-    is_unseen = user is None or user.seen_at is None
-    if not is_closed and not (is_unseen and lookup.is_pending(account.lane.as_of)):
-        return None
     if is_closed:
         return account
-    evidence = account.evidence
-    unseen = Evidence(
-        claimed=None, claimed_at=None, counted=evidence.counted, task=lookup, as_of=evidence.as_of, was_out=evidence.was_out
-    )
-    return structs.replace(account, evidence=unseen)
+    # Its profile may have been seen on the way, by its handle or beside a post: then there is a counter.
+    is_unseen = lookup.visits == 0 or user is None or user.seen_at is None
+    as_of = account.lane.as_of
+    if not (is_unseen and lookup.is_pending(as_of)):
+        return None
+    was_out = around.was_out(account.lane, lookup.waits_since(as_of))
+    return structs.replace(account, evidence=structs.replace(account.evidence, task=lookup, was_out=was_out))
 
 
 async def _authors(
@@ -172,6 +176,7 @@ async def _authors(
             absence=user.absence if user else None,
             is_protected=user.is_protected if user else False,
             opts_out=user.opts_out if user else False,
+            emptied=posts.captured if user and user.opts_out else 0,
         )
         found.append(
             _Account(
@@ -179,7 +184,7 @@ async def _authors(
                 target=target,
                 user=user,
                 items="posts",
-                captured=posts.captured,
+                captured=posts.captured - evidence.emptied,
                 deleted=posts.deleted,
                 evidence=evidence,
             )
@@ -228,6 +233,7 @@ async def _lists(
             absence=user.absence if user else None,
             is_protected=user.is_protected if user else False,
             opts_out=user.opts_out if user else False,
+            hidden=UNLISTED,
         )
         found.append(
             _Account(lane=lane, target=task.target, user=user, items=side, captured=there, deleted=ended, evidence=evidence)
@@ -244,7 +250,7 @@ def _entry(account: _Account, habits: Habits, told: Told) -> Entry:
     verdict, evidence, user = judge_account(account.evidence, habits), account.evidence, account.user
     return Entry(
         subject=user.id if user else account.target,
-        name=(user.handle if user else None) or "",
+        name=(user.handle if user else account.target.removeprefix("@") if account.target.startswith("@") else None) or "",
         crawl=account.lane.crawl,
         service=account.lane.service_name,
         facet=account.lane.facet.name,

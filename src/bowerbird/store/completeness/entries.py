@@ -25,6 +25,10 @@ class Cause(StrEnum):
     UNKNOWN = "unknown"
 
 
+OPTED_OUT = "their authors asked not to be collected"
+"""Why the store has these posts only by id and time: they are counted one by one."""
+
+
 class Missing(Struct, frozen=True, kw_only=True):
     """Items known to be missing for one cause: at least `low`, most likely `likely`, at most `high` (None: no bound is known)."""
 
@@ -63,7 +67,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     certainty: str = ""
     """What the range rests on, in words."""
     is_repeated: bool = False
-    """Another crawl or service wants the same items of the same account, and its line counts them."""
+    """Another crawl or service wants the same items of the same account, or asks the same query, and its line counts them."""
 
     def of(self, cause: Cause) -> int:
         return sum(each.likely for each in self.missing if each.cause is cause)
@@ -94,6 +98,11 @@ class Total(Struct, kw_only=True):
         self.high = None if self.high is None or entry.high is None else self.high + entry.high
         self.unbounded += entry.high is None
         self.causes = {cause: self.causes.get(cause, 0) + entry.of(cause) for cause in Cause}
+
+
+def opted_out(posts: int) -> list[Missing]:
+    """Posts that are stored without their content."""
+    return [Missing(cause=Cause.PROTECTED, low=posts, likely=posts, high=posts, why=OPTED_OUT)] if posts else []
 
 
 def summed(missing: Iterable[Missing]) -> tuple[int, int, int | None]:

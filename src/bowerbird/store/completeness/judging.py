@@ -13,7 +13,7 @@ from math import ceil, sqrt
 
 from msgspec import Struct
 
-from bowerbird.store.completeness.entries import Cause, Missing, summed
+from bowerbird.store.completeness.entries import Cause, Missing, opted_out, summed
 from bowerbird.store.completeness.facts import WEEK, ShortfallFacts, TaskFacts
 from bowerbird.store.completeness.rates import Rate, missed
 
@@ -23,6 +23,7 @@ _YOUNG = timedelta(days=90)
 _NOTABLE = 0.05
 """Less than so many posts to be expected are not worth a word."""
 HIDDEN = "counted by the service, but not shown to us: for followers only, or passing on what is hidden or gone"
+UNLISTED = "counted by the service, but not listed: the account hides this list, or those in it are hidden, suspended or gone"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -48,6 +49,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
     absence: str | None = None
     is_protected: bool = False
     opts_out: bool = False
+    emptied: int = 0
+    """Posts of an account that opted out: stored without their content."""
+    hidden: str = HIDDEN
+    """Why some are counted and not shown."""
 
     @property
     def is_pending(self) -> bool:
@@ -120,7 +125,7 @@ def _unseen(account: Evidence) -> list[Missing] | None:
     if account.absence in ("not_found", "suspended", "deactivated"):
         return [boundless(Cause.DELETED, f"the account is {account.absence.replace('_', ' ')}")]
     if account.opts_out:
-        return [boundless(Cause.PROTECTED, "the account asked not to be collected")]
+        return [*opted_out(account.emptied), boundless(Cause.PROTECTED, "the account asked not to be collected")]
     if account.claimed is not None:
         return None
     if account.is_protected or account.absence is not None:
@@ -152,7 +157,9 @@ def _parts(account: Evidence, habits: Habits, low: int, high: int) -> list[Missi
         least = waiting if account.task is None or account.task.visits == 0 else min(1, left)
         parts.append(Missing(cause=cause, low=least, likely=waiting, high=high, why=why, after=after, before=account.claimed_at))
     if left > waiting:
-        parts.append(Missing(cause=Cause.PROTECTED, low=0, likely=left - waiting, high=max(0, left - waiting), why=HIDDEN))
+        parts.append(
+            Missing(cause=Cause.PROTECTED, low=0, likely=left - waiting, high=max(0, left - waiting), why=account.hidden)
+        )
     return [part for part in parts if part.likely or part.low]
 
 

@@ -1,0 +1,81 @@
+"""A crawl in front of a view: what is shown while its own database refuses."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+
+from msgspec import structs
+from still_world import MASTODON, START, in_laboratory
+
+from bowerbird.cli.live.glimpse import Glimpse
+from bowerbird.cli.live.run import run_shown
+from bowerbird.errors import Busy
+from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.ports import Clock, Database, Transaction
+
+AWAY, BACK, ENOUGH = (START + timedelta(seconds=seconds) for seconds in (10, 20, 30))
+
+
+class AwayForAWhile:
+    """A database whose readers are refused for some seconds."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self.dialect = database.dialect
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._database, name)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Transaction]:
+        if AWAY <= self._clock.now() < BACK:
+            raise Busy("PostgreSQL did not answer")
+        async with self._database.reading() as tx:
+            yield tx
+
+
+class Remembering:
+    """A view that keeps what it is shown."""
+
+    every = timedelta(milliseconds=500)
+
+    def __init__(self) -> None:
+        self.shown: list[Glimpse] = []
+        self.said: list[str] = []
+
+    def show(self, glimpse: Glimpse) -> None:
+        self.shown.append(glimpse)
+
+    def say(self, words: str) -> None:
+        self.said.append(words)
+
+    def close(self) -> None:
+        """Nothing."""
+
+    def doing(self, since: datetime, until: datetime) -> set[bool]:
+        """Whether it was said, in that time, that the crawl waits for its database."""
+        words = "waits for the database: PostgreSQL did not answer"
+        return {words in each.doing for each in self.shown if since <= each.now < until}
+
+
+def test_a_database_that_is_away_for_a_while_does_not_end_the_display() -> None:
+    view = Remembering()
+
+    def enough(glimpse: Glimpse) -> str:
+        return "seen enough" if glimpse.now >= ENOUGH else ""
+
+    async def work(laboratory: Laboratory) -> str:
+        plan = laboratory.plan('flow.use = "timelines"\nflow.facets.timeline.revisit = "1h"', laboratory.keys(3))
+        async with laboratory.crawl(plan) as crawl:
+            watched = structs.replace(crawl, database=AwayForAWhile(crawl.database, laboratory.clock))
+            return (await run_shown(watched, laboratory.outside(), view, enough=enough)).ending.reason
+
+    assert in_laboratory(MASTODON, work) == "seen enough"
+    second = timedelta(seconds=1)
+    assert view.doing(START, AWAY) == {False}
+    assert view.doing(AWAY + 2 * second, BACK) == {True}
+    assert view.doing(BACK + 2 * second, ENOUGH) == {False}
+    assert view.said == []
