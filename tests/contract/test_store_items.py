@@ -13,6 +13,7 @@ from store_pages import (
     FOLLOWING,
     OTHER,
     PROFILES,
+    SKY,
     START,
     TIMELINE,
     Crawled,
@@ -265,3 +266,17 @@ async def test_two_workers_that_find_the_same_people_at_once_agree(database: Dat
     await asyncio.gather(*(worker.save(page, TIMELINE, "1") for worker, page in zip(workers, pages, strict=True)))
     assert (await workers[0].count("users"), await workers[0].count("posts")) == (120, 60)
     assert await workers[0].count("post_mentions") == 60
+
+
+@pytest.mark.parametrize(("asked", "handle"), [(-30, "new.test"), (5, "new.test"), (600, "old.test")])
+async def test_a_page_that_was_under_way_does_not_take_back_the_handle_a_stream_told(
+    crawled: Crawled, asked: int, handle: str
+) -> None:
+    """Or one of a service that lags behind the stream; one asked for later is believed."""
+    await crawled.save(Page(users=(User(id="did:a", key="did:a", handle="old.test"),)), PROFILES, "did:a", service=SKY)
+    await crawled.hear(Page(users=(User(id="did:a", key="did:a", handle="new.test"),)))
+    await crawled.leased(crawled.now + timedelta(seconds=asked), PROFILES)
+    late = User(id="did:a", key="did:a", handle="old.test", name="Ada")
+    await crawled.save(Page(users=(late,)), PROFILES, "did:a", service=SKY)
+    row = await crawled.row("select handle, name from users where id = 'did:a'")
+    assert (row["handle"], row["name"]) == (handle, "Ada")

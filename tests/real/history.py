@@ -17,11 +17,8 @@ _BONDS = """
 select s.id as source, t.id as target, h.change from relation_history h
 join users s on s.user_no = h.source join users t on t.user_no = h.target where h.kind = 'follow'
 """
-# Whoever looks an account up may find it gone before the stream says so.
-_ABSENCES = """
-select u.id, count(*) as times from unavailable x join users u on u.user_no = x.user_no join calls c on c.call = x.call
-where c.facet = 'firehose' group by u.id
-"""
+# Whoever looks an account up may find it gone before the stream says so: that is the same absence.
+_ABSENCES = "select u.id, count(*) as times from unavailable x join users u on u.user_no = x.user_no group by u.id"
 _GAPS = "select cause, detail, after_at, before_at from gaps order by gap"
 _COUNTED = "select (select sum(posts) from crawls) as counted, (select count(*) from posts) as posts"
 
@@ -46,7 +43,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     added: Counter[Pair]
     removed: Counter[Pair]
     absences: dict[str, int]
-    """How often the stream said that somebody is gone."""
+    """How often somebody was gone, whoever said so first."""
     gaps: list[Gap]
     posts: int
     posts_counted: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -29,6 +29,8 @@ from bowerbird.store.purge import USER_CONTENT, purge_users
 from bowerbird.store.raw import Packer
 from bowerbird.store.sighting import Sighting
 
+_LAG = 10_000_000
+"""Microseconds for which a service may still name an account as before, after a stream has told."""
 _NOTHING: Values = (None,) * len(USER_FIELDS)
 _stored = itemgetter(*USER_FIELDS)
 _content = itemgetter(*(USER_FIELDS.index(name) for name in USER_CONTENT))
@@ -129,6 +131,7 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
     by_number = _once(users, people)
     known = by_number.keys() - people.new
     stored = {row["user_no"]: row for row in await s.fetch_in(sql.stored, known)}
+    by_number |= await _with_newer_handles(s, by_number, stored)
     returns = await back_again(s, sql.gone, {number: by_number[number] for number in known})
     profiles = _Profiles(s, people, packer)
     saved: list[SavedUser] = []
@@ -140,6 +143,19 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
             saved.append(msgspec.structs.replace(taken, is_back=True) if number in returns.back else taken)
     await profiles.flush(sql)
     return saved
+
+
+async def _with_newer_handles(s: Sighting, users: Mapping[int, User], stored: Mapping[int, Row]) -> dict[int, User]:
+    """Profiles that were under way when a stream told another handle, or of a service that has not heard of it yet: the told
+    one stands."""
+    renamed = [
+        n for n, row in stored.items() if row["handle"] and row["changed_at"] and users[n].handle not in (None, row["handle"])
+    ]
+    if s.is_live or not renamed:
+        return {}
+    since = await s.observed_at() - _LAG
+    late = [number for number in renamed if stored[number]["changed_at"] > since]
+    return {number: msgspec.structs.replace(users[number], handle=stored[number]["handle"]) for number in late}
 
 
 async def note_checked(s: Sighting, sql: UserStatements, saved: Sequence[SavedUser], people: People, *, is_heeded: bool) -> None:
