@@ -128,6 +128,10 @@ class Crawls:
         """How many calls the store knows of by now."""
         return await self._number(file, "select count(*) as found from calls")
 
+    async def refusals(self, file: Path) -> int:
+        """How many calls were refused by now."""
+        return await self._number(file, "select count(*) as found from calls where outcome = 'rate_limited'")
+
     async def pause(self, time: timedelta) -> None:
         await self._clock.sleep_until(self._clock.now() + time)
 

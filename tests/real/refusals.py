@@ -60,7 +60,10 @@ async def crawl_beside_a_stranger(crawls: Crawls, file: Path, network: Network, 
     try:
         while not crawl.done() and await crawls.calls(file) < _ENOUGH:
             await crawls.pause(timedelta(milliseconds=100))
-        await _use_up(network, clock)
+        # A window in which the crawl only waits teaches it nothing: the stranger comes back until one is met.
+        while not crawl.done() and not await crawls.refusals(file):
+            await _use_up(network, clock)
+            await crawls.pause(timedelta(milliseconds=500))
         await crawl
     finally:
         crawl.cancel()
