@@ -10,21 +10,25 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from aiohttp.abc import ResolveResult
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
 from aiohttp.test_utils import TestServer
 
 from bowerbird.crawl.http.bounds import Bounds
 from bowerbird.crawl.http.media import HttpMedia
-from bowerbird.crawl.http.public import PrivateAddressError, PublicResolver
+from bowerbird.crawl.http.public import PublicSockets, is_public
 from bowerbird.model import Fetched
 
 BODY = bytes(range(256)) * 400
 QUICK = Bounds(total=timedelta(seconds=5), connect=timedelta(seconds=1), read=timedelta(seconds=1))
 asked: list[web.Request] = []
+reached: list[str] = []
+"""At which of the server's own addresses."""
 
 
 async def _picture(request: web.Request) -> web.Response:
     asked.append(request)
+    reached.append(request.get_extra_info("sockname")[0])
     return web.Response(body=BODY, content_type="image/png")
 
 
@@ -61,6 +65,7 @@ def _status(status: int, **headers: str) -> Callable[[web.Request], Awaitable[we
 @pytest.fixture
 async def server() -> AsyncIterator[TestServer]:
     asked.clear()
+    reached.clear()
     app = web.Application()
     routes: dict[str, Any] = {
         "/picture.png": _picture,
@@ -70,6 +75,7 @@ async def server() -> AsyncIterator[TestServer]:
         "/round": _to("/round"),
         "/inside": _to("http://127.0.0.1:PORT/picture.png"),
         "/inside-by-name": _to("http://inside.example:PORT/picture.png"),
+        "/inside-in-disguise": _to("http://127\u30020\u30020\u30021:PORT/picture.png"),
         "/file": _to("file:///etc/passwd"),
         "/gone": _status(404),
         "/busy": _status(429, retry_after="90"),
@@ -77,23 +83,51 @@ async def server() -> AsyncIterator[TestServer]:
     }
     for path, handler in routes.items():
         app.router.add_get(path, handler)
-    async with TestServer(app, skip_url_asserts=True) as started:
+    async with TestServer(app, host="0.0.0.0", skip_url_asserts=True) as started:
         yield started
 
 
-class OneHost(PublicResolver):
-    """Stands in for the internet: `outside.example` is the test's own server, everything else is judged as always."""
+OUTSIDE = "127.0.0.2"
+"""Stands in for the internet: the test's own server, by an address that only here counts as public."""
+NAMES = {
+    "outside.example": [OUTSIDE],
+    "inside.example": ["127.0.0.1"],
+    "inside-twice.example": ["127.0.0.1", "10.0.0.1"],
+    "both.example": ["127.0.0.1", OUTSIDE],
+}
+
+
+class Phonebook(AbstractResolver):
+    """Knows a few names, and looks others up as this machine does."""
 
     async def resolve(self, host: str, port: int = 0, family: Any = socket.AF_INET) -> list[ResolveResult]:
-        if host == "outside.example":
-            return [ResolveResult(hostname=host, host="127.0.0.1", port=port, family=socket.AF_INET, proto=0, flags=0)]
-        if host == "inside.example":
-            raise PrivateAddressError(f"{host} leads to no public address")
-        return await super().resolve(host, port, family)
+        if host not in NAMES:
+            return await ThreadedResolver().resolve(host, port, family)
+        return [
+            ResolveResult(hostname=host, host=each, port=port, family=socket.AF_INET, proto=0, flags=0) for each in NAMES[host]
+        ]
+
+    async def close(self) -> None:
+        """Nothing is held open."""
 
 
-async def fetch(url: str, *, most: int = 10**6, allows_private: bool = False) -> tuple[Fetched, bytes]:
-    media, taken = HttpMedia("test", allows_private=allows_private, bounds=QUICK, resolver=OneHost), bytearray()
+class Rebinding(Phonebook):
+    """Answers the first look-up with an address of the internet, and every later one with one of this machine."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+
+    async def resolve(self, host: str, port: int = 0, family: Any = socket.AF_INET) -> list[ResolveResult]:
+        self._asked += 1
+        return await super().resolve("outside.example" if self._asked == 1 else "inside.example", port, family)
+
+
+async def fetch(
+    url: str, *, most: int = 10**6, allows_private: bool = False, resolver: Callable[[], AbstractResolver] = Phonebook
+) -> tuple[Fetched, bytes]:
+    sockets = PublicSockets(lambda address: address == OUTSIDE or is_public(address))
+    media = HttpMedia("test", allows_private=allows_private, bounds=QUICK, resolver=resolver, sockets=sockets)
+    taken = bytearray()
     try:
         return await media.fetch(url, most, taken.extend), bytes(taken)
     finally:
@@ -121,7 +155,7 @@ async def test_redirects_are_followed_a_few_times(server: TestServer) -> None:
     assert "redirects" in fetched.failure
 
 
-@pytest.mark.parametrize("path", ["inside", "inside-by-name", "file"])
+@pytest.mark.parametrize("path", ["inside", "inside-by-name", "inside-in-disguise", "file"])
 async def test_no_redirect_leads_inside(server: TestServer, path: str) -> None:
     fetched, body = await fetch(f"http://outside.example:{server.port}/{path}")
     assert fetched.is_final
@@ -130,12 +164,43 @@ async def test_no_redirect_leads_inside(server: TestServer, path: str) -> None:
     assert asked == []
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "inside.example"])
-async def test_private_addresses_are_never_asked(server: TestServer, host: str) -> None:
-    fetched, _ = await fetch(f"http://{host}:{server.port}/picture.png")
-    assert fetched.is_final
-    assert "public address" in fetched.failure
-    assert asked == []
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1", "localhost", "LocalHost.", "[::1]", "0.0.0.0", "inside.example", "inside-twice.example"),
+        # However the same address is written: dots of other scripts, full-width and circled digits, other bases, fewer parts.
+        *("127\u30020\u30020\u30021", "127\uff0e0\uff0e0\uff0e1", "127\uff610\uff610\uff611", "\uff11\uff12\uff17.0.0.1"),
+        *("\u2460\u2461\u2466.0.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "017700000001", "0177.0.0.1", "127.1", "0"),
+        *("127.0.0.1.", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "[::1%25lo]", "[64:ff9b::7f00:1]"),
+    ],
+)
+async def test_private_addresses_are_never_asked_however_they_are_written(server: TestServer, host: str) -> None:
+    fetched, body = await fetch(f"http://{host}:{server.port}/picture.png")
+    assert fetched.failure
+    assert (asked, body) == ([], b"")
+
+
+async def test_what_leads_inside_is_not_tried_again(server: TestServer) -> None:
+    for host in ("127.0.0.1", "127\u30020\u30020\u30021", "localhost", "[::1]", "inside-twice.example"):
+        fetched, _ = await fetch(f"http://{host}:{server.port}/picture.png")
+        assert fetched.is_final
+        assert "public address" in fetched.failure
+
+
+async def test_of_several_addresses_only_the_public_ones_are_asked(server: TestServer) -> None:
+    fetched, body = await fetch(f"http://both.example:{server.port}/picture.png")
+    assert (fetched.failure, body) == ("", BODY)
+    assert reached == [OUTSIDE]
+
+
+async def test_a_name_that_is_looked_up_again_and_then_leads_inside_is_refused(server: TestServer) -> None:
+    sockets = PublicSockets(lambda address: address == OUTSIDE)
+    media = HttpMedia("test", bounds=QUICK, resolver=Rebinding, sockets=sockets)
+    first = await media.fetch(f"http://first.example:{server.port}/picture.png", 10**6, len)
+    second = await media.fetch(f"http://second.example:{server.port}/picture.png", 10**6, len)
+    await media.close()
+    assert (first.failure, len(asked)) == ("", 1)
+    assert "public address" in second.failure
 
 
 async def test_a_crawl_file_may_allow_them_for_tests(server: TestServer) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
-from urllib.parse import urljoin
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
+from aiohttp.resolver import DefaultResolver
 from yarl import URL
 
 from bowerbird.crawl.http.bounds import FAILURES, Bounds, said
-from bowerbird.crawl.http.public import PrivateAddressError, PublicResolver, check_url
+from bowerbird.crawl.http.public import PrivateAddressError, PublicSockets, web_address
 from bowerbird.model import Fetched
 
 _BOUNDS = Bounds(total=timedelta(minutes=5), connections=8)
@@ -30,10 +31,11 @@ class HttpMedia:
         *,
         allows_private: bool = False,
         bounds: Bounds = _BOUNDS,
-        resolver: Callable[[], PublicResolver] = PublicResolver,
+        resolver: Callable[[], AbstractResolver] = DefaultResolver,
+        sockets: PublicSockets | None = None,
     ) -> None:
         self._headers = {"user-agent": user_agent.replace("{provider}", "media"), "accept-encoding": "identity"}
-        self._allows_private = allows_private
+        self._sockets = None if allows_private else sockets or PublicSockets()
         self._bounds = bounds
         self._resolver = resolver
         self._session: aiohttp.ClientSession | None = None
@@ -54,20 +56,23 @@ class HttpMedia:
         self._session = None
 
     async def _follow(self, url: str, most: int, take: Callable[[bytes], object]) -> Fetched:
+        place = web_address(url)
         for _ in range(_MOST_REDIRECTS + 1):
-            check_url(url, allows_private=self._allows_private)
-            async with self._opened().get(URL(url), headers=self._headers, allow_redirects=False) as response:
+            async with self._opened().get(place, headers=self._headers, allow_redirects=False) as response:
                 if response.status not in _REDIRECTS or "location" not in response.headers:
                     return await _read(response, most, take)
-                url = urljoin(url, response.headers["location"])
+                place = web_address(str(place.join(URL(response.headers["location"]))))
         return Fetched(failure=f"more than {_MOST_REDIRECTS} redirects")
 
     def _opened(self) -> aiohttp.ClientSession:
         # Made on first use: a session belongs to the loop that is running.
         if self._session is None:
-            resolver = None if self._allows_private else self._resolver()
             connector = aiohttp.TCPConnector(
-                limit=self._bounds.connections, limit_per_host=_PER_HOST, resolver=resolver, force_close=True
+                limit=self._bounds.connections,
+                limit_per_host=_PER_HOST,
+                resolver=self._resolver(),
+                socket_factory=self._sockets,
+                force_close=True,
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,

@@ -1,20 +1,31 @@
-"""Which addresses are the public's: what a post names may lead to this machine or its network, and must not be followed there."""
+"""Which addresses are the public's: what a post names may lead to this machine or its network, and must not be followed there.
+
+The decision is made where a socket is opened, on the address it is connected to: whatever way the host was written (full-width
+dots, octal, hexadecimal or decimal numbers, names that are looked up twice and answered differently), this is what it came to.
+"""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
-from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import DefaultResolver
+from yarl import URL
+
+if TYPE_CHECKING:
+    from aiohappyeyeballs import AddrInfoType
 
 _TRANSLATED = IPv6Network("64:ff9b::/96")
+_SITE_LOCAL = IPv6Network("fec0::/10")
 
 
 class PrivateAddressError(OSError):
-    """The name leads to an address that is not the public's."""
+    """The host leads to an address that is not the public's."""
+
+    # One text for all addresses of a host: failures that read alike are told as one, others as an error of no kind.
+    def __init__(self) -> None:
+        super().__init__("the host leads to no public address")
 
 
 def is_public(address: str) -> bool:
@@ -23,7 +34,9 @@ def is_public(address: str) -> bool:
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    return all(each.is_global and not each.is_multicast and not each.is_reserved for each in _meant(found))
+    return all(each.is_global and not each.is_multicast and not each.is_reserved for each in _meant(found)) and not (
+        isinstance(found, IPv6Address) and found in _SITE_LOCAL
+    )
 
 
 def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
@@ -39,31 +52,24 @@ def _meant(address: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address
     return [address, *address.teredo] if address.teredo is not None else [address]
 
 
-def check_url(url: str, *, allows_private: bool) -> None:
-    """Raises `ValueError` for what is no address of the web, and `PrivateAddressError` for one written as a private number."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+def web_address(url: str) -> URL:
+    """The address as the client reads it; raises `ValueError` for what is no address of the web."""
+    read = URL(url)
+    if read.scheme not in ("http", "https") or not read.host:
         raise ValueError("not an http(s) address")
-    if parts.username is not None or parts.password is not None:
+    if read.user is not None or read.password is not None:
         raise ValueError("an address with a password")
-    is_number = ":" in parts.hostname or parts.hostname.replace(".", "").isdigit()
-    # Numbers are not looked up, so that the resolver below never sees them.
-    if is_number and not allows_private and not is_public(parts.hostname):
-        raise PrivateAddressError(f"{parts.hostname} is not a public address")
+    return read
 
 
-class PublicResolver(AbstractResolver):
-    """Looks names up and answers public addresses only: the connection goes to what was checked, not to a second answer."""
+class PublicSockets:
+    """Opens sockets to public addresses only; a `socket_factory` of aiohttp's connector."""
 
-    def __init__(self, resolver: AbstractResolver | None = None) -> None:
-        self._resolver = resolver or DefaultResolver()
+    def __init__(self, is_allowed: Callable[[str], bool] = is_public) -> None:
+        self._is_allowed = is_allowed
 
-    async def resolve(self, host: str, port: int = 0, family: Any = socket.AF_INET) -> list[ResolveResult]:
-        found = await self._resolver.resolve(host, port, family)
-        public = [each for each in found if is_public(each["host"])]
-        if not public:
-            raise PrivateAddressError(f"{host} leads to no public address")
-        return public
-
-    async def close(self) -> None:
-        await self._resolver.close()
+    def __call__(self, found: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, address = found
+        if not self._is_allowed(str(address[0])):
+            raise PrivateAddressError
+        return socket.socket(family, kind, protocol)
