@@ -120,7 +120,8 @@ class Keeper:
 
     def _make_folder(self) -> None:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             raise StoreError(f"backups cannot be written: {error.filename} is not a folder") from error
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from bowerbird.db.migrate import scripts
 from bowerbird.db.postgres import PostgresDatabase
+from bowerbird.db.private import create_private
 from bowerbird.db.sqlite import SqliteDatabase, sqlite_module
 from bowerbird.errors import StoreError
 from bowerbird.ports import Clock
@@ -109,8 +110,9 @@ def _from_sqlite(where: str, target: Path) -> None:
     """SQLite's own copy of one snapshot: the crawl goes on writing meanwhile."""
     module, source = sqlite_module(), _reading(Path(where))
     try:
+        create_private(target)
         source.execute("vacuum into ?", (str(target),))
-    except module.Error as error:
+    except (module.Error, OSError) as error:
         raise StoreError(f"cannot copy {where} to {target}: {error}. Is there room on the disk?") from error
     finally:
         source.close()

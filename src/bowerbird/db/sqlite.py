@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from bowerbird.db.migrate import migrate
+from bowerbird.db.private import create_private, make_private
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Clock, Row, Transaction
 
@@ -27,6 +28,10 @@ SAFE_VERSION = (3, 51, 3)
 _PATIENCE = timedelta(seconds=30)
 _FIRST_WAIT = timedelta(milliseconds=5)
 _LONGEST_WAIT = timedelta(milliseconds=250)
+_LOG_KEPT = timedelta(minutes=1)
+"""How long the write-ahead log may hold what the tables no longer do."""
+_LOG_RETRY = timedelta(seconds=5)
+"""When somebody was just reading from it."""
 
 
 def sqlite_module() -> Any:
@@ -76,15 +81,20 @@ class SqliteDatabase:
         self._lock = asyncio.Lock()
         self._ended: list[asyncio.Future[None]] = []
         self._is_closed = False
+        # At once: what a process left in the log when it was killed is none of anybody's business either.
+        self._empty_log_at = clock.now()
 
     @classmethod
     def open(cls, where: str, clock: Clock) -> SqliteDatabase:
         module = sqlite_module()
         if where != ":memory:":
             _check_place(Path(where), module)
+            make_private(Path(where))
         try:
+            if where != ":memory:":
+                create_private(Path(where))
             return cls(where, clock, module)
-        except module.Error as error:
+        except (module.Error, OSError) as error:
             raise StoreError(
                 f"cannot open the database {where}: {error}. Check the path, its permissions and the disk."
             ) from error
@@ -98,6 +108,8 @@ class SqliteDatabase:
             connection.execute("pragma page_size = 16384")
         for pragma in ("synchronous = full", "cache_size = -65536", "temp_store = memory", "foreign_keys = off"):
             connection.execute(f"pragma {pragma}")
+        # Not `fast`: that leaves what was deleted in pages that became free as a whole.
+        connection.execute("pragma secure_delete = on")
         if self._where != ":memory:":
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma wal_autocheckpoint = 4000")
@@ -146,6 +158,19 @@ class SqliteDatabase:
             self._tell(self._translated(error))
         else:
             self._tell(None)
+            self._empty_log()
+
+    def _empty_log(self) -> None:
+        """Every minute the log is written into the database and cut to nothing: deleted content stands in it until then."""
+        now = self._clock.now()
+        if self._where == ":memory:" or now < self._empty_log_at:
+            return
+        try:
+            is_busy = bool(self._writer.execute("pragma wal_checkpoint(truncate)").fetchone()[0])
+        except self._module.Error:
+            # The commit is durable without it; what ails the disk is said by the next statement.
+            is_busy = True
+        self._empty_log_at = now + (_LOG_RETRY if is_busy else _LOG_KEPT)
 
     def _tell(self, error: BaseException | None) -> None:
         """Lets go all who wait for the commit that just ended, well or not."""

@@ -51,7 +51,10 @@ class Shelf:
     def begin(self, media: str) -> Writing:
         """A file to fill; it gets its name at the end."""
         stem = self._stem(media)
-        stem.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (self._folder, stem.parent):
+            # Without `parents`, those above are made as usual: `mode` would not hold for them.
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
         return Writing(stem, self._below)
 
     def _files(self, media: str) -> list[Path]:
@@ -73,7 +76,7 @@ class Writing:
         self._stem = stem
         self._part = stem.with_name(stem.name + _PART)
         self._below = below
-        self._file = self._part.open("wb")
+        self._file = os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
         self._hash = sha256()
         self._size = 0
 
