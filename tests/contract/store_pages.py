@@ -16,9 +16,11 @@ FEDIVERSE = Service(name="mammoth", provider="mastodon", base="https://mammoth.e
 SKY = Service(name="sky", provider="bluesky", base="https://sky.example")
 OTHER = Service(name="elephant", provider="mastodon", base="https://elephant.example")
 
-PROFILES = Facet(name="profiles", subject=Subject.USER, yields=frozenset({"users"}), objects_per_call=100, is_lookup=True)
-TIMELINE = Facet(name="timeline", subject=Subject.USER, yields=frozenset({"posts", "users"}))
-POSTS = Facet(name="posts", subject=Subject.POST, yields=frozenset({"posts", "users"}), objects_per_call=100)
+PROFILES = Facet(
+    name="profiles", subject=Subject.USER, yields=frozenset({"users"}), objects_per_call=100, is_lookup=True, is_own_route=True
+)
+TIMELINE = Facet(name="timeline", subject=Subject.USER, yields=frozenset({"posts", "users"}), is_incremental=True)
+POSTS = Facet(name="posts", subject=Subject.POST, yields=frozenset({"posts", "users"}), objects_per_call=100, is_own_route=True)
 FOLLOWERS = Facet(name="followers", subject=Subject.USER, yields=frozenset({"relations"}), side=Side.FOLLOWERS)
 FIREHOSE = Facet(name="firehose", subject=Subject.WORD, yields=frozenset({"posts", "users", "relations"}))
 FOLLOWING = Facet(name="following", subject=Subject.USER, yields=frozenset({"relations"}), side=Side.FOLLOWING)
@@ -52,7 +54,8 @@ class Crawled:
     ) -> Saved:
         self.call += 1
         self.now += after
-        tasks = [Task(task=n, lane=1, target=target, token=1, progress=Progress(cursor)) for n, target in enumerate(targets)]
+        asked = targets or tuple(gone.key for gone in page.gone)
+        tasks = [Task(task=n, lane=1, target=target, token=1, progress=Progress(cursor)) for n, target in enumerate(asked)]
         async with self.database.transaction() as tx:
             return await self.store.save(tx, page, service=service, tasks=tasks, facet=facet, call=self.call, now=self.now)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from store_pages import POSTS, TIMELINE, Crawled
+from store_pages import POSTS, PROFILES, TIMELINE, Crawled
 
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
@@ -98,7 +98,7 @@ async def test_the_place_of_an_opted_out_or_deleted_account_is_forgotten(crawled
     await crawled.save(Page(users=(ada(),), posts=(post(),)), TIMELINE, "1")
     await crawled.save(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10")
     assert await located(crawled) == everywhere("x:1", "profile")
-    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)), TIMELINE, "1")
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)), PROFILES, "1")
     assert await located(crawled) == {}
     await crawled.save(Page(users=(User(id="x:2", key="2", location="Lisbon", opts_out=True),)))
     assert await located(crawled) == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from store_pages import START, TIMELINE, Crawled
+from store_pages import PROFILES, START, TIMELINE, Crawled
 
 from bowerbird.model import Facet, Gone, Media, Outcome, Page, Post, Subject, Trend, User, UserTag
 from bowerbird.ports import Database
@@ -40,7 +40,7 @@ async def test_a_failed_look_marks_no_tag(crawled: Crawled) -> None:
 
 async def test_the_tags_of_a_deleted_account_leave_the_store(crawled: Crawled) -> None:
     await crawled.save(Page(user_tags=(UserTag("1", "t1", "reading"),)), TAGS, "1")
-    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND),)), TAGS, "1")
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.NOT_FOUND),)), PROFILES, "1")
     assert await crawled.rows("select * from user_tags") == []
 
 

@@ -279,7 +279,7 @@ def test_repositories_are_enumerated_with_their_status() -> None:
     ]
     page = read("repos", "all", answer({"repos": repos, "cursor": "3"}))
     assert [user.id for user in page.users] == [ALICE]
-    assert page.gone == (Gone(Subject.USER, BOB, Outcome.SUSPENDED),)
+    assert page.gone == (Gone(Subject.USER, BOB, Outcome.SUSPENDED, is_stated=True),)
     assert (page.cursor, page.results, len(page.broken)) == ("3", 3, 1)
 
 

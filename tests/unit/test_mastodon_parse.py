@@ -75,7 +75,7 @@ def test_nothing_is_called_gone_when_an_item_cannot_even_be_identified() -> None
 def test_a_suspended_account_is_gone_and_mapped_without_content() -> None:
     found = page("profile", "1", account(suspended=True, note="<p>old</p>"))
     assert found.outcome is Outcome.SUSPENDED
-    assert found.gone == (Gone(Subject.USER, "1", Outcome.SUSPENDED),)
+    assert found.gone == (Gone(Subject.USER, "1", Outcome.SUSPENDED, is_stated=True),)
     assert found.users[0].description is None
 
 

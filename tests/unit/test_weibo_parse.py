@@ -69,7 +69,7 @@ def test_a_deleted_original_is_gone_and_its_repost_stays() -> None:
     original = {"id": 33, "idstr": "33", "created_at": "…", "text": DELETED, "deleted": "1", "user": {"id": 5}}
     page = read("timeline", "1", answer({"statuses": [weibo_post(retweeted_status=original)], **TOTALS}))
     assert [post.repost_of for post in page.posts] == ["weibo:33"]
-    assert page.gone == (Gone(Subject.POST, "33", Outcome.NOT_FOUND),)
+    assert page.gone == (Gone(Subject.POST, "33", Outcome.NOT_FOUND, is_stated=True),)
     assert page.broken == ()
 
 

@@ -15,7 +15,6 @@ from bowerbird.errors import UserError
 from bowerbird.model import (
     Answer,
     Ask,
-    Gone,
     NoticeKind,
     Opening,
     Outcome,
@@ -23,7 +22,6 @@ from bowerbird.model import (
     PostKind,
     Request,
     Secret,
-    Subject,
     Subscription,
 )
 from bowerbird.ports import StreamProvider
@@ -245,12 +243,12 @@ def test_posts_of_protected_accounts_are_never_kept() -> None:
     assert page.posts == ()
 
 
-def test_what_a_post_refers_to_and_is_gone_is_gone() -> None:
+def test_what_a_post_refers_to_and_could_not_be_shown_is_not_proved_gone() -> None:
     error = missing("tweet", "51", "referenced_tweets.id")
     (page,) = hear(x, "sample", x_line(x_post("100", **referring("quoted", "51")), errors=[error])).pages
-    assert page.gone == (Gone(Subject.POST, "51", Outcome.NOT_FOUND),)
+    assert ([post.quote_of for post in page.posts], page.gone) == (["x:51"], ())
     alone = hear(x, "sample", line({"errors": [error]}))
-    assert (alone.closing, alone.pages[0].gone) == (None, page.gone)
+    assert (alone.closing, alone.events, alone.pages) == (None, 1, ())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.lanes import Lane
-from bowerbird.model import Lease, Outcome, Page, Settled, Subject, Task
+from bowerbird.model import Lease, Outcome, Page, Settled, Task
 from bowerbird.ports import Transaction
 
 _NEARLY = 0.9
@@ -18,6 +18,7 @@ _LONG = 5
 _ADD = """
 insert into shortfalls (lane, target, cause, detail, after_at, before_at, missing, at, call) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+_LAST = "select cause, detail from shortfalls where lane = ? and target = ? order by shortfall desc limit 1"
 _OWED = """
 select u.posts, u.posts - (select count(*) from posts p where p.author = u.user_no and p.deleted_at is null) as missing,
     (select min(p.created_at) from posts p where p.author = u.user_no) as oldest
@@ -42,6 +43,8 @@ class Shortfall(Struct, frozen=True, kw_only=True):
 def shortfall(lane: Lane, task: Task, page: Page, now: datetime) -> Shortfall | None:
     """What a listing that ended with this page left out; None when it was whole. Pure."""
     facet = lane.facet
+    if page.outcome is not Outcome.OK:
+        return _refused(task, page.outcome)
     if page.cursor is not None:
         return Shortfall(cause="budget", detail=f"the flow ends listings after page {lane.max_pages}", after=task.visited_at)
     if not page.is_whole:
@@ -58,27 +61,36 @@ def shortfall(lane: Lane, task: Task, page: Page, now: datetime) -> Shortfall | 
     return Shortfall(cause="reach", detail=detail, after=task.visited_at, before=now - facet.reach)
 
 
+def _refused(task: Task, outcome: Outcome) -> Shortfall:
+    """A list that could not be had: whether its subject is there at all is another question, for its own facet."""
+    is_hidden = outcome in (Outcome.PROTECTED, Outcome.BLOCKED)
+    detail = f"the list could not be had: the service says {outcome.value.replace('_', ' ')}"
+    return Shortfall(cause="protected" if is_hidden else "unknown", detail=detail, after=task.visited_at)
+
+
 def _is_at_cap(lane: Lane, task: Task, page: Page, cap: int) -> bool:
     size = int(lane.hints.get("limit", lane.facet.results_per_call))
     return (task.pages + 1) * size >= cap and task.pages * size + page.results >= cap * _NEARLY
 
 
 def _is_long(lane: Lane, task: Task) -> bool:
-    return task.pages + 1 >= _LONG and task.progress.newest is None and _lists_own_posts(lane)
-
-
-def _lists_own_posts(lane: Lane) -> bool:
-    facet = lane.facet
-    return facet.subject is Subject.USER and facet.side is None and facet.is_incremental and "posts" in facet.yields
+    return task.pages + 1 >= _LONG and task.progress.newest is None and lane.facet.lists_own_posts
 
 
 async def note_shortfall(tx: Transaction, lane: Lane, lease: Lease, page: Page, ended: list[Settled], now: datetime) -> None:
     """Writes down what the listing that ends with this call has left out; a whole one, and a batch, cost nothing."""
-    if len(ended) != 1 or not ended[0].is_visit or page.outcome is not Outcome.OK:
+    is_refused = page.outcome.is_about_target and not lane.facet.is_own_route
+    if len(ended) != 1 or not ended[0].is_visit or not (is_refused or page.outcome is Outcome.OK):
         return
     found = shortfall(lane, ended[0].task, page, now)
-    if found is not None:
+    if found is not None and not (is_refused and await _is_known(tx, lane, ended[0].task, found)):
         await _write(tx, lane, lease, found, now)
+
+
+async def _is_known(tx: Transaction, lane: Lane, task: Task, found: Shortfall) -> bool:
+    """Whether the last visit ended in the same way: a list that is refused every day is one shortfall."""
+    row = await tx.fetch_one(_LAST, lane.lane, task.target)
+    return row is not None and (row["cause"], row["detail"]) == (found.cause, found.detail)
 
 
 async def _write(tx: Transaction, lane: Lane, lease: Lease, found: Shortfall, now: datetime) -> None:
@@ -103,7 +115,7 @@ class _Owed(Struct, frozen=True):
 
 
 async def _owed(tx: Transaction, lane: Lane, target: str) -> _Owed:
-    if not _lists_own_posts(lane):
+    if not lane.facet.lists_own_posts:
         return _Owed()
     row = await tx.fetch_one(_OWED, target, target, target, lane.lane)
     if row is None:

@@ -185,6 +185,8 @@ class Gone(Struct, frozen=True, gc=False):
     reason: Outcome
     is_vague: bool = False
     """Left out of a batch without a word: asked about alone, the service may give another reason."""
+    is_stated: bool = False
+    """The service shows the subject itself and says that it is gone, whatever was asked: a mark on the account or the post."""
 
 
 class Unplaced(Struct, frozen=True, gc=False):

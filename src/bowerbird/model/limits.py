@@ -54,11 +54,19 @@ class Facet(Struct, frozen=True, kw_only=True):
     side: Side | None = None
     is_lookup: bool = False
     """Asks for the profiles of its targets themselves; on other pages profiles only come along."""
+    is_own_route: bool = False
+    """Asks for its targets themselves: only its word that one of them is gone counts. What the route of a list says is missing
+    is a fact about the list."""
     tells_counters: bool = False
     """The accounts it lists come with their own counters of followers and following."""
     is_incremental: bool = False
     """A revisit can ask only for what is newer than `Progress.newest`."""
     limits: tuple[Limit, ...] = ()
+
+    @property
+    def lists_own_posts(self) -> bool:
+        """Lists what its target wrote, or is told: who may not read that may not read the account."""
+        return self.subject is Subject.USER and self.side is None and self.is_incremental and "posts" in self.yields
 
 
 class Credential(Struct, frozen=True, kw_only=True):

@@ -113,8 +113,8 @@ class Harvest:
             self.along.add(post.id)
         return self.posts.setdefault(post.id, post)
 
-    def lose(self, subject: Subject, key: str, reason: Outcome, *, is_vague: bool = False) -> None:
-        self.gone.setdefault((subject, key), Gone(subject, key, reason, is_vague))
+    def lose(self, subject: Subject, key: str, reason: Outcome, *, is_vague: bool = False, is_stated: bool = False) -> None:
+        self.gone.setdefault((subject, key), Gone(subject, key, reason, is_vague, is_stated))
 
     def quarantine(self, subject: Subject, raw: bytes, error: Exception) -> None:
         self.broken.append(Broken(subject, raw, f"{type(error).__name__}: {error}"[:200].encode(errors="replace").decode()))

@@ -13,7 +13,7 @@ from bowerbird.ports import Database, Transaction
 from bowerbird.store.beside import BesideStatements, clean_beside, named_beside, save_beside
 from bowerbird.store.clean import clean_page
 from bowerbird.store.edges import end_edges
-from bowerbird.store.gone import GoneStatements, readable_again, save_gone
+from bowerbird.store.gone import PURGED, GoneStatements, readable_again, save_gone
 from bowerbird.store.names import id_for
 from bowerbird.store.people import People, PeopleStatements, number_people
 from bowerbird.store.posts import PostStatements, save_posts
@@ -51,6 +51,14 @@ class _Question(Struct, frozen=True):
         """Keys of the users it was about; a handle is no key."""
         is_about_users = self.facet.subject is Subject.USER
         return [task.target for task in self.tasks if is_about_users and not task.target.startswith("@")]
+
+    def proves(self, gone: Gone) -> bool:
+        """Whether this was the way to learn that something is gone: by asking for it, or by its own mark. That an account may
+        not be read is believed where its posts are asked for."""
+        if gone.is_stated:
+            return True
+        is_asked = gone.subject is self.facet.subject and any(task.target == gone.key for task in self.tasks)
+        return is_asked and (self.facet.is_own_route or (gone.reason not in PURGED and self.facet.lists_own_posts))
 
 
 class Store:
@@ -124,11 +132,12 @@ class Store:
         )
 
     async def _save_items(self, s: Sighting, page: Page, question: _Question) -> Saved:
-        gone = _gone(page, question)
-        authors = {post.author for post in page.posts}
-        people = await number_people(s, self._people, page.users, authors, set(_named(page, gone, question)))
+        gone = _told_gone(page, question)
         # A service may still send the empty shell of a suspended account: that is no profile.
         missing = {g.key for g in gone if g.subject is Subject.USER}
+        gone = [g for g in gone if s.is_live or question.proves(g)]
+        authors = {post.author for post in page.posts}
+        people = await number_people(s, self._people, page.users, authors, set(_named(page, gone, question)))
         users = await save_users(s, self._users, [u for u in page.users if u.key not in missing], people, self._packer)
         if question.is_lookup:
             asked = asked_about(question.tasks, page)
@@ -169,8 +178,8 @@ class Store:
         await readable_again(s, self._gone, {people.ids[post.author] for post in page.posts} & asked)
 
 
-def _gone(page: Page, question: _Question) -> list[Gone]:
-    """Subjects that are not to be had; the outcome of a whole call speaks for its targets when the page does not."""
+def _told_gone(page: Page, question: _Question) -> list[Gone]:
+    """Subjects that are said not to be had; the outcome of a whole call speaks for its targets when the page does not."""
     gone = [g for g in page.gone if not g.key.startswith("@")]
     if page.gone or not page.outcome.is_about_target or question.facet.subject is Subject.WORD:
         return gone

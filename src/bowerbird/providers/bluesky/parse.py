@@ -202,7 +202,7 @@ def _repos(found: BlueskyGathering) -> Page:
                 raise ValueError("a repository without a DID")
             reason = STATUSES.get(status.status or "") if status.active is False else None
             if reason is not None:
-                found.harvest.lose(Subject.USER, status.did, reason)
+                found.harvest.lose(Subject.USER, status.did, reason, is_stated=True)
             else:
                 found.harvest.add_user(User(id=status.did, key=status.did))
         except UNREADABLE as error:

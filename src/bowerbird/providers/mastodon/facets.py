@@ -22,8 +22,16 @@ _RELATIONS = frozenset({"users", "relations"})
 _REACTIONS = frozenset({"users", "reactions"})
 
 _FACETS = (
-    Facet(name="profiles", subject=Subject.USER, yields=_USERS, is_lookup=True, objects_per_call=40, results_per_call=40),
-    Facet(name="profile", subject=Subject.USER, yields=_USERS, is_lookup=True),
+    Facet(
+        name="profiles",
+        subject=Subject.USER,
+        is_own_route=True,
+        yields=_USERS,
+        is_lookup=True,
+        objects_per_call=40,
+        results_per_call=40,
+    ),
+    Facet(name="profile", subject=Subject.USER, is_own_route=True, yields=_USERS, is_lookup=True),
     Facet(
         name="followers", subject=Subject.USER, yields=_RELATIONS, results_per_call=80, side=Side.FOLLOWERS, tells_counters=True
     ),
@@ -31,8 +39,8 @@ _FACETS = (
         name="following", subject=Subject.USER, yields=_RELATIONS, results_per_call=80, side=Side.FOLLOWING, tells_counters=True
     ),
     Facet(name="timeline", subject=Subject.USER, yields=_POSTS, results_per_call=40, is_incremental=True),
-    Facet(name="posts", subject=Subject.POST, yields=_POSTS, objects_per_call=20, results_per_call=20),
-    Facet(name="post", subject=Subject.POST, yields=_POSTS),
+    Facet(name="posts", subject=Subject.POST, is_own_route=True, yields=_POSTS, objects_per_call=20, results_per_call=20),
+    Facet(name="post", subject=Subject.POST, is_own_route=True, yields=_POSTS),
     Facet(name="thread", subject=Subject.POST, yields=_POSTS, results_per_call=8192),
     Facet(name="versions", subject=Subject.POST, yields=frozenset({"versions"}), results_per_call=100),
     Facet(name="reposts", subject=Subject.POST, yields=_REACTIONS, results_per_call=80),

@@ -24,7 +24,7 @@ class MastodonGathering(Gathering):
         account = accounts.read(raw)
         user = self.harvest.add_user(user_of(account, raw))
         if account.suspended:
-            self.harvest.lose(Subject.USER, user.key, Outcome.SUSPENDED)
+            self.harvest.lose(Subject.USER, user.key, Outcome.SUSPENDED, is_stated=True)
         self.harvest.authors[raw] = user
         return user
 

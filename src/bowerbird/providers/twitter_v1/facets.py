@@ -18,8 +18,16 @@ _RECENT = timedelta(days=7)
 """How far back search goes."""
 
 _FACETS = (
-    Facet(name="profiles", subject=Subject.USER, yields=_POSTS, is_lookup=True, objects_per_call=100, results_per_call=100),
-    Facet(name="profile", subject=Subject.USER, yields=_POSTS, is_lookup=True),
+    Facet(
+        name="profiles",
+        subject=Subject.USER,
+        is_own_route=True,
+        yields=_POSTS,
+        is_lookup=True,
+        objects_per_call=100,
+        results_per_call=100,
+    ),
+    Facet(name="profile", subject=Subject.USER, is_own_route=True, yields=_POSTS, is_lookup=True),
     Facet(name="followers", subject=Subject.USER, yields=_RELATIONS, results_per_call=5000, side=Side.FOLLOWERS),
     Facet(name="following", subject=Subject.USER, yields=_RELATIONS, results_per_call=5000, side=Side.FOLLOWING),
     Facet(name="followers_list", subject=Subject.USER, yields=_EDGES_AND_USERS, results_per_call=200, side=Side.FOLLOWERS),
@@ -27,8 +35,8 @@ _FACETS = (
     Facet(name="timeline", subject=Subject.USER, yields=_POSTS, results_per_call=200, total_results=3200, is_incremental=True),
     Facet(name="liked", subject=Subject.USER, yields=_POSTS, results_per_call=200),
     Facet(name="lists", subject=Subject.USER, yields=frozenset({"users", "lists"}), results_per_call=1000),
-    Facet(name="posts", subject=Subject.POST, yields=_POSTS, objects_per_call=100, results_per_call=100),
-    Facet(name="post", subject=Subject.POST, yields=_POSTS),
+    Facet(name="posts", subject=Subject.POST, is_own_route=True, yields=_POSTS, objects_per_call=100, results_per_call=100),
+    Facet(name="post", subject=Subject.POST, is_own_route=True, yields=_POSTS),
     Facet(name="reposts", subject=Subject.POST, yields=_POSTS, results_per_call=100, total_results=100),
     Facet(name="reposters", subject=Subject.POST, yields=_REACTIONS, results_per_call=100, total_results=100),
     Facet(name="search", subject=Subject.WORD, yields=_POSTS, results_per_call=100, reach=_RECENT, is_incremental=True),

@@ -22,8 +22,16 @@ _RELATIONS = frozenset({"relations"})
 _EDGES_AND_USERS = frozenset({"users", "posts", "relations"})
 
 _FACETS = (
-    Facet(name="profiles", subject=Subject.USER, yields=_POSTS, is_lookup=True, objects_per_call=50, results_per_call=50),
-    Facet(name="profile", subject=Subject.USER, yields=_POSTS, is_lookup=True),
+    Facet(
+        name="profiles",
+        subject=Subject.USER,
+        is_own_route=True,
+        yields=_POSTS,
+        is_lookup=True,
+        objects_per_call=50,
+        results_per_call=50,
+    ),
+    Facet(name="profile", subject=Subject.USER, is_own_route=True, yields=_POSTS, is_lookup=True),
     Facet(name="counts", subject=Subject.USER, yields=_USERS, objects_per_call=100, results_per_call=100),
     Facet(name="followers", subject=Subject.USER, yields=_RELATIONS, results_per_call=5000, side=Side.FOLLOWERS),
     Facet(name="following", subject=Subject.USER, yields=_RELATIONS, results_per_call=5000, side=Side.FOLLOWING),
@@ -32,11 +40,11 @@ _FACETS = (
     Facet(name="mutuals", subject=Subject.USER, yields=_RELATIONS, results_per_call=2000),
     Facet(name="timeline", subject=Subject.USER, yields=_POSTS, results_per_call=100, is_incremental=True),
     Facet(name="tags", subject=Subject.USER, yields=frozenset({"user_tags"}), objects_per_call=20, results_per_call=200),
-    Facet(name="posts", subject=Subject.POST, yields=_POSTS, objects_per_call=50, results_per_call=50),
-    Facet(name="post", subject=Subject.POST, yields=_POSTS),
+    Facet(name="posts", subject=Subject.POST, is_own_route=True, yields=_POSTS, objects_per_call=50, results_per_call=50),
+    Facet(name="post", subject=Subject.POST, is_own_route=True, yields=_POSTS),
     Facet(name="reposts", subject=Subject.POST, yields=_POSTS, results_per_call=200, is_incremental=True),
     Facet(name="thread", subject=Subject.POST, yields=_POSTS, results_per_call=200, is_incremental=True),
-    Facet(name="comments", subject=Subject.POST, yields=_POSTS, objects_per_call=50, results_per_call=50),
+    Facet(name="comments", subject=Subject.POST, is_own_route=True, yields=_POSTS, objects_per_call=50, results_per_call=50),
     Facet(name="search", subject=Subject.WORD, yields=_POSTS, results_per_call=50, total_results=200),
     Facet(name="hashtag", subject=Subject.WORD, yields=_POSTS, results_per_call=50, total_results=200),
     Facet(name="people", subject=Subject.WORD, yields=_USERS, results_per_call=10, total_results=10),

@@ -75,7 +75,7 @@ class WeiboGathering(Gathering):
     def _post(self, status: Status, raw: bytes, *, author: User | None = None, is_along: bool = False) -> Post | None:
         """The post and the root it passes on; None for what is deleted or not public."""
         if status.is_deleted:
-            self.harvest.lose(Subject.POST, status.key, Outcome.NOT_FOUND)
+            self.harvest.lose(Subject.POST, status.key, Outcome.NOT_FOUND, is_stated=True)
             return None
         if not status.is_open:
             self._hide(status)

@@ -56,7 +56,6 @@ class XGathering(Gathering):
         """A post that comes alone, with what came along; raises one of `UNREADABLE` when it cannot be mapped."""
         self._come_along()
         self._post(tweet, raw)
-        self.note_absences()
 
     def posts(self, raws: Iterable[bytes]) -> list[str]:
         """Maps what is new to us and answers the ids of everything listed that has one."""

@@ -130,12 +130,10 @@ def _with_rules(post: bytes, rules: bytes) -> bytes:
 
 
 def _close(hearing: Hearing[XGathering], envelope: Envelope, message: bytes) -> None:
-    """A line without a post says why the connection ends; errors about single posts end nothing."""
+    """A line without a post says why the connection ends; errors about single posts end nothing, and prove nothing of them."""
     words = [_words.read(raw) for raw in envelope.errors or (message,)]
     if all(word.subject is not None for word in words):
         hearing.count()
-        hearing.found.take(envelope)
-        hearing.found.note_absences()
         return
     word = next(word for word in words if word.subject is None)
     if not (word.title or word.words or word.type):

@@ -1,0 +1,113 @@
+"""Only the object's own route may prove that it is gone, on every network and for every facet, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from store_pages import Crawled
+
+from bowerbird.model import Facet, Gone, Outcome, Page, Post, Service, Subject, User
+from bowerbird.ports import Database
+from bowerbird.providers import PROVIDERS, provider
+from bowerbird.store import register_service
+from bowerbird.store.names import id_for
+
+NETWORKS = {name: "x" if name == "twitter_v1" else name for name in PROVIDERS}
+OWN = {
+    "mastodon": {"profiles", "profile", "posts", "post"},
+    "bluesky": {"profiles", "profile", "posts", "status", "repo", "records", "following_records"},
+    "x": {"profiles", "profile", "handles", "posts", "post"},
+    "twitter_v1": {"profiles", "profile", "posts", "post"},
+    "weibo": {"profiles", "profile", "posts", "post", "comments"},
+}
+ERASING = (Outcome.NOT_FOUND, Outcome.SUSPENDED, Outcome.DEACTIVATED)
+ABOUT_TARGET = tuple(outcome for outcome in Outcome if outcome.is_about_target)
+WRITTEN = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+def facets(name: str) -> Iterator[Facet]:
+    return (facet for facet in provider(name).facets.values() if facet.subject is not Subject.WORD)
+
+
+class Scene:
+    """One service whose account and post are stored anew, and living, before every question."""
+
+    def __init__(self, crawled: Crawled, name: str) -> None:
+        self.crawled, self.network = crawled, NETWORKS[name]
+        self.service = Service(name="asked", provider=name, base="https://asked.example")
+        self.numbers = iter(range(1, 1_000_000))
+
+    async def living(self) -> dict[Subject, str]:
+        """Keys of a stored account and a stored post of it."""
+        at = "at://did:plc:" if self.network == "bluesky" else ""
+        keys = {Subject.USER: f"{at}{next(self.numbers)}", Subject.POST: f"{at}{next(self.numbers)}"}
+        ids = {subject: id_for(self.network, "asked", key) for subject, key in keys.items()}
+        user = User(id=ids[Subject.USER], key=keys[Subject.USER], handle="ada", description="poet")
+        post = Post(id=ids[Subject.POST], key=keys[Subject.POST], author=user.id, text="secret", created_at=WRITTEN)
+        await self.crawled.save(Page(users=(user,), posts=(post,)), next(facets(self.service.provider)), service=self.service)
+        return keys
+
+    async def ask(self, facet: Facet, page: Page, target: str) -> None:
+        await self.crawled.save(page, facet, target, service=self.service)
+
+    async def left(self, keys: dict[Subject, str]) -> tuple[str | None, str | None]:
+        """What is still stored of the account and of the post."""
+        ids = {subject: id_for(self.network, "asked", key) for subject, key in keys.items()}
+        user = await self.crawled.row("select description from users where id = ?", ids[Subject.USER])
+        post = await self.crawled.row("select text from posts where id = ?", ids[Subject.POST])
+        return user["description"], post["text"]
+
+
+@pytest.fixture(params=sorted(PROVIDERS))
+async def scene(request: pytest.FixtureRequest, database: Database) -> Scene:
+    made = Scene(await Crawled(database).register(), request.param)
+    async with database.transaction() as tx:
+        await register_service(tx, made.service, made.network)
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(PROVIDERS))
+def test_every_table_says_which_facets_ask_for_the_object_itself(name: str) -> None:
+    assert {facet.name for facet in provider(name).facets.values() if facet.is_own_route} == OWN[name]
+
+
+async def test_a_refusal_erases_only_what_was_asked_for_itself(scene: Scene) -> None:
+    for facet in facets(scene.service.provider):
+        for outcome in ABOUT_TARGET:
+            keys = await scene.living()
+            await scene.ask(facet, Page(outcome=outcome), keys[facet.subject])
+            is_erased = facet.is_own_route and outcome in ERASING
+            user = None if is_erased and facet.subject is Subject.USER else "poet"
+            assert await scene.left(keys) == (user, None if is_erased else "secret"), (facet.name, outcome)
+
+
+async def test_what_a_page_says_of_others_than_its_targets_erases_nothing(scene: Scene) -> None:
+    for facet in facets(scene.service.provider):
+        for outcome in ERASING:
+            keys, asked = await scene.living(), await scene.living()
+            gone = tuple(Gone(subject, key, outcome, is_vague) for subject, key in keys.items() for is_vague in (False, True))
+            await scene.ask(facet, Page(gone=gone), asked[facet.subject])
+            assert await scene.left(keys) == ("poet", "secret"), (facet.name, outcome)
+
+
+async def test_the_mark_on_the_object_itself_counts_wherever_it_is_shown(scene: Scene) -> None:
+    for facet in facets(scene.service.provider):
+        keys, asked = await scene.living(), await scene.living()
+        marked = Gone(Subject.POST, keys[Subject.POST], Outcome.NOT_FOUND, is_stated=True)
+        await scene.ask(facet, Page(gone=(marked,)), asked[facet.subject])
+        assert await scene.left(keys) == ("poet", None), facet.name
+        marked = Gone(Subject.USER, keys[Subject.USER], Outcome.SUSPENDED, is_stated=True)
+        await scene.ask(facet, Page(gone=(marked,)), asked[facet.subject])
+        assert await scene.left(keys) == (None, None), facet.name
+
+
+async def test_that_an_account_may_not_be_read_is_told_by_itself_and_by_its_posts(scene: Scene) -> None:
+    for facet in facets(scene.service.provider):
+        if facet.subject is Subject.USER:
+            for outcome in (Outcome.PROTECTED, Outcome.BLOCKED):
+                keys, before = await scene.living(), await scene.crawled.count("unavailable")
+                await scene.ask(facet, Page(outcome=outcome), keys[Subject.USER])
+                is_marked = await scene.crawled.count("unavailable") > before
+                assert is_marked == (facet.is_own_route or facet.lists_own_posts), (facet.name, outcome)
