@@ -13,6 +13,7 @@ from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.simulated.faults import KINDS, MESSAGE_KINDS, Faults
 from bowerbird.simulated.http import serve
+from bowerbird.simulated.mastodon.flavours import FLAVOURS
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import DIALECTS, Setup, SimulatedService, simulate
 from bowerbird.simulated.world import WorldSettings
@@ -21,6 +22,9 @@ from bowerbird.simulated.world.hashing import generator
 
 def command(
     dialect: Annotated[str, typer.Option(help=f"Which API to speak: {' or '.join(DIALECTS)}.")] = "mastodon",
+    flavour: Annotated[
+        str, typer.Option(help=f"Which server of that API to be: {', '.join(FLAVOURS)}.", show_default="the newest")
+    ] = "",
     accounts: Annotated[int, typer.Option(help="How many accounts the world has.")] = 20_000,
     seed: Annotated[int, typer.Option(help="The same seed on the same day makes the same world.")] = 1,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
@@ -40,6 +44,7 @@ def command(
     messages = {name: rates.pop(name) for name in MESSAGE_KINDS if name in rates}
     setup = Setup(
         dialect=dialect,
+        flavour=flavour,
         world=WorldSettings(seed=seed, accounts=accounts, start=clock.now(), pace=pace, since=clock.now()),
         scale=Scale(limit_scale, window_scale),
         faults=Faults(seed=seed, rates=rates, messages=messages, skew=timedelta(seconds=skew)),

@@ -67,7 +67,10 @@ class _Door:
         opened = self._service.connect(request, self._clock.now(), address)
         if isinstance(opened, Live):
             return await stream(opened, incoming, self._clock)
-        return await self._deliver(opened or self._service.receive(request, self._clock.now(), address), incoming)
+        delivery = opened or self._service.receive(request, self._clock.now(), address)
+        if request.method == "HEAD" and self._service.sends_body_to_head:
+            _wrong_head(incoming, delivery)
+        return await self._deliver(delivery, incoming)
 
     async def _deliver(self, delivery: Delivery, incoming: web.Request) -> web.StreamResponse:
         if delivery.manner is Manner.LOST:
@@ -93,6 +96,16 @@ async def _read(incoming: web.Request) -> Request:
 
 def _whole(delivery: Delivery) -> web.Response:
     return web.Response(status=delivery.reply.status, body=delivery.reply.body, headers=delivery.reply.headers)
+
+
+def _wrong_head(incoming: web.Request, delivery: Delivery) -> None:
+    """Answers HEAD with a body, as some servers do: what follows the headers is not the next answer."""
+    reply = delivery.reply
+    head = {**reply.headers, "content-length": str(len(reply.body)), "connection": "close"}
+    lines = [f"HTTP/1.1 {reply.status} OK", *(f"{name}: {value}" for name, value in head.items()), "", ""]
+    if incoming.transport is not None:
+        incoming.transport.write("\r\n".join(lines).encode() + reply.body)
+        incoming.transport.close()
 
 
 async def _begin(incoming: web.Request, delivery: Delivery) -> None:

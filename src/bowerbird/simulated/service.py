@@ -20,6 +20,7 @@ from bowerbird.simulated.faults import NO_FAULTS, NO_STREAM, UNCOUNTED, Faults, 
 from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.mastodon import MastodonDialect
+from bowerbird.simulated.mastodon.flavours import flavour
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.streaming.live import Live
 from bowerbird.simulated.streaming.told import Told, told
@@ -98,6 +99,10 @@ class SimulatedService:
         self.connections = 0
         self.statuses: Counter[int] = Counter()
         self.met: Counter[str] = Counter()
+
+    @property
+    def sends_body_to_head(self) -> bool:
+        return isinstance(self.dialect, MastodonDialect) and self.dialect.flavour.head_has_body
 
     def is_at(self, base: str) -> None:
         """The service is served at this address: pictures are shown as being there, for its domain is made up."""
@@ -229,6 +234,10 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Of a Mastodon server: part of every name it gives."""
     servers: tuple[str, ...] = ()
     """The domains of all Mastodon servers that share the world, this one among them; alone if none is named."""
+    flavour: str = ""
+    """Which software the server runs and what may be asked of it; the newest or fullest if none is named."""
+    flavours: Mapping[str, str] = {}
+    """The flavours of all Mastodon servers that share the world, by domain."""
     sample: float = 0.01
     """Share of all posts in the sample streams of X and v1.1."""
 
@@ -248,7 +257,11 @@ def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
         tokens.issue("app")
     dialect: Dialect
     if setup.dialect == "mastodon":
-        dialect = MastodonDialect(world, limiter, tokens, scale=setup.scale, domain=setup.domain, servers=setup.servers)
+        names = {**setup.flavours, setup.domain: setup.flavour or setup.flavours.get(setup.domain, "")}
+        flavours = {domain: flavour(name) for domain, name in names.items()}
+        dialect = MastodonDialect(
+            world, limiter, tokens, scale=setup.scale, domain=setup.domain, servers=setup.servers, flavours=flavours
+        )
     elif setup.dialect == "bluesky":
         oversized = setup.faults.messages.get("stream_oversized", 0.0)
         dialect = BlueskyDialect(world, limiter, tokens, scale=setup.scale, oversized=oversized)

@@ -26,11 +26,12 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class RefusedError(Exception):
-    """Ends the handling of a request with an error reply of the dialect."""
+    """Ends the handling of a request with an error reply of the dialect; `message`: the reason, where it has one."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply, message: str = "") -> None:
         super().__init__(reply.status)
         self.reply = reply
+        self.message = message
 
 
 def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Reply:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from bowerbird.model import Request
 from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.mastodon.accounts import Accounts
-from bowerbird.simulated.mastodon.call import NOT_FOUND, Call, refuse
+from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.discovery import Discovery
 from bowerbird.simulated.mastodon.federation import Vantage
-from bowerbird.simulated.mastodon.limits import Throttles, headers
+from bowerbird.simulated.mastodon.flavours import Flavour
+from bowerbird.simulated.mastodon.limits import Limits, PlainLimits, Throttles
 from bowerbird.simulated.mastodon.oauth import OAuth
 from bowerbird.simulated.mastodon.payloads import Payloads
+from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_ROUTE, WRONG_METHOD
 from bowerbird.simulated.mastodon.statuses import Statuses
 from bowerbird.simulated.mastodon.streams import Streams
 from bowerbird.simulated.mastodon.timelines import Timelines
 from bowerbird.simulated.scale import REAL, Scale
 from bowerbird.simulated.tokens import Token, TokenBook
-from bowerbird.simulated.wire import Params, RefusedError, Reply, reply
+from bowerbird.simulated.wire import JSON, Params, RefusedError, Reply, reply
 from bowerbird.simulated.world import World
 from bowerbird.simulated.world.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
@@ -44,6 +46,17 @@ _FAILURES = {
 }
 
 
+_PAGE = b"<!DOCTYPE html><html lang='en'><head><title>The page you are looking for isn't here.</title></head><body></body></html>"
+
+
+class Route:
+    """One path of the API and what answers there."""
+
+    def __init__(self, method: str, path: str, handler: Handler) -> None:
+        self.method, self.path, self.handler = method, path, handler
+        self.pattern = re.compile(re.escape(path).replace(":key", "([^/]+)"))
+
+
 class MastodonDialect:
     """One Mastodon server over a world; its ids depend on its domain."""
 
@@ -58,14 +71,18 @@ class MastodonDialect:
         scale: Scale = REAL,
         domain: str = "simulated.example",
         servers: tuple[str, ...] = (),
+        flavours: Mapping[str, Flavour] | None = None,
     ) -> None:
-        """`servers`: the domains of all servers that share the world, this one among them; alone if none is named."""
+        """`servers`: the domains of all servers that share the world, this one among them; alone if none is named. `flavours`: of
+        these servers by domain, the newest Mastodon if none is named."""
         self.world = world
         self.domain = domain
-        self.vantage = Vantage(world, domain, servers)
+        self.vantage = Vantage(world, domain, servers, flavours)
+        self.flavour = self.vantage.flavour
         self.ids = self.vantage.ids
         self._tokens = tokens
-        self._throttles = Throttles(scale, limiter)
+        rates = self.flavour.rates
+        self._limits: Limits = Throttles(scale, limiter) if rates is None else PlainLimits(rates, scale, limiter)
         payloads = Payloads(self.vantage)
         self.files_are_at = payloads.files_are_at
         self._streams = Streams(payloads, tokens)
@@ -75,17 +92,15 @@ class MastodonDialect:
         """Answers one request as of now, counting it against every limit it falls under."""
         params = Params(request)
         token, problem = self._who(request)
-        verdict = self._throttles.spend(request.path, request.method, params, token, address, now)
-        limits = headers(verdict, now) if verdict is not None else {}
+        verdict = self._limits.spend(request.path, request.method, params, token, address, now)
+        limits = self._limits.headers(verdict, now) if verdict is not None else {}
         if verdict is not None and not verdict.is_allowed:
-            return reply({"error": "Too many requests"}, 429, limits)
+            return self._limits.refusal(verdict).adding(limits)
         try:
-            if problem is not None:
-                raise problem
             moment = to_ms(self.world.settings.moment(now))
-            answer = self._route(request, Call(request.path, f"https://{self.domain}", params, token, moment))
+            answer = self._route(request, Call(request.path, f"https://{self.domain}", params, token, moment), problem)
         except RefusedError as refused:
-            answer = refused.reply
+            answer = self._worded(refused, request)
         return answer.adding(limits)
 
     def stream(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Feed | Reply | None:
@@ -126,14 +141,38 @@ class MastodonDialect:
             return token, refuse(403, "This action is outside the authorized scopes")
         return token, None
 
-    def _route(self, request: Request, call: Call) -> Reply:
-        for method, pattern, handler in self._routes:
-            match = pattern.fullmatch(request.path)
-            if match is not None and method == request.method:
-                return handler(call, *match.groups())
-        raise refuse(404, NOT_FOUND)
+    def _route(self, request: Request, call: Call, problem: RefusedError | None) -> Reply:
+        """The answer of the route that the request names, once who asks may ask it."""
+        method = "GET" if request.method == "HEAD" else request.method
+        for each in self._routes:
+            match = each.pattern.fullmatch(request.path)
+            if match is not None and method == each.method:
+                self._admit(each.path, call, problem)
+                return each.handler(call, *match.groups())
+        if problem is not None:
+            raise problem
+        is_wrong_method = request.path in self.flavour.posts_only
+        raise refuse(404, WRONG_METHOD if is_wrong_method else NO_ROUTE)
 
-    def _table(self, payloads: Payloads, crowd: Crowd) -> list[tuple[str, re.Pattern[str], Handler]]:
+    def _admit(self, path: str, call: Call, problem: RefusedError | None) -> None:
+        """Refuses a bad token, and guests where the server wants a user."""
+        if problem is not None and not self.flavour.ignores_bad_tokens:
+            raise problem
+        if self.flavour.open_to_guests is not None and path not in self.flavour.open_to_guests and not call.is_user:
+            raise refuse(401, NEEDS_USER)
+
+    def _worded(self, refused: RefusedError, request: Request) -> Reply:
+        """The refusal in the words of the server's software."""
+        own = self.flavour.refusals.get(refused.message)
+        if own is None:
+            return refused.reply
+        # Rails answers who does not ask for JSON with a page.
+        accepts = request.headers.get("accept", JSON)
+        if self.flavour.software == "mastodon" and "json" not in accepts:
+            return Reply(own.status, _PAGE, {"content-type": "text/html; charset=utf-8"})
+        return own.reply()
+
+    def _table(self, payloads: Payloads, crowd: Crowd) -> list[Route]:
         accounts, statuses, oauth = Accounts(payloads), Statuses(payloads), OAuth(self._tokens)
         timelines, discovery = Timelines(payloads, crowd), Discovery(payloads, crowd, self._tokens, self.domain)
         table: dict[str, Handler] = {
@@ -172,8 +211,10 @@ class MastodonDialect:
             "/.well-known/nodeinfo": discovery.nodeinfo,
             "/nodeinfo/2.0": discovery.nodeinfo_two,
             "/robots.txt": discovery.robots,
+            "/": discovery.front,
             "/oauth/authorize": oauth.authorize,
         }
         routes = [("GET", path, handler) for path, handler in table.items()]
         routes += [("POST", "/api/v1/apps", oauth.register), ("POST", "/oauth/token", oauth.token)]
-        return [(method, re.compile(re.escape(path).replace(":key", "([^/]+)")), handler) for method, path, handler in routes]
+        missing = self.flavour.lacks | self.flavour.posts_only
+        return [Route(method, path, handler) for method, path, handler in routes if method == "POST" or path not in missing]

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import quote
 
 import numpy as np
 from msgspec import Struct
 
 from bowerbird.simulated.mastodon.limits import PAGED
+from bowerbird.simulated.mastodon.reasons import NEEDS_USER
 from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.wire import Params, RefusedError, reply
 from bowerbird.simulated.world.population import Array
 from bowerbird.simulated.world.world import FAR
 
-NOT_FOUND = "Record not found"
-NEEDS_USER = "This method requires an authenticated user"
+Read = Callable[[str], int | None]
 
 
-def refuse(status: int, message: str) -> RefusedError:
-    return RefusedError(reply({"error": message}, status))
+def integer(text: str) -> int | None:
+    """The number that a position is; None where it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else None
+
+
+def refuse(status: int, message: str, reason: str = "") -> RefusedError:
+    """A refusal in Mastodon's words; `reason`: by what a flavour finds its own, where that is not the message."""
+    return RefusedError(reply({"error": message}, status), reason or message)
 
 
 class Call(Struct, frozen=True):
@@ -54,14 +61,19 @@ class Call(Struct, frozen=True):
         parts = [f'<{self._url(name, value)}>; rel="{rel}"' for value, name, rel in ends if value is not None]
         return {"link": ", ".join(parts)} if parts else {}
 
-    def page(self, ids: Array, limit: int) -> Array:
-        """Places of the ids the request asks for, of ids in rising order; newest first."""
-        top = min(self.params.integer("max_id", FAR), 1 << 62)
-        since, lowest = self.params.integer("since_id", 0), self.params.integer("min_id", 0)
-        low = int(np.searchsorted(ids, min(max(since, lowest), 1 << 62), side="right"))
+    def page(self, ids: Array, limit: int, read: Read = integer) -> Array:
+        """Places of the ids the request asks for, of ids in rising order; newest first. `read`: what a position stands for."""
+        top, since, lowest = (
+            self._position(name, read, default) for name, default in (("max_id", FAR), ("since_id", 0), ("min_id", 0))
+        )
+        low = int(np.searchsorted(ids, max(since, lowest), side="right"))
         high = max(low, int(np.searchsorted(ids, top)))
         low, high = (low, min(high, low + limit)) if lowest else (max(low, high - limit), high)
         return np.arange(high - 1, low - 1, -1)
+
+    def _position(self, name: str, read: Read, default: int) -> int:
+        place = read(self.params.get(name))
+        return min(default if place is None else place, 1 << 62)
 
     def _url(self, name: str, value: str) -> str:
         kept = [(key, text) for key, text in self.params.pairs if key not in PAGED]

@@ -8,7 +8,7 @@ from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.wire import Params
 from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.rows import REPLY, REPOST, Row
-from bowerbird.simulated.world.tags import NO_TAG, tag_number
+from bowerbird.simulated.world.tags import tag_number
 
 _PATHS = {
     "user": "user",
@@ -68,9 +68,9 @@ class Carrier:
         self._contents = payloads.world.contents
         self._seed = payloads.world.settings.seed
 
-    def is_broadcast(self, row: Row) -> bool:
+    def is_broadcast(self, row: Row, now: int) -> bool:
         """Only public posts that came to this server are streamed at all, and no boosts."""
-        return row.kind != REPOST and visibility(row.number, self._seed) == "public" and self._vantage.holds(row)
+        return row.kind != REPOST and visibility(row.number, self._seed) == "public" and self._vantage.holds(row, now)
 
     def carries(self, channel: Channel, row: Row, *, is_deletion: bool) -> bool:
         """Whether a post that is broadcast belongs there; of replies the public streams tell only the deletion."""
@@ -80,8 +80,9 @@ class Carrier:
         if rest.endswith("media") and not self._contents.of(row).pictures:
             return False
         if name == "hashtag":
-            tag = tag_number(channel.subject.removeprefix("#"))
-            return tag != NO_TAG and tag in (row.tag, row.second_tag)
+            if not self._vantage.flavour.live.tells_hashtags:
+                return False
+            return row.is_about(tag_number(channel.subject.removeprefix("#")))
         return is_deletion or row.kind != REPLY
 
     def _is_from(self, scope: str, row: Row) -> bool:

@@ -16,7 +16,6 @@ from bowerbird.simulated.world.rows import REPOST, Row
 from bowerbird.simulated.world.settings import DAY
 from bowerbird.simulated.world.tags import NO_TAG, tag_number
 
-VERSION = "4.8.0"
 _SEARCHED = 30 * DAY
 
 
@@ -29,6 +28,7 @@ class Discovery:
         self._crowd = crowd
         self._tokens = tokens
         self._domain = domain
+        self._flavour = payloads.vantage.flavour
 
     def search(self, call: Call) -> Reply:
         params, kind = call.params, call.params.get("type")
@@ -38,7 +38,8 @@ class Discovery:
             raise refuse(401, "Search queries that resolve remote resources are not supported without authentication")
         limit, offset, text = call.limit(20), params.integer("offset", 0), params.get("q").strip()
         accounts = self._accounts(call, text, offset, limit) if kind in ("", "accounts") else []
-        found = self._statuses(call, text) if call.is_user and kind in ("", "statuses") and text else iter(())
+        is_searched = call.is_user and kind in ("", "statuses") and text and self._flavour.searches_text
+        found = self._statuses(call, text) if is_searched else iter(())
         statuses = self._write.statuses(list(islice(found, offset, offset + limit)), call.now)
         body = b'{"accounts":[%b],"statuses":[%b],"hashtags":%b}'
         tags = reply(_hashtags(call, text) if kind in ("", "hashtags") else []).body
@@ -58,16 +59,17 @@ class Discovery:
         return raw_list(self._write.account(account, call.now) for account in islice(known, offset, offset + limit))
 
     def instance(self, call: Call) -> Reply:
-        access = {"local": "public", "remote": "public"}
-        configuration = {
-            "urls": {"streaming": f"wss://{self._domain}"},
-            "timelines_access": dict.fromkeys(("live_feeds", "hashtag_feeds", "trending_link_feeds"), access),
-        }
-        return reply({**self._about(), "configuration": configuration, "api_versions": {"mastodon": 7}})
+        kind, access = self._flavour, {"local": "public", "remote": "public"}
+        configuration: dict[str, Any] = {"urls": {"streaming": f"wss://{self._domain}"} if kind.live.has_sockets else {}}
+        if kind.tells_access:
+            configuration["timelines_access"] = dict.fromkeys(("live_feeds", "hashtag_feeds", "trending_link_feeds"), access)
+        versions = {} if kind.api_version is None else {"api_versions": {"mastodon": kind.api_version}}
+        return reply({**self._about(), "domain": self._domain, "configuration": configuration, **versions})
 
     def instance_v1(self, call: Call) -> Reply:
         stats = {"user_count": len(self._world), "domain_count": 1}
-        return reply({**self._about(), "uri": self._domain, "stats": stats, "urls": {"streaming_api": f"wss://{self._domain}"}})
+        urls = {"streaming_api": f"wss://{self._domain}"} if self._flavour.live.has_sockets else {}
+        return reply({**self._about(), "uri": self._domain, "stats": stats, "urls": urls})
 
     def rules(self, call: Call) -> Reply:
         return reply([{"id": "1", "text": "This server is simulated: nobody here is real.", "hint": ""}])
@@ -81,9 +83,12 @@ class Discovery:
 
     def nodeinfo_two(self, call: Call) -> Reply:
         usage = {"users": {"total": len(self._world)}}
-        return reply(
-            {"version": "2.0", "software": {"name": "mastodon", "version": VERSION}, "protocols": ["activitypub"], "usage": usage}
-        )
+        software = {"name": self._flavour.software, "version": self._flavour.version}
+        return reply({"version": "2.0", "software": software, "protocols": ["activitypub"], "usage": usage})
+
+    def front(self, call: Call) -> Reply:
+        """The page that people see."""
+        return Reply(200, b"<!DOCTYPE html><title>Simulated</title><p>A synthetic microblog.</p>", {"content-type": "text/html"})
 
     def robots(self, call: Call) -> Reply:
         text = "User-agent: GPTBot\nDisallow: /\n\nUser-agent: *\nDisallow: /media_proxy/\nDisallow: /interact/\n"
@@ -105,14 +110,16 @@ class Discovery:
         return reply([])
 
     def _about(self) -> dict[str, Any]:
-        return {"domain": self._domain, "title": "Simulated", "version": VERSION, "description": "A synthetic microblog."}
+        version = self._flavour.says_version or self._flavour.version
+        return {"title": "Simulated", "version": version, "description": "A synthetic microblog."}
 
     def _accounts(self, call: Call, text: str, offset: int, limit: int) -> list[bytes]:
         exact = self._named(call, text)
         if exact is not None and self._world.exists(exact, call.now):
-            return [self._write.account(exact, call.now)] if not offset else []
+            return [self._write.account(exact, call.now, is_embedded=True)] if not offset else []
         matches = (account for account in range(len(self._world)) if self._matches(account, text.lower(), call.now))
-        return [self._write.account(account, call.now) for account in islice(matches, offset, offset + limit)] if text else []
+        chosen = islice(matches, offset, offset + limit) if text else ()
+        return [self._write.account(account, call.now, is_embedded=True) for account in chosen]
 
     def _named(self, call: Call, text: str) -> int | None:
         """The account of a name, with its domain if it lives elsewhere; one not heard of yet is only found by resolving."""
@@ -144,7 +151,7 @@ class Discovery:
         for row in found:
             # Full-text search finds only those who let themselves be found.
             is_ours = self._world.people.is_indexable[row.author] and visibility(row.number, seed) == "public"
-            if is_ours and self._write.vantage.holds(row) and (author is None or row.author == author):
+            if is_ours and self._write.vantage.holds(row, call.now) and (author is None or row.author == author):
                 yield row
 
 

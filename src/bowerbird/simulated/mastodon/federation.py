@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from zlib import crc32
 
 import numpy as np
 
 from bowerbird.errors import UserError
-from bowerbird.simulated.mastodon.ids import Ids
+from bowerbird.simulated.mastodon.flavours import NEWEST, Flavour
+from bowerbird.simulated.mastodon.ids import FORMS
 from bowerbird.simulated.world import World
 from bowerbird.simulated.world.hashing import mix, mix_many
 from bowerbird.simulated.world.population import Array
@@ -15,6 +17,10 @@ from bowerbird.simulated.world.rows import Row
 from bowerbird.simulated.world.settings import NEVER
 
 _LOST_ONE_IN = 40
+_QUICK, _SLOW = 4_000, 50_000
+_SLOW_ONE_IN = 5
+LATEST = _QUICK + _SLOW
+"""How long a post may be on its way at most, in ms."""
 
 
 class Vantage:
@@ -24,14 +30,19 @@ class Vantage:
     followed it, except the few that got lost on the way. A server that stands alone knows everything.
     """
 
-    def __init__(self, world: World, domain: str, servers: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, world: World, domain: str, servers: tuple[str, ...] = (), flavours: Mapping[str, Flavour] | None = None
+    ) -> None:
+        """`flavours`: of the servers by domain; who is not named there is the newest Mastodon."""
         self.world = world
         self.domain = domain
         self.servers = servers or (domain,)
         if domain not in self.servers:
             raise UserError(f"The server {domain} is not among those that share the world ({', '.join(servers)}): name it there.")
-        self.ids = Ids(world, domain)
-        self._at_home = {each: Ids(world, each) for each in self.servers}
+        self._flavours = {each: (flavours or {}).get(each, NEWEST) for each in self.servers}
+        self.flavour = self._flavours[domain]
+        self._at_home = {each: FORMS[kind.ids](world, each) for each, kind in self._flavours.items()}
+        self.ids = self._at_home[domain]
         self._home = (mix_many(np.arange(len(world)), 83) % np.uint64(len(self.servers))).astype(np.int8)
         self.local: Array = self._home == self.servers.index(domain)
         self._salt = crc32(domain.encode())
@@ -44,6 +55,10 @@ class Vantage:
         """The domain of the server where the account lives."""
         return self.servers[int(self._home[account])]
 
+    def home_flavour(self, account: int) -> Flavour:
+        """What software the account's own server runs: it decides how the account and its posts are named everywhere."""
+        return self._flavours[self.home(account)]
+
     def home_key(self, number: int, account: int) -> str:
         """What the author's own server calls a post."""
         return self._at_home[self.home(account)].post(number)
@@ -52,11 +67,19 @@ class Vantage:
         """Which of the follows between an account and others this server has heard of."""
         return np.ones(len(others), bool) if self.local[account] else self.local[others]
 
-    def holds(self, row: Row) -> bool:
-        """Whether a post has come to this server by itself."""
+    def holds(self, row: Row, now: int = NEVER) -> bool:
+        """Whether a post has come to this server by itself, by that time."""
         if self.is_local(row.author):
             return True
-        return mix(row.number, self._salt) % _LOST_ONE_IN != 0 and row.ms >= self._followed_since(row.author)
+        is_lost = mix(row.number, self._salt) % _LOST_ONE_IN == 0
+        return not is_lost and row.ms >= self._followed_since(row.author) and row.ms + self.delay(row) <= now
+
+    def delay(self, row: Row) -> int:
+        """How many ms after it was written a post reaches this server: mostly seconds, for one in five up to a minute."""
+        if self.is_local(row.author) or not self.flavour.federates_late:
+            return 0
+        draw = mix(row.number, self._salt ^ 0x1A7E)
+        return draw % _QUICK + ((draw >> 20) % _SLOW if draw % _SLOW_ONE_IN == 0 else 0)
 
     def knows(self, account: int, now: int) -> bool:
         """Whether the server has heard of the account: somebody here follows it, or it follows somebody here."""

@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from bowerbird.model import WindowKind
 from bowerbird.simulated.limiter import Limiter, Throttle, Verdict
+from bowerbird.simulated.mastodon.flavours.model import Rate
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.tokens import Token
-from bowerbird.simulated.wire import Params
+from bowerbird.simulated.wire import Params, Reply, reply
 
 PAGED = ("page", "min_id", "max_id", "since_id")
 
 _FIVE, _FIFTEEN, _TEN = timedelta(minutes=5), timedelta(minutes=15), timedelta(minutes=10)
+
+
+class Limits(Protocol):
+    """A server's limits."""
+
+    def spend(self, path: str, method: str, params: Params, token: Token | None, address: str, now: datetime) -> Verdict | None:
+        """Counts the request; None for paths that are not limited."""
+        ...
+
+    def refusal(self, verdict: Verdict) -> Reply: ...
+
+    def headers(self, verdict: Verdict, now: datetime) -> dict[str, str]: ...
+
+
+class PlainLimits:
+    """The few limits by address of other software, each with words of its own."""
+
+    def __init__(self, rates: Sequence[Rate], scale: Scale, limiter: Limiter) -> None:
+        self._limiter = limiter
+        self._rates = {rate.name: rate for rate in rates}
+        self._throttles = [
+            (scale.throttle(rate.name, rate.allowance, rate.window, WindowKind.ALIGNED), rate.paths) for rate in rates
+        ]
+
+    def spend(self, path: str, method: str, params: Params, token: Token | None, address: str, now: datetime) -> Verdict | None:
+        charges = [(throttle, network_of(address)) for throttle, paths in self._throttles if path.startswith(paths)]
+        return self._limiter.spend(charges, now) if charges else None
+
+    def refusal(self, verdict: Verdict) -> Reply:
+        return self._rates[verdict.name].refusal.reply()
+
+    def headers(self, verdict: Verdict, now: datetime) -> dict[str, str]:
+        return headers(verdict, now) if self._rates[verdict.name].is_told else {}
 
 
 class Throttles:
@@ -35,6 +71,12 @@ class Throttles:
         """Counts the request; None for paths that are not limited."""
         charges = self._charges(path, method, params, token, network_of(address))
         return self._limiter.spend(charges, now) if charges else None
+
+    def refusal(self, verdict: Verdict) -> Reply:
+        return reply({"error": "Too many requests"}, 429)
+
+    def headers(self, verdict: Verdict, now: datetime) -> dict[str, str]:
+        return headers(verdict, now)
 
     def _charges(self, path: str, method: str, params: Params, token: Token | None, address: str) -> list[tuple[Throttle, str]]:
         if not path.startswith("/api"):

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bowerbird.simulated.mastodon.federation import Vantage
+from bowerbird.simulated.mastodon.flavours.model import Addresses
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability
 from bowerbird.simulated.world.content import Content, visibility
@@ -17,7 +19,9 @@ from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import DAY, from_ms
 from bowerbird.simulated.world.words import APPS
 
+decode = msgspec.json.Decoder().decode
 _KEPT = 50_000
+_UNEDITED = 60_000
 _ROLES: tuple[str, ...] = ()
 
 
@@ -83,6 +87,7 @@ class Payloads:
         self.vantage = vantage
         self.world = vantage.world
         self.ids = vantage.ids
+        self._flavour = vantage.flavour
         self.base = f"https://{vantage.domain}"
         self.reactions = Reactions(vantage.world)
         self._files = self.base
@@ -93,11 +98,14 @@ class Payloads:
         self._files = base
         self._bodies.clear()
 
-    def account(self, account: int, now: int) -> bytes:
-        """The account's JSON; a suspended one shows nothing of itself."""
-        if self.world.availability(account, now) is Availability.SUSPENDED:
-            return encode({**_fields(self._account(account, now)), **_EMPTIED, "suspended": True})
-        return encode(self._account(account, now))
+    def account(self, account: int, now: int, *, is_embedded: bool = False) -> bytes:
+        """The account's JSON, in a list or a status if `is_embedded`; a suspended one shows nothing of itself."""
+        written = self._account(account, now)
+        is_suspended = self.world.availability(account, now) is Availability.SUSPENDED
+        if not is_suspended and not self._flavour.is_reshaped:
+            return encode(written)
+        fields = {**_fields(written), **(_EMPTIED | {"suspended": True} if is_suspended else {})}
+        return encode(self._flavour.account(fields, is_embedded))
 
     def statuses(self, rows: Sequence[Row], now: int) -> list[bytes]:
         """The statuses' JSON, in the order given."""
@@ -106,7 +114,17 @@ class Payloads:
         by_number = {row.number: count for row, count in zip((*rows, *inner), counters, strict=True)}
         accounts: dict[int, bytes] = {}
         embedded = {row.number: self._status(row, now, by_number[row.number], accounts, b"null") for row in inner}
-        return [self._status(row, now, by_number[row.number], accounts, embedded.get(row.target, b"null")) for row in rows]
+        found = [self._status(row, now, by_number[row.number], accounts, embedded.get(row.target, b"null")) for row in rows]
+        return [self._reshaped(status) for status in found] if self._flavour.is_reshaped else found
+
+    def _reshaped(self, status: bytes) -> bytes:
+        """The status as the server's software writes it, and so what it passes on."""
+        fields = decode(status)
+        if fields["reblog"] is not None:
+            fields["reblog"] = self._flavour.status(fields["reblog"], True)
+        if fields["quote"] is not None:
+            fields["quote"]["quoted_status"] = self._flavour.status(fields["quote"]["quoted_status"], True)
+        return encode(self._flavour.status(fields, False))
 
     def name(self, account: int) -> str:
         return self.world.profiles.at(account, 0).first_handle
@@ -131,7 +149,7 @@ class Payloads:
         people, profile = self.world.people, self.world.profiles.at(account, now)
         followers, following = self.world.graph.counts(account, now)
         newest = self.world.newest(account, now)
-        name, home = profile.first_handle, self._home(account)
+        name, names = profile.first_handle, self._names(account)
         folder = "system" if self.vantage.is_local(account) else "system/cache"
         picture = f"{self.base}/{folder}/accounts/avatars/{account}/{profile.picture}.png"
         header = f"{self.base}/headers/original/missing.png"
@@ -155,8 +173,8 @@ class Payloads:
             group=False,
             created_at=iso(int(people.created[account]) // DAY * DAY),
             note=f"<p>{escape(profile.bio, quote=False)}</p>" if profile.bio else "",
-            url=f"{home}/@{name}",
-            uri=f"{home}/users/{name}",
+            url=self._address(account).account_url.format(**names),
+            uri=self._address(account).account_uri.format(**names),
             avatar=picture,
             avatar_static=picture,
             header=header,
@@ -184,10 +202,10 @@ class Payloads:
     def _status(self, row: Row, now: int, counters: Counters, accounts: dict[int, bytes], embedded: bytes) -> bytes:
         account = accounts.get(row.author)
         if account is None:
-            account = accounts[row.author] = self.account(row.author, now)
+            account = accounts[row.author] = self.account(row.author, now, is_embedded=True)
         quote = b'{"state":"accepted","quoted_status":%b}' % embedded if row.kind == QUOTE and embedded != b"null" else b"null"
         parent = self.world.post(row.target, now) if row.kind == REPLY else None
-        parent = parent if parent is not None and self.vantage.holds(parent) else None
+        parent = parent if parent is not None and self.vantage.holds(parent, now) else None
         reply_to = self.ids.post(row.target).encode() if parent else b""
         reply_to_account = self.ids.account(author_of(row.target)).encode() if parent else b""
         return (
@@ -200,21 +218,23 @@ class Payloads:
         ) + self._body(row, now)[1:]  # fmt: skip
 
     def _body(self, row: Row, now: int) -> bytes:
-        kept = self._bodies.get((row.number, False))
+        # An edit comes at least a minute after the post: who looks sooner sees the first version, whatever was seen since.
+        is_new = now - row.ms < _UNEDITED
+        kept = self._bodies.get((row.number, is_new))
         if kept is None:
             content = self.world.contents.of(row)
             is_edited = 0 < content.edited_ms <= now
             # Only what can never change again may be kept.
             kept = encode(self._write(row, content, is_edited))
-            if is_edited or not content.edited_ms:
+            if is_new or is_edited or not content.edited_ms:
                 if len(self._bodies) >= _KEPT:
                     self._bodies.clear()
-                self._bodies[row.number, False] = kept
+                self._bodies[row.number, is_new] = kept
         return kept
 
     def _write(self, row: Row, content: Content, is_edited: bool) -> StatusBody:
-        key, name = self.ids.post(row.number), self.name(row.author)
-        home, home_key = self._home(row.author), self.vantage.home_key(row.number, row.author)
+        key, is_boost, address = self.ids.post(row.number), row.kind == REPOST, self._address(row.author)
+        names = self._names(row.author) | {"key": self.vantage.home_key(row.number, row.author)}
         return StatusBody(
             id=key,
             created_at=iso(row.ms),
@@ -223,8 +243,8 @@ class Payloads:
             spoiler_text="careful" if content.is_sensitive else "",
             visibility=content.visibility,
             language=content.language if row.kind != REPOST else None,
-            uri=f"{home}/users/{name}/statuses/{home_key}" + ("/activity" if row.kind == REPOST else ""),
-            url=f"{home}/@{name}/{home_key}" if row.kind != REPOST else f"{home}/users/{name}/statuses/{home_key}/activity",
+            uri=(address.boost_uri if is_boost else address.post_uri).format(**names),
+            url=(address.boost_uri if is_boost else address.post_url).format(**names),
             content=self.content_html(row, content, is_edited),
             application={"name": APPS[content.source % len(APPS)], "website": None} if content.source % 2 else None,
             media_attachments=[self._picture(key, nth) for nth in range(content.pictures)],
@@ -244,16 +264,19 @@ class Payloads:
         }
 
     def _mention(self, account: int) -> str:
-        name, home = self.name(account), self._home(account)
-        return f'<span class="h-card"><a href="{home}/@{name}" class="u-url mention">@<span>{name}</span></a></span>'
+        name, url = self.name(account), self._address(account).account_url.format(**self._names(account))
+        return f'<span class="h-card"><a href="{url}" class="u-url mention">@<span>{name}</span></a></span>'
 
     def _mentioned(self, account: int) -> dict[str, str]:
-        name = self.name(account)
-        url = f"{self._home(account)}/@{name}"
+        name, url = self.name(account), self._address(account).account_url.format(**self._names(account))
         return {"id": self.ids.account(account), "username": name, "url": url, "acct": self.acct(account)}
 
-    def _home(self, account: int) -> str:
-        return f"https://{self.vantage.home(account)}"
+    def _address(self, account: int) -> Addresses:
+        return self.vantage.home_flavour(account).addresses
+
+    def _names(self, account: int) -> dict[str, str]:
+        domain = self.vantage.home(account)
+        return {"home": f"https://{domain}", "domain": domain, "name": self.name(account)}
 
 
 _EMPTIED: dict[str, Any] = {

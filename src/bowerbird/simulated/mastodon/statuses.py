@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bowerbird.simulated.mastodon.call import NOT_FOUND, Call, refuse
+from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads, iso
+from bowerbird.simulated.mastodon.reasons import NOT_FOUND
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
 from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.reactions import Reactions
@@ -69,9 +70,9 @@ class Statuses:
         call.require_user()
         numbers = np.array(self._reactions.posts(self._find(call, key).number, call.now, QUOTE), np.int64)
         limit = call.limit(20)
-        places = call.page(numbers >> 22, limit)
+        places = call.page(numbers >> 22, limit, self._write.ids.place)
         rows = [row for row in (self._open(int(numbers[place]), call.now) for place in places) if row is not None]
-        last = str(numbers[places[-1]] >> 22) if len(places) and len(places) == limit else None
+        last = self._write.ids.row(int(numbers[places[-1]]) >> 22) if len(places) and len(places) == limit else None
         return raw_list(self._write.statuses(rows, call.now), call.links(None, last))
 
     def _reacted(self, call: Call, row: Row, pairs: list[tuple[int, int]]) -> Reply:
@@ -83,11 +84,26 @@ class Statuses:
         # Reaction ids rise with time and are unique: milliseconds and a little of the account.
         ids = np.array([ms * 64 + account % 64 for ms, account in shown], np.int64)
         order = np.argsort(ids, kind="stable")
-        places = call.page(ids[order], limit)
+        manner = vantage.flavour.reactions
+        places = call.page(
+            ids[order], len(ids) if manner == "whole" else limit, self._moment if manner == "first" else self._write.ids.place
+        )
         chosen = [(int(ids[order[place]]), shown[order[place]][1]) for place in places]
-        last = str(chosen[-1][0]) if chosen and len(chosen) == limit else None
-        first = str(chosen[0][0]) if chosen else None
-        return raw_list([self._write.account(account, call.now) for _, account in chosen], call.links(first, last))
+        people = [self._write.account(account, call.now, is_embedded=True) for _, account in chosen]
+        return raw_list(people, self._reaction_links(call, chosen, limit))
+
+    def _reaction_links(self, call: Call, chosen: list[tuple[int, int]], limit: int) -> dict[str, str]:
+        ids, manner = self._write.ids, self._write.vantage.flavour.reactions
+        if not chosen or manner == "whole":
+            return {}
+        if manner == "first":
+            return call.links(ids.account(chosen[0][1]), ids.account(chosen[-1][1]), prev="min_id")
+        return call.links(ids.row(chosen[0][0]), ids.row(chosen[-1][0]) if len(chosen) == limit else None)
+
+    def _moment(self, text: str) -> int | None:
+        """Where a list of reactions is taken up by one who gives an account's id: at the time the account was made."""
+        account = self._write.ids.account_number(text)
+        return None if account is None else int(self._world.people.created[account]) * 64
 
     def _ancestors(self, call: Call, row: Row, most: int) -> list[Row]:
         found: list[Row] = []
@@ -124,7 +140,7 @@ class Statuses:
     def _is_here(self, row: Row, now: int) -> bool:
         """Whether the post came by itself, or was fetched because somebody here answered, quoted or passed it on."""
         vantage = self._write.vantage
-        if vantage.holds(row):
+        if vantage.holds(row, now):
             return True
         referring = (self._reactions.posts(row.number, now, kind) for kind in (REPLY, REPOST, QUOTE))
         return any(vantage.is_local(author_of(number)) for numbers in referring for number in numbers)

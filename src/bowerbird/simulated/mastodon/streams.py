@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -12,16 +12,21 @@ from bowerbird.model import Request, Wire
 from bowerbird.simulated.feeds import Feed, Sent
 from bowerbird.simulated.mastodon.call import refuse
 from bowerbird.simulated.mastodon.channels import Carrier, Channel, at_path, named
+from bowerbird.simulated.mastodon.federation import LATEST as DELAYED
 from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.streaming.agenda import LATEST, Agenda, in_order
 from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.wire import Params, RefusedError, Reply, encode
-from bowerbird.simulated.world import Kind
+from bowerbird.simulated.world import Happening, Kind
 from bowerbird.simulated.world.rows import Row
 from bowerbird.simulated.world.settings import to_ms
 
 PREFIX = "/api/v1/streaming"
 THUMP = timedelta(seconds=15)
+_EDITED_SOON = 3_700_000
+"""Where edits may come first, of posts that are edited within so many ms."""
+_AFTER = 2_000
+_LATEST = LATEST + DELAYED + _EDITED_SOON + _AFTER
 _NAMES = {Kind.WRITTEN: "update", Kind.EDITED: "status.update", Kind.DELETED: "delete"}
 _EVENTS = {"content-type": "text/event-stream", "cache-control": "private, no-store"}
 
@@ -41,37 +46,52 @@ class Streams:
         self._write = payloads
         self._tokens = tokens
         self._carrier = Carrier(payloads)
+        self._live = payloads.vantage.flavour.live
 
     def open(self, request: Request, now: datetime) -> Feed | Reply | None:
         """A connection, a refusal, or None for a path that is no stream."""
         path = request.path.rstrip("/")
         if path != PREFIX and not path.startswith(f"{PREFIX}/"):
             return None
-        if path == f"{PREFIX}/health":
+        if path == f"{PREFIX}/health" and self._live.has_events:
             return Reply(200, b"OK", {"content-type": "text/plain"})
+        is_socket = path == PREFIX
+        if not (self._live.has_sockets if is_socket else self._live.has_events):
+            return None
         try:
             token, params = self._who(request), Params(request)
-            if path == PREFIX:
+            if is_socket:
                 return SocketFeed(self._talk(token, now), params)
             channel = at_path(path.removeprefix(f"{PREFIX}/"), params)
             if isinstance(channel, str):
                 raise refuse(400, channel)
             return EventFeed(self._talk(token, now), channel, now)
         except RefusedError as refused:
-            return refused.reply
+            return self._refusal(refused, is_socket)
 
-    def _talk(self, token: Token, now: datetime) -> Talk:
+    def _refusal(self, refused: RefusedError, is_socket: bool) -> Reply:
+        if is_socket and self._live.hides_reasons:
+            reason = {"content-type": "text/plain", "x-error-message": f"Error: {refused.message}"}
+            return Reply(refused.reply.status, b"", reason)
+        own = self._write.vantage.flavour.refusals.get(refused.message)
+        return refused.reply if own is None else own.reply()
+
+    def _talk(self, token: Token | None, now: datetime) -> Talk:
         def is_welcome() -> bool:
+            if token is None:
+                return True
             known = self._tokens.get(token.value)
             return known is not None and known.state == "good"
 
         return Talk(self._write, self._carrier, is_welcome, to_ms(self._write.world.settings.moment(now)))
 
-    def _who(self, request: Request) -> Token:
+    def _who(self, request: Request) -> Token | None:
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             value = request.headers.get("sec-websocket-protocol", "") or Params(request).get("access_token")
         if not value.strip():
+            if not self._live.needs_user:
+                return None
             raise refuse(401, "Missing access token")
         token = self._tokens.get(value.strip())
         if token is None or token.state != "good" or token.kind != "user":
@@ -89,18 +109,35 @@ class Talk:
         self._world = payloads.world
         self.carrier = carrier
         self.is_welcome = is_welcome
-        self.agenda = Agenda(payloads.world, after, in_order(payloads.world, frozenset(_NAMES)), LATEST)
+        self._live = payloads.vantage.flavour.live
+        told_at = in_order(payloads.world, frozenset(_NAMES))
+        self.agenda = Agenda(payloads.world, after, lambda happening: self._told_at(happening, told_at(happening)), _LATEST)
+
+    def _told_at(self, happening: Happening, usual: Sequence[int]) -> Sequence[int]:
+        """When this server tells it: a post from elsewhere once it has come, and on some servers one that is edited only then."""
+        row = self._world.row(happening.number, happening.ms) if happening.kind in _NAMES else None
+        if row is None or not usual:
+            return usual
+        late = self._write.vantage.delay(row)
+        if happening.kind is not Kind.WRITTEN:
+            return usual
+        edited = self._world.contents.of(row).edited_ms
+        if self._live.tells_edits_first and edited and edited - row.ms < _EDITED_SOON and row.gone_at > edited:
+            return (max(edited + _AFTER, row.ms + late),)
+        return tuple(at + late for at in usual)
 
     def events(self, now: datetime) -> Iterator[Event]:
         moment = to_ms(self._world.settings.moment(now))
         for happening in self.agenda.take(now):
             row = self._world.row(happening.number, moment)
-            if row is None or not self.carrier.is_broadcast(row):
+            if row is None or not self.carrier.is_broadcast(row, moment):
                 continue
             if happening.kind is Kind.DELETED:
                 yield Event("delete", row, self._write.ids.post(row.number).encode())
             elif self._world.is_open(row.author, moment):
-                yield Event(_NAMES[happening.kind], row, self._write.statuses([row], moment)[0])
+                # What is told first was written down first: a post that comes after its edit shows itself as it was before.
+                as_of = row.ms + 1 if happening.kind is Kind.WRITTEN and self._live.tells_edits_first else moment
+                yield Event(_NAMES[happening.kind], row, self._write.statuses([row], as_of)[0])
 
 
 class EventFeed:

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from bowerbird.simulated.mastodon.call import NOT_FOUND, Call, refuse
+from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads
+from bowerbird.simulated.mastodon.reasons import NOT_FOUND
 from bowerbird.simulated.wire import Reply, raw_list, reply
 from bowerbird.simulated.world.cascades import Day
 from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.crowd import Crowd, Mask
 from bowerbird.simulated.world.rows import REPLY, Row
 from bowerbird.simulated.world.settings import DAY
-from bowerbird.simulated.world.tags import tag_number
+from bowerbird.simulated.world.tags import NO_TAG, tag_number
 from bowerbird.simulated.world.world import FAR
 
 _LINKING = 2_000
@@ -36,6 +37,9 @@ class Timelines:
         return self._page(call, lambda day: self._crowd.originals(day) & (day.kind != REPLY))
 
     def tag(self, call: Call, name: str) -> Reply:
+        unknown = self._write.vantage.flavour.unknown_tag
+        if unknown is not None and tag_number(name) == NO_TAG:
+            return unknown.reply()
         return self._page(call, self._tagged(call, name))
 
     def link(self, call: Call) -> Reply:
@@ -103,7 +107,11 @@ class Timelines:
     def _shown(self, rows: Iterator[Row], call: Call, most: int | None) -> Iterator[Row]:
         seed, only_media, vantage = self._world.settings.seed, call.params.flag("only_media"), self._write.vantage
         no_local, no_remote = call.params.flag("remote"), call.params.flag("local")
-        here = (row for row in rows if not (no_local if vantage.is_local(row.author) else no_remote or not vantage.holds(row)))
+        here = (
+            row
+            for row in rows
+            if not (no_local if vantage.is_local(row.author) else no_remote or not vantage.holds(row, call.now))
+        )
         shown = (
             row
             for row in here

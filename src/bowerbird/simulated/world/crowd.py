@@ -39,6 +39,9 @@ class Crowd:
                 return
 
     def with_tag(self, tag: int) -> Mask:
+        """Posts with a hashtag; none for `NO_TAG`, which every post without a second one carries in its place."""
+        if tag == NO_TAG:
+            return lambda day: np.zeros(len(day.number), bool)
         return lambda day: ((day.tag == tag) | (day.second_tag == tag)) & (day.kind != REPOST)
 
     def originals(self, day: Day) -> npt.NDArray[np.bool_]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from bowerbird.simulated.world.settings import NEVER
+from bowerbird.simulated.world.tags import NO_TAG
 
 SNOWFLAKE_EPOCH = 1_288_834_974_657
 AUTHOR_BITS = 22
@@ -33,6 +34,10 @@ class Row(Struct, frozen=True, gc=False):
     @property
     def author(self) -> int:
         return self.number & AUTHOR_MASK
+
+    def is_about(self, tag: int) -> bool:
+        """Whether it carries that hashtag."""
+        return tag != NO_TAG and tag in (self.tag, self.second_tag)
 
     @property
     def ms(self) -> int:

@@ -12,7 +12,7 @@ from bowerbird.simulated.twitter_v1.call import account_number
 from bowerbird.simulated.world.cascades import Day
 from bowerbird.simulated.world.crowd import Crowd, Mask
 from bowerbird.simulated.world.rows import AUTHOR_MASK, QUOTE, REPLY, REPOST
-from bowerbird.simulated.world.tags import tag_number
+from bowerbird.simulated.world.tags import NO_TAG, tag_number
 from bowerbird.simulated.world.words import TOWNS
 from bowerbird.simulated.x_v2.operators import carried, each
 from bowerbird.simulated.x_v2.payloads import Payloads
@@ -73,7 +73,7 @@ class Queries:
         return lambda day: saying(day.number, word) & (day.kind != REPOST)
 
     def _tagged(self, tag: int) -> Mask:
-        if self._for_streams:
+        if self._for_streams and tag != NO_TAG:
             return lambda day: (day.tag == tag) | (day.second_tag == tag)
         return self._crowd.with_tag(tag)
 
