@@ -14,6 +14,7 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 X = Service(name="bird", provider="twitter_v1", base="https://api.example")
 FEDIVERSE = Service(name="mammoth", provider="mastodon", base="https://mammoth.example")
 SKY = Service(name="sky", provider="bluesky", base="https://sky.example")
+HOME = Service(name="home", provider="mastodon", base="https://home.example")
 OTHER = Service(name="elephant", provider="mastodon", base="https://elephant.example")
 
 PROFILES = Facet(
@@ -40,6 +41,7 @@ class Crawled:
             await register_service(tx, X, "x")
             await register_service(tx, FEDIVERSE, "mastodon")
             await register_service(tx, OTHER, "mastodon")
+            await register_service(tx, HOME, "mastodon")
             await register_service(tx, SKY, "bluesky")
         return self
 

@@ -11,13 +11,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+import pytest
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.files.crawl_file import parse_crawl
 from bowerbird.crawl.worker import Ending
 from bowerbird.evaluate.laboratory import TokenVault
-from bowerbird.model import Credential, Secret
+from bowerbird.model import Answer, Credential, Request, Secret, Service
 from bowerbird.simulated.mastodon.federation import Vantage
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport
@@ -63,14 +64,14 @@ class Pair:
         self.clock = clock
         self.services = {name: simulate(Setup(domain=name, servers=SERVERS), world()) for name in SERVERS}
 
-    def crawl(self, seeds: Sequence[str], depth: int = 9) -> AbstractAsyncContextManager[Crawl]:
+    def crawl(self, seeds: Sequence[str], depth: int = 9, lie: str = "") -> AbstractAsyncContextManager[Crawl]:
         tables = [
             f'[[services]]\nname = "{name}"\nprovider = "mastodon"\nbase = "https://{name}"\ncredentials = ["{name}1"]\n'
             for name in SERVERS
         ]
         text = f"{FLOW}\nfilters.max_depth = {depth}\nseeds = {msgspec.json.encode(seeds).decode()}\n" + "".join(tables)
         plan = msgspec.structs.replace(parse_crawl(text, Path("pair.toml"), vocabulary()), store=":memory:")
-        transport, vault = InProcessTransport(self.services, self.clock), PairVault(self.services)
+        transport, vault = Lying(self.services, self.clock, lie), PairVault(self.services)
         return open_crawl(plan, Outside(clock=self.clock, transport=transport, vault=vault, glance=timedelta(days=1)))
 
     async def run(self, crawl: Crawl) -> Ending:
@@ -84,6 +85,31 @@ class Pair:
         found = self.services[home].posts_to_find(dialect.account_key(account), START - timedelta(days=3000), START, START)
         living = {key for key, gone in found.items() if gone is None or gone > START}
         return {f"{base}/{key}" for key in living}
+
+
+class Lying(InProcessTransport):
+    """The second server speaks ill of everybody who lives on the first; without a lie it is honest."""
+
+    def __init__(self, services: dict[str, SimulatedService], clock: VirtualClock, lie: str) -> None:
+        super().__init__(services, clock)
+        self._lie = lie
+
+    async def send(self, service: Service, request: Request) -> Answer:
+        answer = await super().send(service, request)
+        if service.name == SERVERS[0] or not self._lie or answer.status != 200:
+            return answer
+        return msgspec.structs.replace(answer, body=msgspec.json.encode(self._twisted(msgspec.json.decode(answer.body))))
+
+    def _twisted(self, item: Any) -> Any:
+        if isinstance(item, list):
+            return [self._twisted(each) for each in item]
+        if not isinstance(item, dict):
+            return item
+        twisted = {name: self._twisted(value) for name, value in item.items()}
+        is_foreign = str(item.get("uri", "")).startswith(f"https://{SERVERS[0]}/")
+        if is_foreign and "acct" in item:
+            return twisted | {"suspended": {"suspended": True}, "nobot": {"note": "<p>#nobot</p>"}}.get(self._lie, {})
+        return twisted | {"content": "<p>spam</p>"} if is_foreign and self._lie == "rewritten" and "content" in item else twisted
 
 
 class PairVault:
@@ -209,6 +235,30 @@ def test_each_server_has_buckets_and_credentials_of_its_own_and_refuses_nothing(
     assert collected().buckets == set(SERVERS)
     assert collected().credentials == {f"{name}1" for name in SERVERS}
     assert collected().refused == 0
+
+
+@cache
+def at_home(lie: str) -> dict[str, tuple[Any, ...]]:
+    """What a crawl of both servers holds of the first server's accounts and posts."""
+
+    async def work(pair: Pair) -> dict[str, tuple[Any, ...]]:
+        keys = [pair.services["one.example"].dialect.account_key(number) for number in range(1, 6)]
+        async with pair.crawl(keys, lie=lie) as crawl:
+            assert (await pair.run(crawl)).state == "finished"
+            home = "where id like 'https://one.example/%'"
+            users = await rows(crawl, f"select id, description, opts_out, created_at, avatar from users {home} and told_by = -1")
+            posts = await rows(crawl, f"select id, text, deleted_at, author from posts {home} and told_by = -1")
+            return {row[0]: row[1:] for row in (*users, *posts)}
+
+    found: dict[str, tuple[Any, ...]] = with_pair(work)
+    return found
+
+
+@pytest.mark.parametrize("lie", ["suspended", "nobot", "rewritten"])
+def test_what_one_server_shows_of_its_accounts_does_not_depend_on_what_another_says_of_them(lie: str) -> None:
+    honest, lied = at_home(""), at_home(lie)
+    assert len(honest) > 300
+    assert {key: value[:-1] for key, value in lied.items()} == {key: value[:-1] for key, value in honest.items()}
 
 
 def test_a_seed_written_with_its_server_is_asked_about_there() -> None:

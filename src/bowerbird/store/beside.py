@@ -9,6 +9,7 @@ import msgspec
 from bowerbird.clock import to_micros
 from bowerbird.model import Member, Page, UserList, Version, Volume
 from bowerbird.ports import Database
+from bowerbird.store.authority import may_change
 from bowerbird.store.clean import clean_text, is_key
 from bowerbird.store.names import has_local_keys, id_for
 from bowerbird.store.people import People
@@ -48,7 +49,7 @@ class BesideStatements:
         # Content of those who opted out is not kept, in no version.
         readable = "p.deleted_at is null and coalesce(u.opts_out, 0) = 0"
         joined = f"from posts p join users u on u.user_no = p.author where {readable} and p.id {text}"
-        self.posts = f"select p.post_no, p.id {joined}"
+        self.posts = f"select p.post_no, p.id, p.told_by, p.seen_at {joined}"
         self.post_keys = (
             "select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no "
             f"where k.service = ? and k.key {database.any('text')}"
@@ -110,17 +111,18 @@ async def _save_members(s: Sighting, sql: BesideStatements, members: Sequence[Me
 
 async def _save_versions(s: Sighting, sql: BesideStatements, versions: Sequence[Version]) -> None:
     """Writes the versions of posts that are stored; those of a post nobody has seen would have no owner."""
-    numbers = await post_numbers(s, sql, {version.post for version in versions})
+    numbers = await post_numbers(s, sql, {version.post for version in versions}, only_own=True)
     known = [(numbers[each.post], each) for each in versions if each.post in numbers]
     await s.execute_many(_VERSION, [_version_row(s, number, each) for number, each in known])
 
 
-async def post_numbers(s: Sighting, sql: BesideStatements, keys: Collection[str]) -> dict[str, int]:
-    """Numbers by key of those posts that are stored with their content."""
+async def post_numbers(s: Sighting, sql: BesideStatements, keys: Collection[str], *, only_own: bool = False) -> dict[str, int]:
+    """Numbers by key of those posts that are stored with their content, or only of those that the service may speak for."""
     ids = {key: id_for(s.network, s.service_name, key) for key in keys}
     if has_local_keys(s.network):
         ids |= {row["key"]: row["id"] for row in await s.fetch_in(sql.post_keys, keys, s.service)}
-    numbers = {row["id"]: row["post_no"] for row in await s.fetch_in(sql.posts, ids.values())}
+    rows = await s.fetch_in(sql.posts, ids.values())
+    numbers = {row["id"]: row["post_no"] for row in rows if not only_own or may_change(s, row["id"], row)}
     return {key: numbers[known] for key, known in ids.items() if known in numbers}
 
 

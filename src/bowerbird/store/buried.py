@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bowerbird.model import Post
 from bowerbird.ports import Database, Row
+from bowerbird.store.authority import may_change
 from bowerbird.store.gone import GoneStatements, hidden_people
 from bowerbird.store.names import has_local_keys, id_for
 from bowerbird.store.people import People
@@ -46,7 +47,8 @@ async def buried_posts(
     dead = _emptied(stored)
     dead |= {row["id"]: row["at"] for row in await s.fetch_in(sql.tombs, posts.keys() - stored.keys())}
     observed = await s.observed_at() if dead else s.at
-    down = {known for known, at in dead.items() if at >= observed}
+    down = {known for known, at in dead.items() if at >= observed or not _may_return(s, stored.get(known))}
+    down |= {post.id for post in posts.values() if people.ids[post.author] in people.shut} if people.shut else set()
     return Buried(bare, down, dead.keys() - down, bare | down)
 
 
@@ -65,6 +67,11 @@ async def _buried_live(
     if gone:
         down |= {post.id for post in posts.values() if people.ids[post.author] in gone}
     return Buried(bare, down, frozenset(), bare | down | tombs | emptied)
+
+
+def _may_return(s: Sighting, row: Row | None) -> bool:
+    """Whether this service's word counts against the deletion."""
+    return row is None or may_change(s, row["id"], row)
 
 
 def _emptied(stored: Mapping[str, Row]) -> dict[str, int]:

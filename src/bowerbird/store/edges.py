@@ -47,11 +47,16 @@ class EdgeStatements:
         )
 
 
-async def save_edges(s: Sighting, sql: EdgeStatements, relations: Sequence[Relation], people: People) -> int:
-    """Writes edges that came outside a listing; answers how many are new or back."""
+async def save_edges(
+    s: Sighting, sql: EdgeStatements, relations: Sequence[Relation], people: People, *, only_new: bool = False
+) -> int:
+    """Writes edges that came outside a listing; answers how many are new or back. `only_new`: what is known already stays as it
+    is, because others know it better."""
     keys = people.keys
     edges: dict[Edge, str | None] = {(r.kind.value, keys[r.source], keys[r.target]): r.record for r in relations}
     known = {_edge(row): row for row in await s.tx.fetch(sql.known, as_table(list(edges)))} if edges else {}
+    if only_new:
+        edges = {edge: record for edge, record in edges.items() if edge not in known}
     if s.is_live:
         edges = {edge: record for edge, record in edges.items() if not _is_repeated(s, known.get(edge), record)}
     await s.execute_many(_SAVE, [(*edge, s.at, s.call, s.at, edges[edge]) for edge in sorted(edges)])

@@ -90,6 +90,11 @@ def merged(old: Values, new: Values) -> Values:
     return tuple(was if now is None else now for was, now in zip(old, new, strict=True))
 
 
+def filled(old: Values, new: Values) -> Values:
+    """What is known, and where nothing is known what a service says whose word does not count."""
+    return tuple(now if was is None else was for was, now in zip(old, new, strict=True))
+
+
 def merged_post(old: Values, new: Values) -> Values:
     """Two sightings of one post. What it refers to stays: embedded in another, a post is shown without what it quotes itself."""
     if old == new:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from bowerbird.model import Gone, Outcome, Subject, User
 from bowerbird.ports import Database, Row
 from bowerbird.store.absent_ends import AbsentEndStatements, take_back_removals
+from bowerbird.store.authority import WITHDRAWN, is_home, may_end, withdrawing
 from bowerbird.store.names import has_local_keys, id_for, tells_returns
 from bowerbird.store.people import People
 from bowerbird.store.purge import PurgeStatements, bury, purge_posts, purge_users
@@ -28,8 +29,9 @@ class GoneStatements:
 
     def __init__(self, database: Database) -> None:
         self.open = f"select user_no, reason, since from unavailable where until is null and user_no {database.any('bigint')}"
-        self.ids = f"select user_no, id from users where user_no {database.any('bigint')}"
-        self.posts = f"select post_no, id from posts where deleted_at is null and id {database.any('text')}"
+        self.users = f"select user_no, id, told_by, seen_at from users where user_no {database.any('bigint')}"
+        self.posts = f"select post_no, id, told_by, seen_at, deleted_at from posts where id {database.any('text')}"
+        self.withdraw = f"update users set {WITHDRAWN} where user_no {database.any('bigint')}"
         self.post_keys = (
             "select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no "
             f"where k.service = ? and k.key {database.any('text')}"
@@ -45,25 +47,40 @@ class GoneStatements:
 
 
 async def save_gone(s: Sighting, sql: GoneStatements, gone: Sequence[Gone], people: People) -> None:
-    """Notes every subject the service refused to show, and purges what the public can no longer see."""
+    """Notes every subject that is gone by the word of a service that may say so, and purges what the public can no longer see."""
     users = [(people.keys[g.key], g) for g in gone if g.subject is Subject.USER and g.key in people.keys]
     # A service may lag behind the stream that named the author: that it leaves him out of a batch then means nothing.
     unknown = {row["user_no"] for row in await s.fetch_in(sql.heard_only, [n for n, g in users if g.is_vague])}
-    users = [(number, g) for number, g in users if number not in unknown]
-    await _save_gone_users(s, sql, {n: g.reason for n, g in users})
+    ids = await _speaking_for(s, sql, [number for number, _ in users if number not in unknown])
+    await _save_gone_users(s, sql, {n: g.reason for n, g in users if n in ids}, ids)
     await _save_gone_posts(s, sql, {g.key: g.reason for g in gone if g.subject is Subject.POST and g.reason in PURGED})
 
 
-async def _save_gone_users(s: Sighting, sql: GoneStatements, reasons: Mapping[int, Outcome]) -> None:
+async def _speaking_for(s: Sighting, sql: GoneStatements, users: Collection[int]) -> dict[int, str]:
+    """Numbers and ids of those of whom this service may say that they are gone."""
+    return {row["user_no"]: row["id"] for row in await s.fetch_in(sql.users, users) if may_end(s, row["id"], row)}
+
+
+async def _save_gone_users(s: Sighting, sql: GoneStatements, reasons: Mapping[int, Outcome], ids: Mapping[int, str]) -> None:
     known = {(row["user_no"], row["reason"]) for row in await s.fetch_in(sql.open, reasons)}
     # Many answers know no better word than this: the more exact one stands. A stream means what it says.
     explained = {n for n, why in known if why in _EXACT and reasons[n] is Outcome.NOT_FOUND and not s.is_live}
     news = {n: reason for n, reason in reasons.items() if (n, reason.value) not in known and n not in explained}
     await _note_absences(s, news, known)
     await take_back_removals(s, sql.absent_ends, [n for n, reason in news.items() if reason is not Outcome.PROTECTED])
-    ids = {row["user_no"]: row["id"] for row in await s.fetch_in(sql.ids, [n for n, reason in news.items() if reason in PURGED])}
     for reason in PURGED:
-        await purge_users(s, sql.purge, {n: known_id for n, known_id in ids.items() if news[n] is reason}, reason.value)
+        gone = {n: ids[n] for n, why in news.items() if why is reason}
+        await purge_users(
+            s, sql.purge, {n: known_id for n, known_id in gone.items() if _speaks_for_all(s, known_id)}, reason.value
+        )
+        own = {n: known_id for n, known_id in gone.items() if not _speaks_for_all(s, known_id)}
+        await purge_users(s, sql.purge, own, reason.value, told_by=s.service)
+    await s.execute_in(sql.withdraw, [n for n, reason in news.items() if reason in PURGED], *withdrawing(s))
+
+
+def _speaks_for_all(s: Sighting, known_id: str) -> bool:
+    """Whether with the account everything goes that anybody told of it; a mere witness takes back its own copies."""
+    return not s.homes or is_home(s, known_id)
 
 
 async def _note_absences(s: Sighting, news: Mapping[int, Outcome], known: Collection[tuple[int, str]]) -> None:
@@ -78,9 +95,13 @@ async def _save_gone_posts(s: Sighting, sql: GoneStatements, reasons: Mapping[st
     ids = {key: id_for(s.network, s.service_name, key) for key in reasons}
     if has_local_keys(s.network):
         ids |= {row["key"]: row["id"] for row in await s.fetch_in(sql.post_keys, reasons, s.service)}
-    await purge_posts(s, sql.purge, [row["post_no"] for row in await s.fetch_in(sql.posts, ids.values())])
+    rows = await s.fetch_in(sql.posts, ids.values())
+    views = {row["id"] for row in rows if not may_end(s, row["id"], row)}
+    living = [row["post_no"] for row in rows if row["deleted_at"] is None and row["id"] not in views]
+    await purge_posts(s, sql.purge, living)
     for reason in PURGED:
-        await bury(s, "post", [ids[key] for key, why in reasons.items() if why is reason], reason.value)
+        gone = {ids[key] for key, why in reasons.items() if why is reason}
+        await bury(s, "post", gone - views, reason.value)
 
 
 class Returns(Struct, frozen=True):
@@ -92,16 +113,18 @@ class Returns(Struct, frozen=True):
     """The public can see them again."""
 
 
-async def back_again(s: Sighting, sql: GoneStatements, users: Mapping[int, User]) -> Returns:
-    """Ends the absence of users who are seen again."""
+async def back_again(s: Sighting, sql: GoneStatements, users: Mapping[int, User], views: Collection[int]) -> Returns:
+    """Ends the absence of users who are seen again; those in `views` are shown by a service whose word does not count."""
     absences = await s.fetch_in(sql.open, users)
     if not absences:
         return Returns()
     observed = await s.observed_at()
     stale = frozenset(
-        row["user_no"] for row in absences if _is_hidden(row) and not _is_news(s, row, users[row["user_no"]], observed)
+        row["user_no"]
+        for row in absences
+        if _is_hidden(row) and (row["user_no"] in views or not _is_news(s, row, users[row["user_no"]], observed))
     )
-    ended = [row for row in absences if row["user_no"] not in stale and _is_over(row, users[row["user_no"]])]
+    ended = [row for row in absences if row["user_no"] not in {*stale, *views} and _is_over(row, users[row["user_no"]])]
     await _end(s, sql, ended)
     back = frozenset(row["user_no"] for row in ended if _is_hidden(row))
     await s.execute_in(sql.dig_up, [users[number].id for number in sorted(back)])

@@ -24,6 +24,8 @@ class People(Struct):
     new: set[int] = field(default_factory=set)
     """Heard of for the first time on this page."""
     opted_out: set[int] = field(default_factory=set)
+    shut: set[int] = field(default_factory=set)
+    """Gone by the word of their own server, though this page still shows them."""
 
 
 class PeopleStatements:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from bowerbird.model import Post, PostKind, SavedPost, Subject
 from bowerbird.ports import Database, Row
+from bowerbird.store.authority import is_first_word, may_change, teller
 from bowerbird.store.buried import Buried, BuriedStatements, buried_posts
 from bowerbird.store.fields import (
     POST_COUNTERS,
@@ -29,10 +30,13 @@ from bowerbird.store.raw import Packed, Packer
 from bowerbird.store.sighting import Sighting
 
 _stored = itemgetter(*POST_FIELDS)
-_COLUMNS = ("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "raw", "raw_dictionary")
+_COLUMNS = (
+    *("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", "raw", "raw_dictionary"),
+)
 _WRITE = (
-    f"update posts set {', '.join(f'{name} = ?' for name in POST_FIELDS)}, seen_at = ?, seen_by = ?, deleted_at = null, "
-    "raw = coalesce(?, raw), raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where post_no = ?"
+    f"update posts set {', '.join(f'{name} = ?' for name in POST_FIELDS)}, seen_at = ?, seen_by = ?, "
+    "told_by = coalesce(?, told_by), deleted_at = null, raw = coalesce(?, raw), "
+    "raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where post_no = ?"
 )
 _REMEMBER = "insert into post_history (post_no, at, call, before, after) values (?, ?, ?, ?, ?)"
 
@@ -42,7 +46,9 @@ class PostStatements:
 
     def __init__(self, database: Database) -> None:
         text, bigint = database.any("text"), database.any("bigint")
-        self.stored = f"select post_no, id, found_at, deleted_at, {', '.join(POST_FIELDS)} from posts where id {text}"
+        self.stored = (
+            f"select post_no, id, found_at, seen_at, told_by, deleted_at, {', '.join(POST_FIELDS)} from posts where id {text}"
+        )
         self.numbers = f"select post_no, id from posts where id {text}"
         self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
         self.dig_up = f"delete from deletions where subject = 'post' and id {text}"
@@ -74,6 +80,8 @@ class _Posts(Struct):
         """Decides what one post changes."""
         if row is None:
             self._insert(post)
+        elif not may_change(self.s, post.id, row):
+            return
         elif post.id in self.buried.bare:
             self.unchanged.append(row["post_no"])
         elif row["deleted_at"] is not None:
@@ -84,7 +92,7 @@ class _Posts(Struct):
 
     def _insert(self, post: Post) -> None:
         s = self.s
-        seen = (s.at, s.call, s.at, s.call)
+        seen = (s.at, s.call, s.at, s.call, teller(s, post.id))
         author = self.people.ids[post.author]
         row = (post.id, s.network, author, *self._values(post), *seen, *self._packed(post))
         self.inserts.setdefault(post.kind, []).append(row)
@@ -94,6 +102,11 @@ class _Posts(Struct):
         old: Values = _stored(row)
         new = merged_post(old, self._values(post))
         number = row["post_no"]
+        if is_first_word(self.s, post.id, row):
+            # Another service's view before this one says nothing of what the post was.
+            self._update(post, row, new)
+            self.rewritten[post.id] = post
+            return
         if old == new:
             self.unchanged.append(number)
             return
@@ -109,7 +122,8 @@ class _Posts(Struct):
 
     def _update(self, post: Post, row: Row, values: Values) -> None:
         body, dictionary = self._packed(post)
-        self.rows.append((*values, self.s.at, self.s.call, body, int(body is not None), dictionary, row["post_no"]))
+        seen = (self.s.at, self.s.call, teller(self.s, post.id))
+        self.rows.append((*values, *seen, body, int(body is not None), dictionary, row["post_no"]))
 
     def _values(self, post: Post) -> Values:
         """The columns of a post without what its author wants kept out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from bowerbird.ports import Database
+from bowerbird.store.authority import WITHDRAWN, withdrawing
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
 from bowerbird.store.parts import doubt_media
 from bowerbird.store.sighting import Sighting
@@ -28,6 +29,7 @@ class PurgeStatements:
         bigint = database.any("bigint")
         gone = f"(select id from posts where post_no {bigint})"
         self.posts_of = f"select post_no from posts where deleted_at is null and author {bigint}"
+        self.posts_told = f"select post_no from posts where deleted_at is null and coalesce(told_by, ?) = ? and author {bigint}"
         self.users = (
             f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
             f"delete from user_history where user_no {bigint}",
@@ -37,7 +39,8 @@ class PurgeStatements:
             f"delete from located where subject = 'user' and id in (select id from users where user_no {bigint})",
         )
         self.post_rows = (
-            f"update posts set {_emptied(_POST_CONTENT)}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
+            f"update posts set {_emptied(_POST_CONTENT)}, {WITHDRAWN}, "
+            f"deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
         )
         # Reposts and quotes carry a copy of what they pass on. A statement of its own each: both may then use an index.
         self.copies = (
@@ -52,13 +55,16 @@ class PurgeStatements:
         )
 
 
-async def purge_users(s: Sighting, sql: PurgeStatements, users: Mapping[int, str], reason: str) -> None:
-    """Empties profiles (number to id), their history and everything they wrote."""
+async def purge_users(
+    s: Sighting, sql: PurgeStatements, users: Mapping[int, str], reason: str, told_by: int | None = None
+) -> None:
+    """Empties profiles (number to id), their history and everything they wrote, or only what one service told of it."""
     if not users:
         return
     for statement in sql.users:
         await s.execute_in(statement, users)
-    await purge_posts(s, sql, [row["post_no"] for row in await s.fetch_in(sql.posts_of, users)])
+    written = s.fetch_in(sql.posts_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
+    await purge_posts(s, sql, [row["post_no"] for row in await written])
     await bury(s, "user", users.values(), reason)
 
 
@@ -66,7 +72,7 @@ async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int])
     """Empties posts, what hangs on them, and the copies that reposts and quotes carry."""
     for statement in sql.copies:
         await s.execute_in(statement, posts)
-    await s.execute_in(sql.post_rows, posts, s.at)
+    await s.execute_in(sql.post_rows, posts, *withdrawing(s), s.at)
     for statement in sql.post_parts:
         await s.execute_in(statement, posts)
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from bowerbird.clock import to_micros
 from bowerbird.model import Facet, Outcome, Page, Reaction, ReactionKind, Subject, Task
 from bowerbird.ports import Database, Row
+from bowerbird.store.authority import lists_whole
 from bowerbird.store.beside import BesideStatements, post_numbers
 from bowerbird.store.clean import is_key
 from bowerbird.store.people import People
@@ -78,7 +79,8 @@ async def save_reactions(
     asked = [task.target for task in tasks] if facet.subject is Subject.POST else []
     numbers = await post_numbers(s, sql.posts, {*asked, *(each.post for each in page.reactions)})
     by_place = _by_place(page.reactions, numbers)
-    listing = await _listing(s, page, facet, tasks[0], numbers) if len(asked) == 1 and asked[0] in numbers else None
+    is_own = len(asked) == 1 and asked[0] in numbers and await lists_whole(s, "posts", numbers[asked[0]])
+    listing = await _listing(s, page, facet, tasks[0], numbers) if is_own else None
     new = 0
     for (post, kind), reactions in by_place.items():
         own = listing if listing is not None and (listing.post, listing.kind) == (post, kind) else None

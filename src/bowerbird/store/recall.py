@@ -37,7 +37,7 @@ class Recall:
         end = await tx.fetch_one(_UPTO, after, CHUNK)
         if end is None:
             return None
-        number, network = await registered_service(tx, service.name)
+        number, network, _ = await registered_service(tx, service.name)
         sql = self._statement(service, number, network, queues)
         rows = await tx.fetch(sql, after, end["sighting"], self._database.members(list(sources)))
         lacking = {(lane, row["key"]) for row in rows for lane in queues if row[f"lacks_{lane}"]}

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from bowerbird.model import Facet, Page, Relation, RelationKind, Side, Task
 from bowerbird.ports import Database, Row
 from bowerbird.store.absent_ends import ABSENT_SINCE, AbsentEndStatements, absent_since
+from bowerbird.store.authority import lists_whole
 from bowerbird.store.edges import HISTORY, EdgeStatements, name_edges, save_edges
 from bowerbird.store.people import People
 from bowerbird.store.sighting import Sighting, listed
@@ -80,6 +81,8 @@ async def save_relations(
     """Writes the edges of a page; answers how many are new or back, and how many are now known to be gone."""
     if facet.side is None or len(tasks) != 1 or tasks[0].target not in people.keys:
         return await save_edges(s, sql.edges, page.relations, people), 0
+    if not await lists_whole(s, "users", people.keys[tasks[0].target]):
+        return await save_edges(s, sql.edges, page.relations, people, only_new=True), 0
     listing = await _listing(s, page, facet, tasks[0], people)
     others = _others(listing.side, page.relations, people)
     added = await _save_listed(s, sql, listing, others)

@@ -21,9 +21,9 @@ async def register_service(tx: Transaction, service: Service, network: str) -> i
     return int(row["service"])
 
 
-async def registered_service(tx: Transaction, name: str) -> tuple[int, str]:
-    """Number and network of a registered service."""
-    row = await tx.fetch_one("select service, network from services where name = ?", name)
+async def registered_service(tx: Transaction, name: str) -> tuple[int, str, str]:
+    """Number, network and address of a registered service."""
+    row = await tx.fetch_one("select service, network, base from services where name = ?", name)
     if row is None:
         raise StoreError(f"the service {name!r} is not in the database: register it before saving its pages")
-    return int(row["service"]), str(row["network"])
+    return int(row["service"]), str(row["network"]), str(row["base"])

@@ -28,6 +28,8 @@ class Sighting(Struct, frozen=True, kw_only=True):
     """Microseconds since the epoch."""
     is_live: bool = False
     """Heard on a stream, just now; but a stream repeats itself after a cut, so that what it says may be old."""
+    homes: tuple[str, ...] = ()
+    """How the ids begin that the service is at home with, on a network of many servers."""
     counters_every: int = COUNTERS_EVERY
     """Microseconds: counters move all the time, and alone they make a new line of history at most once in this time."""
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from bowerbird.clock import to_micros
 from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Service, Subject, Task, asked_about
 from bowerbird.ports import Database, Transaction
+from bowerbird.store.authority import homes_of
 from bowerbird.store.beside import BesideStatements, clean_beside, named_beside, save_beside
 from bowerbird.store.clean import clean_page
 from bowerbird.store.edges import end_edges
@@ -79,7 +80,7 @@ class Store:
         self._database = database
         self._sightings = SightingStatements(database) if keeps_sightings else None
         self._packer = Packer()
-        self._services: dict[str, tuple[int, str]] = {}
+        self._services: dict[str, tuple[int, str, tuple[str, ...]]] = {}
         self._people = PeopleStatements(database)
         self._users = UserStatements(database)
         self._posts = PostStatements(database)
@@ -117,14 +118,16 @@ class Store:
 
     async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime, *, is_live: bool) -> Sighting:
         if service.name not in self._services:
-            self._services[service.name] = await registered_service(tx, service.name)
-        number, network = self._services[service.name]
+            number, network, base = await registered_service(tx, service.name)
+            self._services[service.name] = number, network, homes_of(network, service.name, base)
+        number, network, homes = self._services[service.name]
         return Sighting(
             tx=tx,
             database=self._database,
             service=number,
             service_name=service.name,
             network=network,
+            homes=homes,
             call=call,
             at=to_micros(now),
             is_live=is_live,

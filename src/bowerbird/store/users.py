@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from bowerbird.model import SavedUser, Subject, User
 from bowerbird.ports import Database, Row
+from bowerbird.store.authority import HOME, is_first_word, may_change, teller
 from bowerbird.store.fields import (
     OPTS_OUT,
     POSTS_COUNTER,
@@ -19,6 +20,7 @@ from bowerbird.store.fields import (
     Values,
     bare_user,
     changes_of_user,
+    filled,
     history_texts,
     merged,
     user_values,
@@ -35,7 +37,8 @@ _NOTHING: Values = (None,) * len(USER_FIELDS)
 _stored = itemgetter(*USER_FIELDS)
 _content = itemgetter(*(USER_FIELDS.index(name) for name in USER_CONTENT))
 _WRITE = (
-    f"update users set {', '.join(f'{name} = ?' for name in USER_FIELDS)}, seen_at = ?, seen_by = ?, changed_at = ?, "
+    f"update users set {', '.join(f'{name} = ?' for name in USER_FIELDS)}, seen_at = ?, seen_by = ?, "
+    "told_by = coalesce(?, told_by), changed_at = ?, "
     "raw = coalesce(?, raw), raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where user_no = ?"
 )
 _REMEMBER = "insert into user_history (user_no, at, call, before, after) values (?, ?, ?, ?, ?)"
@@ -47,7 +50,8 @@ class UserStatements:
     def __init__(self, database: Database) -> None:
         bigint = database.any("bigint")
         self.stored = (
-            f"select user_no, seen_at, changed_at, checked_posts, {', '.join(USER_FIELDS)} from users where user_no {bigint}"
+            f"select user_no, id, seen_at, seen_by, told_by, changed_at, checked_posts, {', '.join(USER_FIELDS)} "
+            f"from users where user_no {bigint}"
         )
         self.seen = f"update users set seen_at = ?, seen_by = ? where user_no {bigint}"
         self.checked = f"update users set checked_posts = posts where user_no {bigint} and checked_posts is distinct from posts"
@@ -78,15 +82,29 @@ class _Profiles(Struct):
         if old[OPTS_OUT]:
             self.people.opted_out.discard(number)
             self.opted_in.append(user.id)
-        if is_new:
-            self._write(number, new, self.s.at, user.raw)
+        if is_new or stored is None:
+            self._write(number, user, new, self.s.at)
+        elif is_first_word(self.s, user.id, stored):
+            # Another service's view before this one says nothing of what the account was.
+            self._write(number, user, new, stored["changed_at"] if old == new else self.s.at)
         elif old == new:
             self.unchanged.append(number)
         else:
-            changed_at = self._note_change(number, old, new, None if stored is None else stored["changed_at"])
-            self._write(number, new, changed_at, user.raw)
+            self._write(number, user, new, self._note_change(number, old, new, stored["changed_at"]))
         is_changed = is_new or bool(changes_of_user(old, new))
         return SavedUser(user.id, user.key, is_new, is_changed, checked, new[POSTS_COUNTER])
+
+    def view(self, number: int, user: User, stored: Row) -> SavedUser:
+        """A profile as another service than its own sees it: it only fills what nobody told, and asks to be left alone as long
+        as the account's own server has not spoken."""
+        old: Values = _stored(stored)
+        if user.opts_out and stored["told_by"] != HOME:
+            return self._take_opted_out(number, user, old, is_new=False)
+        new = old if old[OPTS_OUT] else filled(old, user_values(user))
+        if old != new:
+            seen = (stored["seen_at"], stored["seen_by"], None, stored["changed_at"])
+            self.rows.append((*new, *seen, None, 0, None, number))
+        return SavedUser(user.id, user.key, False, False, stored["checked_posts"], new[POSTS_COUNTER])
 
     def _take_opted_out(self, number: int, user: User, old: Values, is_new: bool) -> SavedUser:
         self.people.opted_out.add(number)
@@ -94,7 +112,7 @@ class _Profiles(Struct):
         if old == bare:
             self.unchanged.append(number)
         else:
-            self._write(number, bare, self.s.at, b"")
+            self._write(number, msgspec.structs.replace(user, raw=b""), bare, self.s.at)
             self.opted_out[number] = user.id
         return SavedUser(user.id, user.key, is_new, old != bare, None, None)
 
@@ -112,9 +130,11 @@ class _Profiles(Struct):
         self.history.append((number, at, self.s.call, *history_texts(USER_FIELDS, changed, old, new)))
         return at
 
-    def _write(self, number: int, values: Values, changed_at: int | None, raw: bytes) -> None:
-        body, dictionary = self.packer.pack((self.s.network, Subject.USER), raw)
-        self.rows.append((*values, self.s.at, self.s.call, changed_at, body, int(body is not None), dictionary, number))
+    def _write(self, number: int, user: User, values: Values, changed_at: int | None) -> None:
+        s = self.s
+        body, dictionary = self.packer.pack((s.network, Subject.USER), user.raw)
+        seen = (s.at, s.call, teller(s, user.id), changed_at)
+        self.rows.append((*values, *seen, body, int(body is not None), dictionary, number))
 
     async def flush(self, sql: UserStatements) -> None:
         s = self.s
@@ -132,12 +152,16 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
     known = by_number.keys() - people.new
     stored = {row["user_no"]: row for row in await s.fetch_in(sql.stored, known)}
     by_number |= await _with_newer_handles(s, by_number, stored)
-    returns = await back_again(s, sql.gone, {number: by_number[number] for number in known})
+    views = {number for number, row in stored.items() if not may_change(s, row["id"], row)}
+    returns = await back_again(s, sql.gone, {number: by_number[number] for number in known}, views)
+    people.shut |= returns.stale & views
     profiles = _Profiles(s, people, packer)
     saved: list[SavedUser] = []
     for number, user in by_number.items():
         if s.is_live and is_bare(user):
             saved += [SavedUser(user.id, user.key, False, False, None, None, is_back=True)] if number in returns.back else ()
+        elif number in views and number not in returns.stale:
+            saved.append(profiles.view(number, user, stored[number]))
         elif number not in returns.stale:
             taken = profiles.take(number, user, stored.get(number))
             saved.append(msgspec.structs.replace(taken, is_back=True) if number in returns.back else taken)

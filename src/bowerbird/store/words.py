@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bowerbird.model import Trend, UserTag
 from bowerbird.ports import Database
+from bowerbird.store.authority import lists_whole
 from bowerbird.store.people import People
 from bowerbird.store.sighting import Sighting
 
@@ -31,7 +32,9 @@ async def save_user_tags(s: Sighting, sql: WordStatements, tags: Sequence[UserTa
     await s.execute_many(
         _TAG, [(n, name, tag.name, tag.weight, s.at, s.call, s.at) for (n, name), tag in sorted(rows.items(), key=lambda r: r[0])]
     )
-    await s.execute_in(sql.drop, sorted(people.keys[key] for key in asked if key in people.keys), s.at, s.at)
+    numbers = sorted(people.keys[key] for key in asked if key in people.keys)
+    own = [number for number in numbers if await lists_whole(s, "users", number)]
+    await s.execute_in(sql.drop, own, s.at, s.at)
 
 
 async def save_trends(s: Sighting, trends: Sequence[Trend]) -> None:

@@ -1,0 +1,231 @@
+"""Whose word counts where several servers tell of one account: its home server's, else the first witness's. On both databases."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+
+import pytest
+from store_pages import (
+    FEDIVERSE,
+    FOLLOWERS,
+    FOLLOWING,
+    HOME,
+    OTHER,
+    POSTS,
+    PROFILES,
+    SKY,
+    TIMELINE,
+    Crawled,
+    federated,
+    followers,
+    skeet,
+    toot,
+)
+
+from bowerbird.model import Facet, Gone, Outcome, Page, Reaction, ReactionKind, Service, Subject, User, UserTag, Version
+from bowerbird.ports import Database
+from bowerbird.store import register_service
+
+ADA = "https://home.example/users/ada"
+SHELL = federated("ada", "1", handle="ada@home.example")
+SUSPENDED = Page(users=(SHELL,), gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED, is_stated=True),))
+HOUR = timedelta(hours=1)
+WEEKS = timedelta(days=15)
+LIKES = Facet(name="likes", subject=Subject.POST, yields=frozenset({"users", "reactions"}))
+TAGS = Facet(name="tags", subject=Subject.USER, yields=frozenset({"user_tags"}))
+VERSIONS = Facet(name="versions", subject=Subject.POST, yields=frozenset({"versions"}))
+
+
+@pytest.fixture
+async def crawled(database: Database) -> Crawled:
+    return await Crawled(database).register()
+
+
+def ada(**fields: object) -> User:
+    return federated("ada", "1", **{"description": "poet", "followers": 7, "opts_out": False} | fields)
+
+
+async def show(crawled: Crawled, service: Service, *, after: timedelta = HOUR, **fields: object) -> None:
+    """A page of the service with Ada and one toot of hers."""
+    await crawled.save(Page(users=(ada(**fields),), posts=(toot("10", "ada"),)), TIMELINE, "1", service=service, after=after)
+
+
+async def known(crawled: Crawled) -> tuple[object, ...]:
+    row = await crawled.row("select description, followers, opts_out from users where id = ?", ADA)
+    return tuple(row[name] for name in ("description", "followers", "opts_out"))
+
+
+async def texts(crawled: Crawled) -> list[str | None]:
+    return [row["text"] for row in await crawled.rows("select text from posts order by id")]
+
+
+@pytest.mark.parametrize("first", [HOME, FEDIVERSE], ids=["home_first", "other_first"])
+@pytest.mark.parametrize("gap", [HOUR, WEEKS], ids=["soon", "weeks_later"])
+@pytest.mark.parametrize("attack", ["suspended", "gone", "opts_out", "rewrites", "deletes", "says_deleted"])
+async def test_another_server_neither_wipes_nor_rewrites_what_the_home_server_shows(
+    crawled: Crawled, first: Service, gap: timedelta, attack: str
+) -> None:
+    for service in (first, HOME, OTHER):
+        await show(crawled, service)
+    pages = {
+        "suspended": (SUSPENDED, PROFILES, "1"),
+        "gone": (Page(outcome=Outcome.NOT_FOUND), PROFILES, "1"),
+        "opts_out": (Page(users=(ada(opts_out=True),)), PROFILES, "1"),
+        "rewrites": (Page(users=(ada(description="spam"),), posts=(toot("10", "ada", text="spam"),)), TIMELINE, "1"),
+        "deletes": (Page(outcome=Outcome.NOT_FOUND), POSTS, "10"),
+        "says_deleted": (Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10"),
+    }
+    page, facet, target = pages[attack]
+    await crawled.save(page, facet, target, service=OTHER, after=gap)
+    await crawled.hear(page, service=OTHER)
+    assert (await known(crawled), await texts(crawled)) == (("poet", 7, 0), ["toot 10"])
+    tables = ("unavailable", "deletions", "post_history", "user_history")
+    assert {table: await crawled.count(table) for table in tables} == dict.fromkeys(tables, 0)
+
+
+@pytest.mark.parametrize("page", [SUSPENDED, Page(users=(ada(opts_out=True),))], ids=["suspended", "opts_out"])
+async def test_the_home_server_is_believed_whoever_came_first(crawled: Crawled, page: Page) -> None:
+    await show(crawled, OTHER)
+    await crawled.save(page, PROFILES, "1", service=HOME)
+    assert (await known(crawled))[0] is None
+    assert await texts(crawled) == [None]
+    await show(crawled, OTHER)
+    await show(crawled, FEDIVERSE, after=WEEKS)
+    await crawled.save(Page(posts=(toot("11", "ada"),), users=(ada(),)), TIMELINE, "1", service=OTHER)
+    assert (await known(crawled))[0] is None
+    assert set(await texts(crawled)) == {None}
+
+
+async def test_a_post_that_the_home_server_deleted_does_not_come_back_from_others(crawled: Crawled) -> None:
+    await show(crawled, OTHER)
+    await show(crawled, HOME)
+    await crawled.save(Page(outcome=Outcome.NOT_FOUND), POSTS, "10", service=HOME)
+    await show(crawled, OTHER)
+    assert await texts(crawled) == [None]
+    await show(crawled, HOME)
+    assert await texts(crawled) == ["toot 10"]
+
+
+async def test_where_the_home_server_is_not_asked_the_witness_speaks_for_its_own_copy(crawled: Crawled) -> None:
+    await show(crawled, FEDIVERSE)
+    await show(crawled, OTHER)
+    await crawled.save(Page(outcome=Outcome.NOT_FOUND), POSTS, "10", service=OTHER)
+    assert await texts(crawled) == ["toot 10"]
+    await crawled.save(Page(outcome=Outcome.NOT_FOUND), POSTS, "10", service=FEDIVERSE)
+    assert await texts(crawled) == [None]
+
+
+async def test_a_witness_takes_back_only_what_it_told_itself(crawled: Crawled) -> None:
+    await show(crawled, FEDIVERSE)
+    await crawled.save(Page(posts=(toot("11", "ada"),)), TIMELINE, "1", service=OTHER)
+    await crawled.save(SUSPENDED, PROFILES, "1", service=FEDIVERSE)
+    assert await texts(crawled) == [None, "toot 11"]
+    await show(crawled, OTHER)
+    assert (await known(crawled))[0] == "poet"
+    assert await crawled.count("unavailable", "until is null") == 0
+    await crawled.save(SUSPENDED, PROFILES, "1", service=FEDIVERSE)
+    assert (await known(crawled))[0] == "poet"
+
+
+async def test_a_wish_seen_from_afar_is_respected_until_the_home_server_says_otherwise(crawled: Crawled) -> None:
+    await show(crawled, FEDIVERSE)
+    await crawled.save(Page(users=(ada(opts_out=True),)), PROFILES, "1", service=OTHER)
+    assert (await known(crawled), await texts(crawled)) == ((None, None, 1), [None])
+    await show(crawled, FEDIVERSE)
+    assert (await known(crawled), await texts(crawled)) == ((None, None, 1), [None])
+    await show(crawled, HOME)
+    assert (await known(crawled), await texts(crawled)) == (("poet", 7, 0), ["toot 10"])
+
+
+@pytest.mark.parametrize("order", list(permutations((HOME, FEDIVERSE, OTHER))), ids=lambda order: "-".join(s.name for s in order))
+async def test_three_views_of_one_account_make_no_history(crawled: Crawled, order: tuple[Service, ...]) -> None:
+    """Each server has its own counters, its own copy of the avatar and its own idea of when the account was made."""
+    for _ in range(3):
+        for place, service in enumerate(order):
+            made = datetime(2020, 1, 1 + place, tzinfo=UTC)
+            picture = f"https://{service.name}.example/ada.png"
+            likes = toot("10", "ada", likes=place, text=f"toot 10 on {service.name}")
+            page = Page(users=(ada(avatar=picture, followers=place, created_at=made),), posts=(likes,))
+            await crawled.save(page, PROFILES, "1", service=service)
+    row = await crawled.row("select avatar, followers from users where id = ?", ADA)
+    assert (row["avatar"], row["followers"]) == ("https://home.example/ada.png", order.index(HOME))
+    assert await texts(crawled) == ["toot 10 on home"]
+    assert (await crawled.count("user_history"), await crawled.count("post_history")) == (0, 0)
+
+
+async def test_others_fill_what_the_home_server_does_not_say(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(ada(followers=None),)), service=HOME)
+    seen = (await crawled.row("select seen_at from users where id = ?", ADA))["seen_at"]
+    await crawled.save(Page(users=(ada(followers=3, description="other"),)), service=OTHER)
+    assert await known(crawled) == ("poet", 3, 0)
+    assert (await crawled.row("select seen_at from users where id = ?", ADA))["seen_at"] == seen
+
+
+async def test_a_change_that_the_home_server_tells_is_history(crawled: Crawled) -> None:
+    await show(crawled, OTHER)
+    await show(crawled, HOME)
+    await show(crawled, HOME, description="poet and diver")
+    await show(crawled, OTHER, description="a late copy")
+    assert (await known(crawled))[0] == "poet and diver"
+    assert await crawled.count("user_history") == 1
+
+
+async def test_a_witness_that_has_been_silent_for_a_week_gives_way(crawled: Crawled) -> None:
+    await show(crawled, FEDIVERSE, description="old")
+    await show(crawled, OTHER, description="other")
+    assert (await known(crawled))[0] == "old"
+    await show(crawled, OTHER, after=WEEKS, description="new")
+    assert (await known(crawled))[0] == "new"
+
+
+async def test_the_list_of_another_server_adds_and_never_removes(crawled: Crawled) -> None:
+    people = (federated("ada", "1"), federated("bob", "2"), federated("eve", "3"))
+    whole = Page(users=people, relations=followers("1", "2", "3"))
+    await crawled.save(whole, FOLLOWERS, "1", service=HOME)
+    await crawled.save(Page(users=(*people, federated("dan", "4")), relations=followers("1", "4")), FOLLOWERS, "1", service=OTHER)
+    assert (await crawled.count("relations", "removed_at is null"), await crawled.count("relation_history")) == (3, 0)
+    await crawled.save(Page(users=people, relations=followers("1", "2")), FOLLOWERS, "1", service=HOME)
+    assert await crawled.count("relations", "removed_at is null") == 2
+    await crawled.save(whole, FOLLOWERS, "1", service=OTHER)
+    assert await crawled.count("relations", "removed_at is null") == 2
+    assert await crawled.count("relation_history", "change = 'added'") == 0
+    await crawled.save(Page(), FOLLOWING, "1", service=OTHER)
+    assert await crawled.count("listings", "side = 'following'") == 0
+
+
+async def test_reactions_tags_and_versions_are_ended_by_the_home_server_alone(crawled: Crawled) -> None:
+    await show(crawled, HOME)
+    bob = Page(users=(federated("bob", "2"),), reactions=(Reaction(ReactionKind.LIKE, "10", "2"),), results=1)
+    eve = Page(users=(federated("eve", "3"),), reactions=(Reaction(ReactionKind.LIKE, "10", "3"),), results=1)
+    await crawled.save(bob, LIKES, "10", service=HOME)
+    await crawled.save(Page(user_tags=(UserTag("1", "t", "tea"),)), TAGS, "1", service=HOME)
+    await crawled.save(Page(posts=(toot("10", "ada"),)), TIMELINE, "1", service=OTHER)
+    await crawled.save(eve, LIKES, "10", service=OTHER)
+    await crawled.save(Page(), TAGS, "1", service=OTHER)
+    forged = Version(post="10", at=datetime(2026, 1, 1, tzinfo=UTC), text="spam")
+    await crawled.save(Page(versions=(forged,)), VERSIONS, "10", service=OTHER)
+    assert await crawled.count("reactions", "gone_at is null") == 2
+    assert await crawled.count("user_tags", "gone_at is null") == 1
+    assert await crawled.count("post_versions") == 0
+    await crawled.save(eve, LIKES, "10", service=HOME)
+    await crawled.save(Page(), TAGS, "1", service=HOME)
+    assert (await crawled.count("reactions", "gone_at is null"), await crawled.count("user_tags", "gone_at is null")) == (1, 0)
+
+
+async def test_on_bluesky_content_is_the_accounts_own_and_absence_is_told_by_a_stream_or_the_witness(crawled: Crawled) -> None:
+    second = Service(name="second", provider="bluesky", base="https://second.example")
+    async with crawled.database.transaction() as tx:
+        await register_service(tx, second, "bluesky")
+    did = User(id="did:a", key="did:a", description="poet")
+    await crawled.save(Page(users=(did,), posts=(skeet("1"),)), TIMELINE, "did:a", service=SKY)
+    await crawled.save(Page(outcome=Outcome.NOT_FOUND), PROFILES, "did:a", service=second)
+    await crawled.save(Page(outcome=Outcome.NOT_FOUND), POSTS, "at://1", service=second)
+    assert await texts(crawled) == ["text 1"]
+    await crawled.hear(Page(users=(User(id="did:a", key="did:a", description="diver"),)), service=second)
+    assert (await crawled.row("select description from users"))["description"] == "diver"
+    await crawled.hear(Page(gone=(Gone(Subject.POST, "at://1", Outcome.NOT_FOUND),)), service=second)
+    assert await texts(crawled) == [None]
+    await crawled.hear(Page(posts=(skeet("2"),)), service=second)
+    await crawled.save(Page(outcome=Outcome.NOT_FOUND), POSTS, "at://2", service=SKY)
+    assert await texts(crawled) == [None, None]
