@@ -72,6 +72,7 @@ from bowerbird.store import Store
 from bowerbird.store.choosing import chosen
 from bowerbird.store.located import LocatingStore
 from bowerbird.store.recall import Recall
+from bowerbird.store.repacking import repack
 from bowerbird.store.sightings import is_source
 from bowerbird.store.walked import stored_links
 
@@ -131,6 +132,7 @@ async def open_store(where: str, clock: Clock) -> AsyncIterator[Database]:
     database = await open_database(where, clock)
     try:
         await database.migrate()
+        await repack(database, clock)
         yield database
     finally:
         await database.close()

@@ -61,12 +61,13 @@ async def test_refused_credentials_and_quarantine_are_told(database: Database) -
     async with database.transaction() as tx:
         await roster.refuse_credential(tx, "mine", "401 revoked", NOW)
         await tx.execute_many(
-            "insert into quarantine (call, facet, subject, why, at, raw) values (1, 'timeline', 'post', ?, ?, ?)",
-            [("no id", AT, b"x"), ("no id", AT, b"y"), ("no author", AT, b"z")],
+            "insert into quarantine_sources (service, facet, why, items, bytes, first_at, last_at) "
+            "values (1, 'timeline', ?, ?, 9, 1, 1)",
+            [("no id", 3_000_001), ("no author", 1)],
         )
     standing = await read_standing(database)
     assert [(one.credential, one.reason, one.since) for one in standing.refusals] == [("mine", "401 revoked", NOW)]
-    assert [(one.why, one.items) for one in standing.quarantine] == [("no id", 2), ("no author", 1)]
+    assert [(one.why, one.items, one.kept) for one in standing.quarantine] == [("no id", 3_000_001, 0), ("no author", 1, 0)]
 
 
 async def test_completeness_compares_counters_with_what_is_stored(database: Database) -> None:

@@ -189,7 +189,8 @@ def _show_trouble(output: Output, standing: Standing) -> None:
             "  answers other than ok: " + ", ".join(f"{_count(count)} {name.replace('_', ' ')}" for name, count in calls.items())
         )
     for group in more.quarantine:
-        output.line(f"  in quarantine: {words.many(group.items, 'item')} of {group.facet}: {group.why}")
+        kept = "" if group.kept == group.items else f" (kept {group.kept:,} of {group.items:,})"
+        output.line(f"  in quarantine: {words.many(group.items, 'item')} of {group.facet}: {group.why}{kept}")
     for error in summary.errors:
         output.line(f"  {words.span(standing.now - error.at)} ago, {error.part}: {error.outcome or ''} {error.message}".rstrip())
     if not (more.refusals or calls or more.quarantine or summary.errors):

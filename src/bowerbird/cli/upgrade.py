@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from bowerbird.cli.copying import shown
 from bowerbird.cli.crew import living
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_as_is
 from bowerbird.clock import RealClock
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
+from bowerbird.store.repacking import Said, repack
 
 
 def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
@@ -18,7 +20,7 @@ def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     Crawls that run on it must be stopped first. A store that is up to date is left as it is.
     """
     output, found = Output(as_json=as_json), find_place(place)
-    before = asyncio.run(_upgrade(found))
+    before = asyncio.run(_upgrade(found, shown(output)))
     if before >= newest():
         output.line(f"{found.shown} is of version {before} already: nothing to do.")
     else:
@@ -26,7 +28,7 @@ def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     output.result({"store": found.shown, "from": before, "to": max(before, newest())})
 
 
-async def _upgrade(place: Place) -> int:
+async def _upgrade(place: Place, said: Said) -> int:
     clock = RealClock()
     async with opened_as_is(place, clock) as (database, version):
         if version < newest():
@@ -39,4 +41,5 @@ async def _upgrade(place: Place) -> int:
                 )
         # Also where there is nothing to do: a store of a newer bowerbird is refused there.
         await database.migrate()
+        await repack(database, clock, said)
         return version

@@ -89,15 +89,18 @@ class SqliteDatabase:
         module = sqlite_module()
         if where != ":memory:":
             _check_place(Path(where), module)
-            make_private(Path(where))
         try:
             if where != ":memory:":
                 create_private(Path(where))
-            return cls(where, clock, module)
+            database = cls(where, clock, module)
         except (module.Error, OSError) as error:
             raise StoreError(
                 f"cannot open the database {where}: {error}. Check the path, its permissions and the disk."
             ) from error
+        if where != ":memory:":
+            # Only now: what is no database is somebody else's business.
+            make_private(Path(where))
+        return database
 
     def _connect(self) -> Any:
         # Patient while it opens: another process may be turning the same new file into a WAL database.

@@ -8,6 +8,7 @@ from bowerbird.ports import Database
 from bowerbird.store.authority import WITHDRAWN, withdrawing
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
 from bowerbird.store.parts import doubt_media
+from bowerbird.store.quarantine import QuarantineStatements, forget_named
 from bowerbird.store.sighting import Sighting
 
 _POST_CONTENT = [name for name in POST_FIELDS if name not in ("kind", "created_at", "listed_at")]
@@ -28,6 +29,7 @@ class PurgeStatements:
     def __init__(self, database: Database) -> None:
         bigint = database.any("bigint")
         gone = f"(select id from posts where post_no {bigint})"
+        self.quarantine = QuarantineStatements(database)
         self.posts_of = f"select post_no from posts where deleted_at is null and author {bigint}"
         self.posts_told = f"select post_no from posts where deleted_at is null and coalesce(told_by, ?) = ? and author {bigint}"
         self.users = (
@@ -61,6 +63,7 @@ async def purge_users(
     """Empties profiles (number to id), their history and everything they wrote, or only what one service told of it."""
     if not users:
         return
+    await forget_named(s, sql.quarantine, sql.quarantine.users, users)
     for statement in sql.users:
         await s.execute_in(statement, users)
     written = s.fetch_in(sql.posts_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
@@ -70,6 +73,7 @@ async def purge_users(
 
 async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int]) -> None:
     """Empties posts, what hangs on them, and the copies that reposts and quotes carry."""
+    await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
     for statement in sql.copies:
         await s.execute_in(statement, posts)
     await s.execute_in(sql.post_rows, posts, *withdrawing(s), s.at)

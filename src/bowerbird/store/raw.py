@@ -1,30 +1,27 @@
-"""Raw payloads, compressed with a dictionary that is learned from the first items of each kind.
+"""Raw payloads, compressed with a dictionary of the shapes that the first items of each kind had.
 
-A dictionary carries its kind in its own zstd id, so that the table needs no more than number and body.
+A dictionary holds no word that a person wrote (`shapes.py`): it stays for good, in backups too, when its payloads are deleted.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import zstandard
 
 from bowerbird.model import Network, Subject
 from bowerbird.ports import Transaction
+from bowerbird.store.shapes import dictionary, shape
 
 Kind = tuple[str, Subject]
 Packed = tuple[bytes | None, int | None]
 
 SAMPLES = 1_000
-_LONGEST_SAMPLE = 8_192
-_SIZE = 65_536
 _LEVEL = 3
-_FIRST_ID = 40_000
-_KINDS: dict[Kind, int] = {
-    (network.value, subject): _FIRST_ID + 10 * n + m for n, network in enumerate(Network) for m, subject in enumerate(Subject)
-}
-_KIND_OF = {number: kind for kind, number in _KINDS.items()}
+_KINDS = {f"{network.value}/{subject.value}": (network.value, subject) for network in Network for subject in Subject}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
 _LONGEST_RAW = 64 * 1024 * 1024
+_LONGEST_SAMPLE = 65_536
+_SHORTEST = 8
+"""zstd takes no dictionary that is shorter."""
 
 
 class Packer:
@@ -33,8 +30,8 @@ class Packer:
     def __init__(self) -> None:
         self._plain = zstandard.ZstdCompressor(level=_LEVEL)
         self._packers: dict[Kind, tuple[int, zstandard.ZstdCompressor]] = {}
-        self._samples: dict[Kind, list[bytes]] = {}
-        self._untrainable: set[Kind] = set()
+        self._shapes: dict[Kind, list[bytes]] = {}
+        self._shapeless: set[Kind] = set()
         self._newest: int | None = None
         """The last dictionary in the table when it was read."""
 
@@ -45,12 +42,12 @@ class Packer:
         if newest == self._newest:
             return
         self._packers.clear()
-        for row in await tx.fetch("select dictionary, body from dictionaries order by dictionary"):
-            body = zstandard.ZstdCompressionDict(bytes(row["body"]))
-            if kind := _KIND_OF.get(body.dict_id()):
+        # One without a kind was learned from content: nothing more is packed with it.
+        for row in await tx.fetch("select dictionary, kind, body from dictionaries where kind is not null order by dictionary"):
+            if kind := _KINDS.get(row["kind"]):
+                body = zstandard.ZstdCompressionDict(bytes(row["body"]), dict_type=zstandard.DICT_TYPE_RAWCONTENT)
                 body.precompute_compress(level=_LEVEL)
-                compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=body, write_dict_id=False)
-                self._packers[kind] = (int(row["dictionary"]), compressor)
+                self._packers[kind] = (int(row["dictionary"]), zstandard.ZstdCompressor(level=_LEVEL, dict_data=body))
         self._newest = newest
 
     def pack(self, kind: Kind, raw: bytes) -> Packed:
@@ -62,28 +59,19 @@ class Packer:
         return self._plain.compress(raw), None
 
     def _remember(self, kind: Kind, raw: bytes) -> None:
-        samples = self._samples.setdefault(kind, [])
-        if len(samples) < SAMPLES and kind in _KINDS and kind not in self._untrainable:
-            samples.append(raw[:_LONGEST_SAMPLE])
+        shapes = self._shapes.setdefault(kind, [])
+        is_wanted = len(shapes) < SAMPLES and kind in _NAMES and kind not in self._shapeless and len(raw) <= _LONGEST_SAMPLE
+        if is_wanted and (seen := shape(raw)) is not None:
+            shapes.append(seen)
 
     async def learn(self, tx: Transaction, at: int) -> None:
-        """Trains a dictionary for each kind of which enough was seen; it is used from the next page on."""
-        for kind in [kind for kind, samples in self._samples.items() if len(samples) >= SAMPLES]:
-            body = train(kind, self._samples.pop(kind))
-            if body is None:
-                self._untrainable.add(kind)
+        """Makes a dictionary for each kind of which enough was seen; it is used from the next page on."""
+        for kind in [kind for kind, shapes in self._shapes.items() if len(shapes) >= SAMPLES]:
+            body = dictionary(self._shapes.pop(kind))
+            if len(body) < _SHORTEST:
+                self._shapeless.add(kind)
                 continue
-            await tx.execute("insert into dictionaries (body, trained_at) values (?, ?)", body, at)
-
-
-def train(kind: Kind, samples: Sequence[bytes]) -> bytes | None:
-    """The dictionary of these samples, the same for the same samples; None when they have nothing in common to learn."""
-    try:
-        return zstandard.train_dictionary(
-            _SIZE, list(samples), k=256, d=6, f=18, dict_id=_KINDS[kind], level=_LEVEL, threads=0
-        ).as_bytes()
-    except zstandard.ZstdError:
-        return None
+            await tx.execute("insert into dictionaries (kind, body, trained_at) values (?, ?, ?)", _NAMES[kind], body, at)
 
 
 class Unpacker:
@@ -102,6 +90,7 @@ class Unpacker:
     async def _with(self, tx: Transaction, dictionary: int) -> zstandard.ZstdDecompressor:
         if dictionary not in self._unpackers:
             row = await tx.fetch_one("select body from dictionaries where dictionary = ?", dictionary)
+            # By its first bytes zstd tells a list of shapes from what earlier versions trained.
             body = zstandard.ZstdCompressionDict(bytes(row["body"]) if row else b"")
             self._unpackers[dictionary] = zstandard.ZstdDecompressor(dict_data=body)
         return self._unpackers[dictionary]

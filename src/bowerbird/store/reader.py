@@ -113,7 +113,7 @@ class Reader:
             users_stubs=_tally(users, is_stub=True),
             posts=await self._counter.total(tx, "posts"),
             relations=await self._counter.total(tx, "relations"),
-            quarantined=await self._counter.total(tx, "quarantine"),
+            quarantined=await _set_aside(tx),
             errors=await self._counter.total(tx, "errors"),
         )
 
@@ -156,6 +156,12 @@ def _error(row: Row) -> ErrorNote:
 
 def _values(row: Row, fields: Sequence[str]) -> dict[str, Any]:
     return {name: _when(row[name]) if name in _TIMES else row[name] for name in fields}
+
+
+async def _set_aside(tx: Transaction) -> Count:
+    """How many items could not be used, those of which nothing is kept included."""
+    row = await tx.fetch_one("select cast(coalesce(sum(items), 0) as bigint) as items from quarantine_sources")
+    return Count(int(row["items"]) if row else 0)
 
 
 def _change(row: Row) -> dict[str, Any]:

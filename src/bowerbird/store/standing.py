@@ -24,8 +24,8 @@ from (select settled_at, new_items from calls where state = 'settled' order by c
 """
 _REFUSED = "select credential, reason, since from credentials where state = 'refused' order by since desc"
 _QUARANTINE = """
-select facet, why, count(*) as items from (select facet, why from quarantine order by item desc limit ?) as recent
-group by facet, why order by items desc limit 5
+select s.facet, s.why, s.items, (select count(*) from quarantine q where q.source = s.source) as kept
+from quarantine_sources s order by s.items desc, s.last_at desc limit 5
 """
 _COMPLETE = """
 select coalesce(sum(claimed), 0) as claimed, coalesce(sum(case when stored < claimed then stored else claimed end), 0) as stored,
@@ -71,9 +71,12 @@ class Refusal(Struct, frozen=True):
 
 
 class Quarantined(Struct, frozen=True):
+    """One reason for which items of a facet are set aside: how many there were, and how many of them are there to be read."""
+
     facet: str
     why: str
     items: int
+    kept: int
 
 
 class Completeness(Struct, frozen=True):
@@ -118,7 +121,7 @@ async def read_standing(database: Database) -> Standing:
                 Refusal(row["credential"], row["reason"], from_micros(row["since"])) for row in await tx.fetch(_REFUSED)
             ),
             quarantine=tuple(
-                Quarantined(row["facet"], row["why"], row["items"]) for row in await tx.fetch(_QUARANTINE, _RECENT_CALLS)
+                Quarantined(row["facet"], row["why"], row["items"], row["kept"]) for row in await tx.fetch(_QUARANTINE)
             ),
             completeness=await _completeness(tx, database),
             gone=Gone(*[await _up_to_many(tx, what) for what in _GONE]),

@@ -61,7 +61,7 @@ KINDS: Mapping[str, Kind] = {
     "unavailable": Kind(f"select u.id, x.reason from unavailable x {_OF_USER} where x.until is null", names=2),
     "deletions": Kind("select subject, id, reason from deletions", names=2),
     "listings": Kind(f"select u.id, x.kind, x.side, x.listed, {_claim('x.ended_at')} from listings x {_OF_USER}", names=3),
-    "quarantine": Kind("select facet, subject, why from quarantine", names=3),
+    "quarantine": Kind("select facet, why, items from quarantine_sources", names=2),
     "tasks": Kind("select l.facet, t.target, t.state, t.visits, t.newest from tasks t join lanes l on l.lane = t.lane", names=2),
     # The same page settled twice would be one more line of the same facet and target.
     "pages": Kind(f"select facet, targets, results from calls where {_SETTLED} and facet <> 'profiles'", names=3),
