@@ -80,6 +80,11 @@ def test_a_key_that_few_payloads_have_may_be_somebodys_own_words_and_is_left_out
     assert b"two words" not in body
 
 
+def test_the_same_payloads_give_the_same_dictionary_in_whatever_order_they_came() -> None:
+    shapes = [shape(msgspec.json.encode({"id": n, f"n{n % 7}": "likes birds"})) or b"" for n in range(1_000)]
+    assert dictionary(shapes) == dictionary(shapes[::-1])
+
+
 def test_what_is_no_json_object_has_no_shape() -> None:
     assert [shape(raw) for raw in (b"", b"[1]", b"\xff\xfe", b'{"a":', b"[" * 5_000)] == [None] * 5
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowerbird.model import Page, Post, Subject, User
+from bowerbird.model import Page, Post, User
 from bowerbird.store.clean import clean_page, clean_text
 from bowerbird.store.fields import USER_FIELDS, bare_post, changed_fields, history_texts, merged, post_values, user_values
 from bowerbird.store.names import id_for, is_provisional
-from bowerbird.store.raw import train
 
 
 @pytest.mark.parametrize(
@@ -63,12 +62,3 @@ def test_unknown_values_never_replace_known_ones() -> None:
 def test_a_bare_post_keeps_only_kind_and_time() -> None:
     post = Post(id="x:2", key="2", author="x:1", text="secret", url="u", likes=4, created_at=datetime(2026, 1, 1, tzinfo=UTC))
     assert [value for value in bare_post(post_values(post)) if value is not None] == ["post", 1_767_225_600_000_000]
-
-
-def test_training_is_deterministic_and_bounded_and_says_when_there_is_nothing_to_learn() -> None:
-    samples = [json.dumps({"id": n, "name": f"name {n % 13}", "note": "likes birds"}).encode() for n in range(1_000)]
-    first = train(("x", Subject.USER), samples)
-    assert first is not None
-    assert first == train(("x", Subject.USER), samples)
-    assert len(first) <= 65_536
-    assert train(("x", Subject.USER), [b""] * 1_000) is None
