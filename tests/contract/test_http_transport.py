@@ -7,7 +7,7 @@ import gzip
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -287,3 +287,44 @@ async def test_cancelling_a_call_cancels_it() -> None:
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
+
+
+async def test_what_is_asked_for_bounds_the_answer() -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=gzip.compress(b"[" + b"0," * 4_000 + b"0]"), headers={"Content-Encoding": "gzip"})
+
+    assert (await ask(handler, Request(path="/", most=8_003))).failure == ""
+    assert (await ask(handler, Request(path="/", most=8_002))).failure == "the body is larger than 8002 bytes"
+
+
+async def test_of_an_error_only_the_beginning_is_read_and_what_it_says_of_limits_counts() -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=429, headers={"Retry-After": "7"})
+        await response.prepare(request)
+        with suppress(ConnectionError):
+            while True:
+                await response.write(b"x" * 65_536)
+        return response
+
+    answer = await ask(handler)
+    assert (answer.status, answer.headers["retry-after"], answer.failure) == (429, "7", "")
+    assert len(answer.body) == SMALL.refusal
+
+
+async def test_a_large_answer_waits_until_an_earlier_one_is_let_go() -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=b"x" * 9_000)
+
+    bounds = Bounds(body=10_000, large=1_000, together=15_000)
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    async with TestServer(app) as server:
+        carrier = HttpTransport(RealClock(), AGENT, bounds=bounds)
+        assert server.port is not None
+        first = await carrier.send(service(server.port), Request(path="/"))
+        second = asyncio.create_task(carrier.send(service(server.port), Request(path="/")))
+        done, _ = await asyncio.wait([second], timeout=0.2)
+        assert (len(first.body), done) == (9_000, set())
+        del first
+        assert len((await second).body) == 9_000
+        await carrier.close()

@@ -30,9 +30,11 @@ class Request(Struct, frozen=True, kw_only=True):
     query: tuple[tuple[str, str], ...] = ()
     headers: dict[str, str] = {}
     body: bytes = b""
+    most: int = 0
+    """Bytes that its answer may have, without compression; 0: as many as any answer."""
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class Answer(Struct, frozen=True, kw_only=True, weakref=True):
     """What came back, as it came; `status` 0 means nothing did and `failure` says why."""
 
     status: int

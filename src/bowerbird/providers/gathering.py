@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import TypeVar
 
 import msgspec
@@ -24,6 +25,7 @@ from bowerbird.model import (
     User,
 )
 from bowerbird.providers import headers
+from bowerbird.providers.amounts import MOST_LOST, check_values, most_items, most_results, most_values
 from bowerbird.providers.items import UNREADABLE, Harvest, identified, shortened
 from bowerbird.providers.snowflakes import order
 
@@ -31,7 +33,8 @@ G = TypeVar("G", bound="Gathering")
 
 REPEATED = "the server answered the same position again; the listing is taken as ended"
 EMPTY = "the server showed an empty page and yet a next one; the listing is taken as ended"
-BROKEN_OFF = (REPEATED, EMPTY)
+OVERFULL = "the server listed far more than was asked for; the rest was left out and the listing is taken as ended"
+BROKEN_OFF = (REPEATED, EMPTY, OVERFULL)
 LOOKS = 3
 """So many empty answers to a whole batch are believed: one may be the silent failure of a server."""
 
@@ -44,7 +47,7 @@ class Gathering(ABC):
 
     def __init__(self, ask: Ask, facet: Facet, answer: Answer) -> None:
         self.ask, self.facet, self.answer = ask, facet, answer
-        self.harvest = Harvest()
+        self.harvest = Harvest(most_items(ask, facet), most_results(ask, facet), MOST_LOST)
         self.lost_keys: set[str] = set()
         """Ids of items that were listed but not mapped: they exist, so they are neither gone nor unfollowed."""
         self.is_sure = True
@@ -57,6 +60,10 @@ class Gathering(ABC):
     @abstractmethod
     def user(self, raw: bytes) -> User:
         """One account, mapped; raises one of `UNREADABLE` when it cannot be."""
+
+    def check(self) -> None:
+        """Raises ValueError for an answer that would become more objects than was asked for could fill."""
+        check_values(self.answer.body, most_values(self.ask, self.facet))
 
     def lose(self, subject: Subject, raw: bytes, error: Exception) -> None:
         self.harvest.quarantine(subject, raw, error)
@@ -100,23 +107,25 @@ class Gathering(ABC):
 
     def edges(self, keys: Iterable[str]) -> tuple[Relation, ...]:
         """The relations between the account asked about and those listed, by the side of the facet."""
-        target = self.ask.targets[0]
+        target, keys = self.ask.targets[0], islice(keys, self.harvest.most_results)
         if self.facet.side is Side.FOLLOWERS:
             return tuple(Relation(RelationKind.FOLLOW, key, target) for key in keys)
         return tuple(Relation(RelationKind.FOLLOW, target, key) for key in keys)
 
     def reactions(self, kind: ReactionKind, keys: Iterable[str]) -> tuple[Reaction, ...]:
         """What the listed accounts did to the post asked about, in the order of the list."""
-        return tuple(Reaction(kind, self.ask.targets[0], key) for key in dict.fromkeys(keys))
+        return tuple(Reaction(kind, self.ask.targets[0], key) for key in dict.fromkeys(islice(keys, self.harvest.most_results)))
 
     def page(self, *, results: int, cursor: str | None = None, head: str | None = None, detail: str = "") -> Page:
         found = self.harvest
+        if results > found.most_results or found.is_full:
+            results, cursor, detail = min(results, found.most_results), None, OVERFULL
         return Page(
             users=tuple(found.users.values()),
             posts=tuple(found.posts.values()),
             along=frozenset(found.along),
             gone=tuple(found.gone.values()),
-            broken=tuple(found.broken),
+            broken=found.broken.all(),
             results=results,
             about=self.about,
             cursor=cursor,
@@ -132,6 +141,7 @@ def read_page(gathering: G, reader: Callable[[G], Page], said: Reading | None) -
     answer = gathering.answer
     wait = headers.retry_after(answer)
     try:
+        gathering.check()
         page = reader(gathering)
     except UNREADABLE as error:
         start = answer.body[:80].decode(errors="replace")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Raw
 
-from bowerbird.model import Broken, Gone, Outcome, Post, Subject, User
+from bowerbird.model import Gone, Outcome, Post, Subject, User
+from bowerbird.providers.amounts import SetAside
 
 T = TypeVar("T")
 
@@ -88,18 +90,26 @@ def is_there(raw: Raw) -> bool:
 class Harvest:
     """What a page has yielded so far: every user and post once, and what could not be mapped."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 100_000, most_results: int = 100_000, most_broken: int = 100_000) -> None:
+        """`most`: users, and as many posts; what comes beyond is passed over and `is_full` says so. `most_results`: listed.
+        `most_broken`: a page with more that cannot be mapped is not read at all."""
+        self._most = most
+        self._most_broken = most_broken
+        self.most_results = most_results
+        self.is_full = False
         self.users: dict[str, User] = {}
         self.posts: dict[str, Post] = {}
         self.along: set[str] = set()
         """Ids of posts that only came with others."""
         self.gone: dict[tuple[Subject, str], Gone] = {}
-        self.broken: list[Broken] = []
+        self.broken = SetAside()
         self.authors: dict[bytes, User] = {}
         """Embedded users by their bytes: a timeline repeats the same one in every post."""
 
     def add_user(self, user: User) -> User:
         """The user as the page shows them: at first sight, unless a later one also tells their newest post."""
+        if not self._has_room(self.users, user.id):
+            return user
         known = self.users.setdefault(user.id, user)
         if known.newest_post_at is None and user.newest_post_at is not None:
             known = self.users[user.id] = user
@@ -107,17 +117,28 @@ class Harvest:
 
     def add_post(self, post: Post, *, is_along: bool = False) -> Post:
         """The post as the page shows it first; listed once, it no longer counts as come along."""
+        if not self._has_room(self.posts, post.id):
+            return post
         if not is_along:
             self.along.discard(post.id)
         elif post.id not in self.posts:
             self.along.add(post.id)
         return self.posts.setdefault(post.id, post)
 
+    def _has_room(self, held: Collection[object], key: object) -> bool:
+        has_room = len(held) < self._most or key in held
+        self.is_full = self.is_full or not has_room
+        return has_room
+
     def lose(self, subject: Subject, key: str, reason: Outcome, *, is_vague: bool = False, is_stated: bool = False) -> None:
-        self.gone.setdefault((subject, key), Gone(subject, key, reason, is_vague, is_stated))
+        if self._has_room(self.gone, (subject, key)):
+            self.gone.setdefault((subject, key), Gone(subject, key, reason, is_vague, is_stated))
 
     def quarantine(self, subject: Subject, raw: bytes, error: Exception) -> None:
-        self.broken.append(Broken(subject, raw, f"{type(error).__name__}: {error}"[:200].encode(errors="replace").decode()))
+        """Sets one item aside; raises ValueError when that is one too many."""
+        if len(self.broken) >= self._most_broken:
+            raise ValueError(f"more than {self._most_broken:,} items cannot be read")
+        self.broken.add(subject, raw, f"{type(error).__name__}: {error}"[:200].encode(errors="replace").decode())
 
 
 def shortened(text: str) -> str:

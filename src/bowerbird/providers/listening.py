@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from bowerbird.model import EPOCH, Answer, Heard, Notice, NoticeKind, Outcome, Page, Post, Reading, Subject, Unplaced, User
 from bowerbird.providers import headers
+from bowerbird.providers.amounts import check_values
 from bowerbird.providers.gathering import Gathering
 from bowerbird.providers.items import UNREADABLE, Harvest, shortened
 from bowerbird.providers.snowflakes import newest
@@ -169,6 +170,7 @@ class MessageListener(ABC, Generic[G]):
     def _read(self, hearing: Hearing[G], message: bytes) -> None:
         counted = hearing.events
         try:
+            check_values(message)
             self.read(hearing, message)
         except UNREADABLE as error:
             if hearing.events == counted:

@@ -10,14 +10,19 @@ from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Struct
 
 FAILURES = (aiohttp.ClientError, HttpProcessingError, TimeoutError, OSError, ValueError, zlib.error)
-_CHUNK = 64 * 1024
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
     """How much one call may take."""
 
     body: int = 32 * 1024 * 1024
-    """Bytes, as sent and again after decompression."""
+    """Bytes of an answer without its compression; `Request.most` may say less."""
+    refusal: int = 64 * 1024
+    """Bytes kept of an answer that is an error; the rest is not read."""
+    together: int = 48 * 1024 * 1024
+    """Bytes of all large answers in memory at once: one more waits until an earlier one is let go."""
+    large: int = 1024 * 1024
+    """Bytes from which on an answer is a large one."""
     message: int = 8 * 1024 * 1024
     """Bytes of one message of a stream."""
     total: timedelta = timedelta(seconds=60)
@@ -37,45 +42,15 @@ class Bounds(Struct, frozen=True, kw_only=True):
 class TooLargeError(ValueError):
     """The body exceeds the bound; what was read is thrown away."""
 
-
-async def read_body(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """The whole body without its compression; raises `TooLargeError` as soon as it is larger than `most` bytes."""
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in response.content.iter_chunked(_CHUNK):
-        size += len(piece)
-        if size > most:
-            # Closing drops the connection: the rest of the body would otherwise be read to reuse it.
-            response.close()
-            raise TooLargeError
-        pieces.append(piece)
-    return _inflated(b"".join(pieces), response.headers.get("content-encoding", ""), most)
-
-
-def _inflated(body: bytes, encoding: str, most: int) -> bytes:
-    """The body without its compression, never larger than `most` even while it unfolds."""
-    match encoding.strip().lower():
-        case "" | "identity":
-            return body
-        case "gzip" | "x-gzip" | "deflate":
-            pass
-        case other:
-            raise ValueError(f"content-encoding {other[:40]!r} was not asked for")
-    # 32 + 15 bits: zlib tells gzip from deflate by itself.
-    inflate = zlib.decompressobj(32 + zlib.MAX_WBITS)
-    plain = inflate.decompress(body, most + 1)
-    if len(plain) > most:
-        raise TooLargeError
-    if body and not inflate.eof:
-        raise ValueError("the compressed body ends early")
-    return plain
+    def __init__(self, most: int) -> None:
+        super().__init__(f"the body is larger than {most} bytes")
 
 
 def said(error: BaseException, bounds: Bounds) -> str:
     """The failure in words that say what happened and, where it helps, what to look at."""
     match error:
         case TooLargeError():
-            return f"the body is larger than {bounds.body} bytes"
+            return str(error)
         case aiohttp.ClientSSLError():
             return f"the server's certificate was not accepted: {error}"[:300]
         case aiohttp.ConnectionTimeoutError():

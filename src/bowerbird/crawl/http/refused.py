@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import aiohttp
 
-from bowerbird.crawl.http.bounds import Bounds, read_body
+from bowerbird.crawl.http.bodies import Body, Room
+from bowerbird.crawl.http.bounds import Bounds
 
 
 class Refused(Exception):
@@ -22,6 +23,6 @@ class Refused(Exception):
 async def refusal(response: aiohttp.ClientResponse, bounds: Bounds) -> Refused:
     """The whole answer as an error to raise; its connection is given up."""
     try:
-        return Refused(response.status, response.headers, await read_body(response, bounds.body))
+        return Refused(response.status, response.headers, await Body(Room(bounds.refusal), bounds).read(response, bounds.refusal))
     finally:
         response.close()

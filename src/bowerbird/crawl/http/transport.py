@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from datetime import datetime
 
 import aiohttp
 
 from bowerbird.crawl.http.addresses import address, encoded, lowered, onward
-from bowerbird.crawl.http.bounds import FAILURES, Bounds, read_body, said
+from bowerbird.crawl.http.bodies import Body, Room
+from bowerbird.crawl.http.bounds import FAILURES, Bounds, said
 from bowerbird.crawl.http.cutting import Events, Lines
 from bowerbird.crawl.http.refused import Refused
 from bowerbird.crawl.http.response import ResponseConnection, open_response
@@ -31,16 +33,24 @@ class HttpTransport:
         self._clock = clock
         self._user_agent = user_agent
         self._bounds = bounds or Bounds()
+        self._room = Room(self._bounds.together)
         self._session: aiohttp.ClientSession | None = None
         self._sockets: aiohttp.ClientSession | None = None
 
     async def send(self, service: Service, request: Request) -> Answer:
         sent_at = self._clock.now()
+        body = Body(self._room, self._bounds)
         try:
-            status, headers, body = await self._exchange(service, request)
-        except FAILURES as error:
+            answer = self._answer(*await self._exchange(service, request, body), sent_at)
+        except BaseException as error:
+            body.give_back()
+            if not isinstance(error, FAILURES):
+                raise
             return Answer(status=0, sent_at=sent_at, received_at=self._clock.now(), failure=said(error, self._bounds))
-        return self._answer(status, headers, body, sent_at)
+        # An answer waits to be settled: its room is free when nobody holds it any more.
+        if body.is_large:
+            weakref.finalize(answer, body.give_back)
+        return answer
 
     async def connect(self, service: Service, request: Request, wire: Wire) -> ResponseConnection | SocketConnection | Answer:
         """An open connection, or the answer that came instead; a redirect is such an answer."""
@@ -70,17 +80,17 @@ class HttpTransport:
     def _headers(self, service: Service, headers: Mapping[str, str]) -> dict[str, str]:
         return {"user-agent": self._user_agent.replace("{provider}", service.provider), **headers}
 
-    async def _exchange(self, service: Service, request: Request) -> tuple[int, Mapping[str, str], bytes]:
+    async def _exchange(self, service: Service, request: Request, body: Body) -> tuple[int, Mapping[str, str], bytes]:
         url = address(service, request)
         headers = self._headers(service, {"accept": "application/json", "accept-encoding": "gzip"} | request.headers)
         for _ in range(_MOST_REDIRECTS + 1):
             async with self._opened().request(
                 request.method, encoded(url), headers=headers, data=request.body or None, allow_redirects=False
             ) as response:
-                body = await read_body(response, self._bounds.body)
+                read = await body.read(response, request.most)
                 further = onward(url, response) if response.status in _REDIRECTS else None
                 if further is None:
-                    return response.status, response.headers, body
+                    return response.status, response.headers, read
                 url = further
         raise ValueError(f"more than {_MOST_REDIRECTS} redirects")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bowerbird.model import Answer, Ask, Channel, Facet, Network, Opening, Page, Request, Secret, Service, Subscription
 from bowerbird.ports import Listener
+from bowerbird.providers.amounts import bounded
 from bowerbird.providers.bluesky import facets, parse, requests, sessions, streams, targets
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 
@@ -33,7 +34,9 @@ class Bluesky:
         return Bluesky(tables)
 
     def request(self, ask: Ask) -> Request:
-        return requests.build(ask, self.facets[ask.facet])
+        built = requests.build(ask, self.facets[ask.facet])
+        # A whole repository is one answer: it may have all that any answer may.
+        return built if ask.facet == "repo" else bounded(built, ask, self.facets[ask.facet])
 
     def sign(self, request: Request, secret: Secret) -> Request:
         return sessions.signed(request, secret)

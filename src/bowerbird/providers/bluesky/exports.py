@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -69,7 +68,7 @@ def repo(found: BlueskyGathering) -> Page:
     return msgspec.structs.replace(found.page(results=results, head=head), relations=_once(followed))
 
 
-def _exported(found: BlueskyGathering, uri: AtUri, record: Any) -> list[Relation]:
+def _exported(found: BlueskyGathering, uri: AtUri, record: bytes) -> list[Relation]:
     """Maps one record of an export; answers what it says of whom, if it is a follow."""
     raw = b""
     try:

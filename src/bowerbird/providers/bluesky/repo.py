@@ -13,10 +13,14 @@ import libipld
 import msgspec
 from msgspec import Struct
 
+from bowerbird.providers.bluesky import car as car_files
+from bowerbird.providers.bluesky.car import Blocks
+
 _CID_BEGINNINGS = (b"\x01\x71\x12\x20", b"\x01\x55\x12\x20")
 """CIDs of records and of files: version 1, DAG-CBOR or raw, SHA-256."""
 _CID_LENGTH = 36
-Blocks = dict[bytes, Any]
+_LONGEST_PATH = 1024
+"""Bytes; a collection has 317 at most, a key 512. Longer ones could be made to grow with every entry."""
 
 
 class Repo(Struct, frozen=True):
@@ -24,16 +28,16 @@ class Repo(Struct, frozen=True):
 
     did: str
     rev: str
-    records: dict[str, Any]
-    """By path (`collection/rkey`), as decoded."""
+    records: dict[str, bytes]
+    """By path (`collection/rkey`), each a block of its own that is not decoded yet."""
 
 
 def opened(car: bytes) -> Repo:
     """The export's repository; raises ValueError for anything that is none."""
-    header, blocks = libipld.decode_car(car)
+    header, blocks = car_files.opened(car)
     roots = header.get("roots") if isinstance(header, dict) else None
     root = roots[0] if isinstance(roots, list) and roots else None
-    commit = blocks.get(root) if isinstance(root, bytes) else None
+    commit = car_files.decoded(blocks[root]) if isinstance(root, bytes) and root in blocks else None
     if not isinstance(commit, dict):
         raise ValueError("the export has no commit")
     did, rev, tree = (commit.get(name) for name in ("did", "rev", "data"))
@@ -44,21 +48,22 @@ def opened(car: bytes) -> Repo:
 
 def is_empty(car: bytes) -> bool:
     """Whether it has no blocks at all: a host's answer when nothing has changed since."""
-    return not libipld.decode_car(car)[1]
+    return not car_files.opened(car)[1]
 
 
-def as_json(record: Any) -> bytes:
-    """The record as the JSON that the other queries would show."""
-    return msgspec.json.encode(_plain(record))
+def as_json(block: bytes) -> bytes:
+    """The record of a block as the JSON that the other queries would show; raises one of `UNREADABLE`."""
+    return msgspec.json.encode(_plain(car_files.decoded(block)))
 
 
 def _paths(tree: bytes, blocks: Blocks) -> Iterator[tuple[str, bytes]]:
     """Path and CID of every record under the tree's nodes; nodes that a partial export leaves out are passed over."""
     waiting, seen = [tree], {tree}
     while waiting:
-        node = blocks.get(waiting.pop())
-        if node is None:
+        block = blocks.get(waiting.pop())
+        if block is None:
             continue
+        node = car_files.decoded(block)
         for below in _subtrees(node):
             if below not in seen:
                 seen.add(below)
@@ -78,6 +83,8 @@ def _entries(node: Any) -> Iterator[tuple[str, bytes]]:
         if not isinstance(kept, int) or not isinstance(rest, bytes) or not isinstance(cid, bytes) or not 0 <= kept <= len(key):
             raise ValueError("the export's tree has a broken entry")
         key = key[:kept] + rest
+        if len(key) > _LONGEST_PATH:
+            raise ValueError("the export's tree has a path without end")
         yield key.decode("ascii"), cid
 
 

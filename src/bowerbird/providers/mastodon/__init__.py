@@ -9,6 +9,7 @@ import msgspec
 from bowerbird.errors import CredentialError
 from bowerbird.model import Answer, Ask, Channel, Facet, Network, Opening, Page, Request, Secret, Service, Subscription
 from bowerbird.ports import Listener
+from bowerbird.providers.amounts import bounded
 from bowerbird.providers.mastodon import channels, facets, parse, requests, streams, targets
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 
@@ -36,7 +37,7 @@ class Mastodon:
         return Mastodon(tables)
 
     def request(self, ask: Ask) -> Request:
-        return requests.build(ask, self.facets[ask.facet])
+        return bounded(requests.build(ask, self.facets[ask.facet]), ask, self.facets[ask.facet])
 
     def sign(self, request: Request, secret: Secret) -> Request:
         token = secret.values.get("access_token")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bowerbird.model import Answer, Area, Ask, Channel, Facet, Geography, Opening, Page, Request, Service, Subscription
 from bowerbird.ports import Listener
+from bowerbird.providers.amounts import bounded
 from bowerbird.providers.twitter_v1 import channels, facets, geography, parse, requests, streams, targets
 from bowerbird.providers.x_family import XFamily
 
@@ -23,7 +24,7 @@ class TwitterV1(XFamily):
     positions = requests.POSITIONS
 
     def request(self, ask: Ask) -> Request:
-        return requests.build(ask, self.facets[ask.facet])
+        return bounded(requests.build(ask, self.facets[ask.facet]), ask, self.facets[ask.facet])
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         return parse.parse(ask, self.facets[ask.facet], answer)

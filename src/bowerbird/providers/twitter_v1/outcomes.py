@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
+from bowerbird.providers.amounts import check_values
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
 
 _BY_CODE = {
@@ -40,6 +41,8 @@ _BY_STATUS = {
     420: Outcome.RATE_LIMITED,
     429: Outcome.RATE_LIMITED,
 }
+_MOST_VALUES = 10_000
+"""Of a refusal, which says little."""
 NONE_MATCHES = 17
 """The code that says of a whole batch that none of it exists."""
 
@@ -85,6 +88,7 @@ def _of(status: int, entry: _Entry, bare: str) -> Outcome:
 
 def _body(body: bytes) -> _Errors:
     try:
+        check_values(body, _MOST_VALUES)
         return _bodies.read(body)
     except UNREADABLE:
         return _Errors()

@@ -8,6 +8,7 @@ import msgspec
 
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Answer, Area, Ask, Facet, Geography, Network, Page, Request, Secret, Service
+from bowerbird.providers.amounts import bounded
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 from bowerbird.providers.weibo import facets, geography, parse, requests, targets
 
@@ -35,7 +36,7 @@ class Weibo:
         return Weibo(tables)
 
     def request(self, ask: Ask) -> Request:
-        return requests.build(ask, self._facet(ask))
+        return bounded(requests.build(ask, self._facet(ask)), ask, self._facet(ask))
 
     def sign(self, request: Request, secret: Secret) -> Request:
         """Carries the token as a header: as the documented query parameter it would stand in logs and error messages."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from bowerbird.model import Answer, Area, Ask, Channel, Facet, Geography, Opening, Page, Request, Secret, Service, Subscription
 from bowerbird.ports import Listener
+from bowerbird.providers.amounts import bounded
 from bowerbird.providers.x import channels, facets, geography, parse, requests, streams, targets
 from bowerbird.providers.x_family import XFamily
 
@@ -23,7 +24,9 @@ class XV2(XFamily):
     positions = requests.POSITIONS
 
     def request(self, ask: Ask) -> Request:
-        return requests.build(ask, self.facets[ask.facet], self._now() if self._now else None)
+        return bounded(
+            requests.build(ask, self.facets[ask.facet], self._now() if self._now else None), ask, self.facets[ask.facet]
+        )
 
     def bearer(self, secret: Secret) -> str | None:
         """The application's token, or a user's of OAuth 2, which comes alone."""

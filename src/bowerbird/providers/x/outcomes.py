@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome, Subject
+from bowerbird.providers.amounts import check_values
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
 
 _BY_STATUS = {
@@ -26,6 +27,8 @@ _BY_KIND = {
     "resource-unavailable": Outcome.OVERLOADED,
     "internal-error": Outcome.OVERLOADED,
 }
+_MOST_VALUES = 10_000
+"""Of a refusal, which says little."""
 _SUBJECTS = {"user": Subject.USER, "tweet": Subject.POST, "post": Subject.POST}
 
 
@@ -112,6 +115,7 @@ def _of(status: int, said: _Refusal, remaining: int | None) -> Outcome:
 
 def _refusal(body: bytes) -> _Refusal:
     try:
+        check_values(body, _MOST_VALUES)
         return _refusals.read(body)
     except UNREADABLE:
         return _Refusal()

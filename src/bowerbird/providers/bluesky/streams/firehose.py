@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct, field
 
 from bowerbird.model import Heard, NoticeKind, Subject, Subscription
-from bowerbird.providers.bluesky.repo import Blocks, as_json
+from bowerbird.providers.bluesky import car
+from bowerbird.providers.bluesky.repo import as_json
 from bowerbird.providers.bluesky.streams import changes, positions
 from bowerbird.providers.bluesky.streams.channels import MAPPED
 from bowerbird.providers.bluesky.streams.notices import closed, informed, unread
@@ -135,7 +136,7 @@ class FirehoseListener:
                 changes.record(told, uri, op.action, raw, at)
 
 
-def _raw(told: Telling, uri: AtUri, block: Any) -> bytes | None:
+def _raw(told: Telling, uri: AtUri, block: bytes | None) -> bytes | None:
     """The record as JSON; one that the commit announces without carrying it only the repository itself has."""
     if block is None:
         told.refetch("repo", uri.authority)
@@ -148,6 +149,7 @@ def _raw(told: Telling, uri: AtUri, block: Any) -> bytes | None:
 
 
 def _parted(message: bytes) -> tuple[int, str, Any]:
+    car.count_values(message)
     parts = libipld.decode_dag_cbor_multi(message)
     if len(parts) != 2 or not isinstance(parts[0], dict):
         raise ValueError("not a header and a payload")
@@ -169,9 +171,9 @@ def _uri(did: str, path: str) -> AtUri:
     return AtUri(did, collection, rkey)
 
 
-def _blocks(event: _Event) -> Blocks:
+def _blocks(event: _Event) -> car.Blocks:
     """The records that the commit carries; a file that cannot be read carries none."""
     try:
-        return libipld.decode_car(event.blocks)[1]
+        return car.opened(event.blocks)[1]
     except UNREADABLE:
         return {}

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 
 from bowerbird.model import Heard, NoticeKind, Opening, Outcome, from_micros
+from bowerbird.providers.amounts import check_values
 from bowerbird.providers.bluesky.streams import changes, positions
 from bowerbird.providers.bluesky.streams.channels import MAPPED
-from bowerbird.providers.bluesky.streams.compression import unpacker
+from bowerbird.providers.bluesky.streams.compression import Unpacker
 from bowerbird.providers.bluesky.streams.notices import unread
 from bowerbird.providers.bluesky.streams.telling import Telling
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
@@ -58,10 +59,11 @@ class JetstreamListener:
         known = positions.read(cursor)
         # The cursor is a time and inclusive: another event may have happened in that very microsecond.
         self._order = positions.Order(known.number - 1 if known else 0)
-        self._unpack = unpacker(opening.dictionary)
+        self._unpacker = Unpacker(opening.dictionary)
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         told = Telling()
+        self._unpacker.begin()
         before = self._order.newest
         for message in messages:
             if message:
@@ -75,7 +77,9 @@ class JetstreamListener:
 
     def _hear(self, told: Telling, message: bytes) -> None:
         try:
-            event = _events.read(self._unpack(message))
+            text = self._unpacker.text(message)
+            check_values(text)
+            event = _events.read(text)
             if not is_did(event.did) or not 0 < event.time_us < _LATEST:
                 raise ValueError("an event without account or time")
         except UNREADABLE as error:

@@ -8,9 +8,10 @@ from datetime import datetime
 from msgspec import Raw, Struct, field
 
 from bowerbird.model import Heard, Opening, to_micros
+from bowerbird.providers.amounts import check_values
 from bowerbird.providers.bluesky.streams import changes, positions
 from bowerbird.providers.bluesky.streams.channels import MAPPED
-from bowerbird.providers.bluesky.streams.compression import unpacker
+from bowerbird.providers.bluesky.streams.compression import Unpacker
 from bowerbird.providers.bluesky.streams.jetstream import Account, Identity
 from bowerbird.providers.bluesky.streams.notices import closed, informed, unread
 from bowerbird.providers.bluesky.streams.telling import Telling, listen
@@ -64,10 +65,11 @@ class JetstreamV2Listener:
     def __init__(self, opening: Opening, cursor: str | None) -> None:
         self._known = positions.read(cursor)
         self._order = positions.Order(self._known.number if self._known else -1)
-        self._unpack = unpacker(opening.dictionary)
+        self._unpacker = Unpacker(opening.dictionary)
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         told = Telling()
+        self._unpacker.begin()
         newest = listen(told, messages, self._hear)
         if newest is None or newest.seq != self._order.newest:
             return told.heard(None, None)
@@ -77,7 +79,9 @@ class JetstreamV2Listener:
     def _hear(self, told: Telling, message: bytes) -> _Payload | None:
         """Tells what the message says; answers the event if it is a new one."""
         try:
-            frame = _frames.read(self._unpack(message))
+            text = self._unpacker.text(message)
+            check_values(text)
+            frame = _frames.read(text)
             event = frame.payload
             if event is not None and event.kind != "info" and not (is_did(event.did) and 0 <= event.seq <= positions.LARGEST):
                 raise ValueError("an event without account or number")

@@ -9,7 +9,6 @@ from typing import Protocol, TypeVar
 from msgspec.structs import replace
 
 from bowerbird.model import (
-    Broken,
     Gone,
     Heard,
     Notice,
@@ -23,6 +22,7 @@ from bowerbird.model import (
     Subject,
     User,
 )
+from bowerbird.providers.amounts import SetAside
 from bowerbird.providers.items import shortened
 
 
@@ -55,7 +55,7 @@ class Telling:
         self._ended: dict[tuple[str, str], RelationEnd] = {}
         self._gone: dict[str, Gone] = {}
         """By key: a DID is never an at-uri."""
-        self._broken: list[Broken] = []
+        self._broken = SetAside()
 
     def post(self, post: Post) -> None:
         known = self._posts.get(post.key)
@@ -104,7 +104,7 @@ class Telling:
         self._gone[key] = Gone(Subject.USER, key, reason)
 
     def broken(self, subject: Subject, raw: bytes, error: Exception) -> None:
-        self._broken.append(Broken(subject, raw, shortened(f"{type(error).__name__}: {error}")))
+        self._broken.add(subject, raw, shortened(f"{type(error).__name__}: {error}"))
 
     def refetch(self, facet: str, target: str) -> None:
         self._refetch[facet, target] = None
@@ -126,7 +126,7 @@ class Telling:
 
     def _turn(self) -> None:
         results = len(self._users) + len(self._posts) + len(self._relations) + len(self._ended) + len(self._gone)
-        if not results and not self._broken:
+        if not results and not len(self._broken):
             return
         page = Page(
             users=tuple(self._users.values()),
@@ -134,7 +134,7 @@ class Telling:
             relations=tuple(self._relations.values()),
             ended=tuple(self._ended.values()),
             gone=tuple(self._gone.values()),
-            broken=tuple(self._broken),
+            broken=self._broken.all(),
             results=results + len(self._broken),
         )
         self._pages.append(page)
