@@ -14,20 +14,20 @@ from bowerbird.analysis.places.areas import area_named
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.crawl import roster
-from bowerbird.crawl.credentials import own_credentials, stream_credential
+from bowerbird.crawl.beside import keeping_parts, stream_parts
+from bowerbird.crawl.credentials import own_credentials, stream_credential, usable_credentials
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.crawl.files.place_plans import SearchPlan
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.files.stream_plans import StreamPlan
+from bowerbird.crawl.flavours import Survey, Surveyor, Unknown
 from bowerbird.crawl.flow import STREAM, FacetUse, Flow, Vocabulary
 from bowerbird.crawl.judging import Judging
-from bowerbird.crawl.keeping import Keeper, Turns
 from bowerbird.crawl.lanes import Lane, add_turns
 from bowerbird.crawl.log import QueryLog
 from bowerbird.crawl.logins import LoginBook
 from bowerbird.crawl.long_lists import LongLists
-from bowerbird.crawl.media import Collector
+from bowerbird.crawl.needed import channel_of, filling, listening, searching
 from bowerbird.crawl.own import Own
 from bowerbird.crawl.rebuilding import Queues, Rebuilder, queues_of
 from bowerbird.crawl.scheduler import Scheduler
@@ -36,36 +36,37 @@ from bowerbird.crawl.seeding.homes import Homes, host_of
 from bowerbird.crawl.seeding.seeder import FlowSeeder, HeardSeeder
 from bowerbird.crawl.seeding.seeds import soil, sown
 from bowerbird.crawl.seeding.starts import starts
+from bowerbird.crawl.served import Served
 from bowerbird.crawl.session import Session
 from bowerbird.crawl.sessions import Sessions
-from bowerbird.crawl.streaming import Stream, Streamer
+from bowerbird.crawl.streaming import Stream
 from bowerbird.crawl.streaming.book import enrol_stream
 from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Worker
 from bowerbird.db import open_database
-from bowerbird.errors import CredentialError, UserError
+from bowerbird.errors import CredentialError
 from bowerbird.export.sample import enough
 from bowerbird.flows import builtin_flows
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.filling import fill, fill_login
 from bowerbird.limits.ledgers import BookedLedgers
-from bowerbird.model import Arrival, Channel, Charge, Credential, Service
+from bowerbird.model import Arrival, Charge, Credential, Flavour, Service
 from bowerbird.policies.registry import RANKERS, WALKS, Place, is_batched_lookup, ranker
 from bowerbird.ports import (
     Clock,
     Database,
+    FlavouredProvider,
     GeographicProvider,
     MediaTransport,
     Provider,
     Ranker,
     StreamProvider,
-    StreamTransport,
     Transaction,
     Transport,
     Vault,
 )
-from bowerbird.providers import PROVIDERS, provider
+from bowerbird.providers import PROVIDERS, Known, provider
 from bowerbird.providers.tables import TabledProvider, with_limits
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
@@ -78,6 +79,7 @@ from bowerbird.store.walked import stored_links
 
 LEASE_TIME = timedelta(minutes=3)
 NOTHING_OWN = Own()
+NOT_ASKED: Mapping[str, Survey] = {}
 CALL_TIME = timedelta(seconds=90)
 """What must be left of a lease to start a call with it; longer than any request may take."""
 
@@ -124,6 +126,8 @@ class Crawl(Struct, frozen=True, kw_only=True):
     charges: Mapping[int, Mapping[str | None, tuple[Charge, ...]]]
     """By lane and credential: what one call takes from which bucket."""
     seeds: AsyncIterator[Arrival]
+    notes: Sequence[str] = ()
+    """What the servers of the crawl cannot do of what it would ask, each as a sentence."""
 
 
 @asynccontextmanager
@@ -139,10 +143,13 @@ async def open_store(where: str, clock: Clock) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def open_crawl(plan: CrawlPlan, outside: Outside, own: Own = NOTHING_OWN) -> AsyncIterator[Crawl]:
-    """Everything a crawl needs, wired; its rows exist in the database when this returns."""
+async def open_crawl(
+    plan: CrawlPlan, outside: Outside, own: Own = NOTHING_OWN, asked: Mapping[str, Survey] = NOT_ASKED
+) -> AsyncIterator[Crawl]:
+    """Everything a crawl needs, wired; its rows exist in the database when this returns. `asked`: by service what it said of
+    itself just now."""
     async with open_store(plan.store, outside.clock) as database:
-        yield await _wire(plan, outside, database, own)
+        yield await _wire(plan, outside, database, own, asked)
 
 
 class _Wiring(Struct, frozen=True):
@@ -161,16 +168,24 @@ class _Wiring(Struct, frozen=True):
     locator: AreaLocator | None = None
     queues: list[Queues] = []
     own: Own = NOTHING_OWN
+    flavours: Mapping[str, Flavour] = {}
+    mute: list[Part] = []
+    """Streams that would never bring anything."""
+    notes: list[str] = []
 
 
-async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own) -> Crawl:
-    now = outside.clock.now()
+async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own, asked: Mapping[str, Survey]) -> Crawl:
     ledgers = BookedLedgers(pace=outside.is_paced)
+    surveyor = Surveyor(database, ledgers, outside.transport, outside.clock)
+    flavours = {each.service.name: await surveyor.learn(each, asked) for each in _unknown(plan, outside.clock)}
+    now = outside.clock.now()
     async with database.transaction() as tx:
         row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
+        await roster.count(tx, row.crawl, 0, 0, 0, calls=surveyor.calls)
         worker = await roster.enrol_worker(tx, plan.name, now)
         scheduler, tally = Scheduler(ledgers), Tally(now)
-        wiring = _Wiring(plan, row.crawl, worker, scheduler, tally, {}, {}, {}, outside.vault, [], _locator(plan), own=own)
+        wiring = _Wiring(plan, row.crawl, worker, scheduler, tally, {}, {}, {}, outside.vault, [], _locator(plan))
+        wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
         for service in plan.services:
             await _add_service(tx, wiring, service, outside.clock.now)
         admission = Admission(database, row.crawl, wiring.lanes, plan.flow.filters.max_users)
@@ -201,7 +216,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own)
         wiring.lanes,
         wiring.tally,
         glance=outside.glance,
-        ends_when_empty=plan.flow.stop.when_empty and not plan.streams,
+        ends_when_empty=plan.flow.stop.when_empty and not wiring.streams,
         is_fed=rebuilder.is_at_it,
     )
     beside = [*_beside(wiring, parts, dispatcher, outside), rebuilder.part(wiring.queues)]
@@ -219,6 +234,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own)
         lanes=wiring.lanes,
         charges=wiring.charges,
         seeds=_seeds(wiring, database, outside.clock),
+        notes=wiring.notes,
     )
 
 
@@ -245,13 +261,16 @@ def _login_charges(vault: Vault, credential: str, speaks: Provider, service: Ser
 
 async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, now: Callable[[], datetime]) -> None:
     service = planned.service
-    speaks = with_limits(provider(service.provider, now=now, base=service.base), planned.limits)
-    number = await roster.enrol_service(tx, service, speaks.network)
-    flow = wiring.plan.flow.among(speaks.facets)
+    plain = _speaking(planned, now)
+    number = await roster.enrol_service(tx, service, plain.network)
+    served = Served(plain, service, wiring.flavours.get(service.name), wiring.notes)
+    kinds = {each.kind for each in usable_credentials(planned, wiring.vault)}
+    speaks, flow = served.provider, served.flow(wiring.plan.flow, kinds)
     streams = [each for each in wiring.plan.streams if each.service.name == service.name]
-    searching = _searching(wiring.plan.searches, service, flow)
-    filling = _filling(streams, speaks, flow)
-    uses = (*flow.facets, *searching.values(), *(use for use in filling if use.name not in searching))
+    searched = searching(wiring.plan.searches, service, flow)
+    streams = served.streams(streams, wiring.mute)
+    filled = filling(streams, speaks, flow)
+    uses = (*flow.facets, *searched.values(), *(use for use in filled if use.name not in searched))
     numbers = {use.name: await roster.enrol_lane(tx, wiring.crawl, number, use.name) for use in uses}
     seeder = FlowSeeder(flow, numbers, partial(Homes(wiring.homes).away_from, service), wiring.locator)
     for use in uses:
@@ -262,7 +281,7 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
             provider=speaks,
             facet=speaks.facets[use.name],
             ranker=_ranker(wiring.own, use, place),
-            seeder=HeardSeeder(seeder) if use.name in searching else wiring.own.seeder(seeder, numbers),
+            seeder=HeardSeeder(seeder) if use.name in searched else wiring.own.seeder(seeder, numbers),
             weight=use.weight * flow.weight,
             hints=use.hints,
             max_pages=use.max_pages,
@@ -272,7 +291,8 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
             links=stored_links(service, number, speaks.network, place.facet) if place.is_one_sided_walk else None,
         )
         wiring.lanes[lane.lane] = lane
-        if lane.facet.is_lookup and lane.facet.objects_per_call == 1:
+        # As the network has it: a batch that a server does not take is still asked by ids alone.
+        if lane.facet.is_lookup and plain.facets[use.name].objects_per_call == 1:
             wiring.homes[host_of(service)] = lane.lane
         wiring.charges[lane.lane] = _charges(speaks, lane, own_credentials(use, planned, wiring.vault))
         add_turns(wiring.scheduler, lane, wiring.charges[lane.lane])
@@ -284,40 +304,24 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
     wiring.queues.extend(queues_of(flow, service, seeder, numbers, sources | heard))
 
 
-def _channel(planned: StreamPlan, speaks: Provider) -> Channel:
-    return _listening(speaks).channels[planned.subscription.channel]
+def _speaking(planned: ServicePlan, now: Callable[[], datetime]) -> Known:
+    """The provider of a service with the user's own limits."""
+    return with_limits(provider(planned.service.provider, now=now, base=planned.service.base), planned.limits)
 
 
-def _listening(speaks: Provider) -> StreamProvider:
-    if not isinstance(speaks, StreamProvider):
-        raise UserError(f"{speaks.name} has no streams; take [[streams]] out of the crawl file")
-    return speaks
-
-
-def _filling(streams: Sequence[StreamPlan], speaks: Provider, flow: Flow) -> Iterator[FacetUse]:
-    """The facets that fill what streams miss or only announce, where the flow does not ask them anyway."""
-    used = {use.name for use in flow.facets}
-    wanted = dict.fromkeys(name for each in streams for name in _missed(each, _channel(each, speaks)))
-    return (FacetUse(name) for name in wanted if name in speaks.facets and name not in used)
-
-
-def _missed(planned: StreamPlan, channel: Channel) -> tuple[str, ...]:
-    # Only the host that streams repositories also gives them away: an AppView beside it has none.
-    is_own = planned.host.base == planned.service.base
-    return (channel.fills, channel.announces) if is_own else (channel.fills,)
-
-
-def _searching(searches: Sequence[SearchPlan], service: Service, flow: Flow) -> dict[str, FacetUse]:
-    """The facets that search for the crawl's places, where the flow does not ask them anyway."""
-    used = {use.name for use in flow.facets}
-    own = [each for each in searches if each.service == service.name and each.facet not in used]
-    return {each.facet: FacetUse(each.facet, revisit=each.every, hints=each.hints) for each in own}
+def _unknown(plan: CrawlPlan, clock: Clock) -> Iterator[Unknown]:
+    """The servers of the crawl that may be of many kinds, with what a question to them takes from their limits."""
+    for planned in plan.services:
+        speaks, name = _speaking(planned, clock.now), planned.service.name
+        if isinstance(speaks, FlavouredProvider):
+            charges = fill(next(iter(speaks.facets_for("none").values())), name, None)
+            yield Unknown(speaks, planned.service, tuple(each for each in charges if not each.limit.only_paged))
 
 
 async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, speaks: Provider, seeder: FlowSeeder) -> None:
     service, wanted = planned.service, msgspec.structs.replace(planned.subscription, owner=wiring.plan.owner)
     number = await roster.enrol_service(tx, service, speaks.network)
-    channel = _channel(planned, speaks)
+    channel = channel_of(planned, speaks)
     credential = stream_credential(planned, channel, wiring.plan.services, wiring.vault)
     wiring.streams.append(
         Stream(
@@ -328,7 +332,7 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
             wanted=wanted,
             service=service,
             host=planned.host,
-            provider=_listening(speaks),
+            provider=listening(speaks),
             seeder=seeder,
             credential=credential.name if credential else None,
             charges=fill(channel.facet, service.name, credential),
@@ -337,21 +341,9 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
 
 
 def _beside(wiring: _Wiring, parts: Parts, dispatcher: Dispatcher, outside: Outside) -> list[Part]:
-    """What runs beside the loop of calls: streams and scheduled backups."""
-    transport = outside.transport
-    beside: list[Part] = []
-    for stream in wiring.streams:
-        if not isinstance(transport, StreamTransport):
-            raise UserError("this transport cannot hold a connection open, so the crawl's streams cannot be heard")
-        beside.append(Streamer(parts, transport, dispatcher, stream, wiring.tally).part())
-    plan = wiring.plan
-    if plan.backup is not None:
-        turns = Turns(parts.database, plan.name, wiring.worker, plan.backup.every, outside.clock)
-        beside.append(Part(name="backup", run=Keeper(plan.name, plan.store, plan.backup, outside.clock, turns).run))
-    if plan.media is not None and outside.media is not None:
-        collector = Collector(parts.database, outside.clock, outside.media, plan.media, wiring.worker)
-        beside.append(Part(name="media", run=collector.run, end=collector.end, finish=collector.finish))
-    return beside
+    """What runs beside the loop of calls: streams, scheduled backups, downloads."""
+    listening_parts = stream_parts(wiring.streams, parts, outside.transport, dispatcher, wiring.tally)
+    return [*listening_parts, *wiring.mute, *keeping_parts(wiring.plan, parts, outside.media, wiring.worker)]
 
 
 def _ranker(own: Own, use: FacetUse, place: Place) -> Ranker:

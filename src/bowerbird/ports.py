@@ -9,10 +9,10 @@ carries it, the `Provider` reads the answer, the `Store` saves the page, the `Se
 from __future__ import annotations
 
 from asyncio import Event
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime, timedelta
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from bowerbird.model import (
     Answer,
@@ -27,6 +27,7 @@ from bowerbird.model import (
     Facet,
     Fetched,
     Finding,
+    Flavour,
     Geography,
     Heard,
     Opening,
@@ -203,6 +204,33 @@ class GeographicProvider(Provider, Protocol):
         ...
 
 
+@runtime_checkable
+class FlavouredProvider(Provider, Protocol):
+    """A provider whose network has servers of many kinds, which can be asked what they are."""
+
+    def survey(self, answers: Sequence[Answer]) -> Request | Flavour:
+        """The next question to a server about itself, given the answers to those before, or what they tell: an empty flavour
+        where the server does not say."""
+        ...
+
+    def flavoured(self, flavour: Flavour) -> Self:
+        """The same provider with what such a server offers: facets it lacks are absent, a batch it does not take is asked for
+        one by one."""
+        ...
+
+    def lacks(self, flavour: Flavour) -> Mapping[str, str]:
+        """The facets that such a server does not have, each with the reason in words."""
+        ...
+
+    def mutes(self, flavour: Flavour) -> Mapping[str, str]:
+        """The channels that would never bring anything there, each with the reason in words."""
+        ...
+
+    def cautions(self, flavour: Flavour, facets: Collection[str], kinds: Collection[str]) -> Sequence[str]:
+        """Where these facets bring less there than one might expect, asked with such kinds of credential; each in words."""
+        ...
+
+
 class Locator(Protocol):
     """Says which areas of a crawl an account or a post belongs to, and what decided. Pure."""
 
@@ -314,6 +342,10 @@ class Frontier(Protocol):
 
     async def next_due(self, tx: Transaction, lanes: Sequence[int]) -> datetime | None:
         """When the next sleeping or leased task of these lanes comes due."""
+        ...
+
+    async def close(self, tx: Transaction, lane: int, why: str) -> None:
+        """Gives up what waits in a lane, with the reason: nobody answers its questions."""
         ...
 
     async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:

@@ -17,10 +17,12 @@ from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
+from bowerbird.crawl.flavours import Survey, survey
 from bowerbird.db import open_database
 from bowerbird.db.versions import version_of
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Request
+from bowerbird.ports import FlavouredProvider
 from bowerbird.providers import provider
 from bowerbird.store.choosing import chosen
 from bowerbird.store.reader import Reader
@@ -35,10 +37,17 @@ class _Known(Struct, frozen=True):
     ran: timedelta = timedelta(0)
 
 
+class Start(Struct, frozen=True):
+    """A crawl that may start: the plan as this run will follow it, and what its servers said of themselves when asked."""
+
+    plan: CrawlPlan
+    asked: Mapping[str, Survey]
+
+
 async def check_start(
     plan: CrawlPlan, outside: Outside, limits: Mapping[str, Any], *, may_join: bool, say: Callable[[str], None]
-) -> CrawlPlan:
-    """The plan as this run will follow it; raises `UserError` for what the user must change first."""
+) -> Start:
+    """Everything that can be known before the first call; raises `UserError` for what the user must change first."""
     for planned in plan.services:
         _check_credentials(planned, outside)
     known = await _found(plan, outside) if _exists(plan.store) else _Known()
@@ -46,12 +55,12 @@ async def check_start(
         raise UserError(_already_running(plan, known.crew[0], outside))
     if known.crew and known.state is not None and known.state.wanted == "paused":
         say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
-    if known.state is None or not known.state.calls:
-        # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
-        await _check_new(plan, outside)
+    # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
+    is_new = known.state is None or not known.state.calls
+    asked = await _check_new(plan, outside) if is_new else {}
     for line in left_out(plan):
         say(line)
-    return _limited(plan, known, limits)
+    return Start(_limited(plan, known, limits), asked)
 
 
 def left_out(plan: CrawlPlan) -> Iterator[str]:
@@ -83,7 +92,8 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
         await database.close()
 
 
-async def _check_new(plan: CrawlPlan, outside: Outside) -> None:
+async def _check_new(plan: CrawlPlan, outside: Outside) -> dict[str, Survey]:
+    """Whether a crawl has anything to start from, and somebody to ask; answers what its servers say they are."""
     query = plan.seeds.query
     if not (plan.streams or plan.searches) and next(iter(plan.seeds), None) is None:
         if query is None:
@@ -93,8 +103,8 @@ async def _check_new(plan: CrawlPlan, outside: Outside) -> None:
                 f"the crawl {plan.name} has no seeds: of what is in {public(query.store or plan.store)} its query chooses none; "
                 "make it less strict, or write some seeds"
             )
-    for planned in plan.services:
-        await _check_reachable(planned, outside)
+    found = {planned.service.name: await _reached(planned, outside) for planned in plan.services}
+    return {name: survey for name, survey in found.items() if survey is not None}
 
 
 async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
@@ -131,14 +141,20 @@ def _check_credentials(planned: ServicePlan, outside: Outside) -> None:
         )
 
 
-async def _check_reachable(planned: ServicePlan, outside: Outside) -> None:
-    service = planned.service
-    answer = await outside.transport.send(service, Request(path="/", method="HEAD"))
-    if answer.status == 0:
+async def _reached(planned: ServicePlan, outside: Outside) -> Survey | None:
+    """What a server says it is, on networks where that differs; raises `UserError` when nobody is there."""
+    service, speaks = planned.service, provider(planned.service.provider)
+    if isinstance(speaks, FlavouredProvider):
+        found = await survey(speaks, outside.transport, service)
+        failure = found.failure
+    else:
+        found, failure = None, (await outside.transport.send(service, Request(path="/"))).failure
+    if failure:
         raise UserError(
-            f"the service {service.name} at {service.base} cannot be reached ({answer.failure}); "
+            f"the service {service.name} at {service.base} cannot be reached ({failure}); "
             "check `base` in the crawl file and the network, or run `bowerbird doctor` with the crawl file"
         )
+    return found
 
 
 def _limited(plan: CrawlPlan, known: _Known, limits: Mapping[str, Any]) -> CrawlPlan:

@@ -83,8 +83,10 @@ async def _crawl(
     outside = Outside(clock=clock, transport=transport, vault=open_vault(settings), media=media)
     view = chosen_view(as_json=as_json, is_quiet=quiet)
     try:
-        plan = await check_start(plan, outside, limits, may_join=join, say=view.say)
-        async with open_crawl(plan, outside) as crawl:
+        start = await check_start(plan, outside, limits, may_join=join, say=view.say)
+        async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
+            for note in crawl.notes:
+                view.say(note)
             return await run_shown(crawl, outside, view)
     finally:
         await transport.close()

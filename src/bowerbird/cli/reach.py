@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 import aiohttp
 
 from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, as_problem
 from bowerbird.clock import RealClock
-from bowerbird.crawl.credentials import stream_credential
-from bowerbird.crawl.files.crawl_file import CrawlPlan
+from bowerbird.crawl.credentials import stream_credential, usable_credentials
+from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.stream_plans import StreamPlan
+from bowerbird.crawl.flavours import survey
+from bowerbird.crawl.http import HttpTransport
+from bowerbird.crawl.served import Served
 from bowerbird.db import open_database
 from bowerbird.errors import BowerbirdError, CredentialError
-from bowerbird.model import Service
-from bowerbird.ports import StreamProvider, Vault
+from bowerbird.model import Flavour, Service
+from bowerbird.ports import FlavouredProvider, StreamProvider, Vault
 from bowerbird.providers import provider
 
 _PATIENCE = timedelta(seconds=10)
@@ -32,6 +37,45 @@ async def network_checks(places: Mapping[str, Service], database: str | None, us
         asked = (_check_service(session, name, service, user_agent) for name, service in places.items())
         checks = list(await asyncio.gather(*asked))
     return checks + ([await check_database(database)] if database else [])
+
+
+async def server_checks(plan: CrawlPlan, vault: Vault, user_agent: str) -> list[Check]:
+    """What each server of a crawl says it is, and what it cannot do of what the crawl would ask."""
+    transport = HttpTransport(RealClock(), user_agent)
+    try:
+        found = [each for planned in plan.services for each in await _check_server(plan, planned, vault, transport)]
+    finally:
+        await transport.close()
+    return found
+
+
+async def _check_server(plan: CrawlPlan, planned: ServicePlan, vault: Vault, transport: HttpTransport) -> list[Check]:
+    service, speaks = planned.service, provider(planned.service.provider)
+    if not isinstance(speaks, FlavouredProvider):
+        return []
+    flavour = (await survey(speaks, transport, service)).flavour
+    if not flavour.software:
+        return [Check(f"server {service.name}", OK, "it does not say what it is: taken for the network's own software")]
+    return [Check(f"server {service.name}", OK, flavour.title), *_lacking(plan, planned, vault, flavour)]
+
+
+def _lacking(plan: CrawlPlan, planned: ServicePlan, vault: Vault, flavour: Flavour) -> list[Check]:
+    """One warning for each thing that the crawl would ask in vain."""
+    service = planned.service
+    notes: list[str] = []
+    served = Served(provider(service.provider), service, flavour, notes)
+    with suppress(CredentialError):
+        # A missing credential has a line of its own.
+        served.flow(plan.flow, {each.kind for each in usable_credentials(planned, vault)})
+    streams = [each for each in plan.streams if each.service.name == service.name]
+    served.streams(streams, [])
+    if flavour.streaming and any(_host(each.host.base) != _host(flavour.streaming) for each in streams):
+        notes.append(f"{service.name} says that it streams from {flavour.streaming}: write that as `base` of the stream")
+    return [Check(f"server {service.name}", WARNING, note.rstrip("."), "") for note in notes]
+
+
+def _host(base: str) -> str:
+    return urlsplit(base).netloc.lower()
 
 
 def check_streams(plan: CrawlPlan, vault: Vault) -> list[Check]:

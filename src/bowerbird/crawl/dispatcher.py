@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 
@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from bowerbird.crawl import roster
 from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.log import QueryLog, Timings
+from bowerbird.crawl.offers import Offers
 from bowerbird.crawl.outages import Outages
 from bowerbird.crawl.scheduler import Choice, Scheduler
 from bowerbird.crawl.seeding.admission import Admission
@@ -51,7 +52,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     store: Store
     log: QueryLog
     scheduler: Scheduler
-    lanes: Mapping[int, Lane]
+    lanes: dict[int, Lane]
+    """Changed while the crawl runs, where a server takes no batches after all."""
     sessions: Sessions
     lease_time: timedelta
 
@@ -69,6 +71,8 @@ class Report(Struct, frozen=True, kw_only=True):
     given_up: int = 0
     left_alone: tuple[str, ...] = ()
     """Seeds that turned out to have asked not to be collected."""
+    not_offered: str = ""
+    """What the server does not offer, as a sentence, when the call has found that out."""
 
 
 class Dispatcher:
@@ -81,6 +85,7 @@ class Dispatcher:
         self._admission = admission
         self._swept_at: datetime | None = None
         self._outages = Outages()
+        self.offers = Offers(parts.lanes, parts.frontier)
         self._strikes: Counter[tuple[str | None, int]] = Counter()
         """Refusals in a row, by credential and lane: a single one may be a passing mood of the server."""
 
@@ -170,11 +175,12 @@ class Dispatcher:
     async def settle(self, lease: Lease, answer: Answer) -> Report:
         """Ends a call in one transaction; raises `Fenced` when the lease is no longer ours."""
         lane = self._parts.lanes[lease.tasks[0].lane]
-        page = lane.provider.parse(lease.ask, answer, lane.service)
+        page = self.offers.weighed(lane, lease, lane.provider.parse(lease.ask, answer, lane.service))
         is_refused = self._is_refused(lane, lease, page)
         try:
             async with self._parts.database.transaction() as tx:
                 report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused)
+                learned = await self.offers.note(tx, lane, lease, page, self._parts.clock.now())
         except BaseException:
             self._parts.ledgers.forget()
             self._outages.forget()
@@ -184,7 +190,10 @@ class Dispatcher:
         self._parts.scheduler.wake_turns(woken)
         if is_refused:
             self._parts.scheduler.refuse(lane.lane, lease.credential, everywhere=page.outcome is Outcome.BAD_TOKEN)
-        return report
+        not_offered = self.offers.settled(lane, lease, page, learned, self._parts.clock.now())
+        if not_offered:
+            self._parts.scheduler.close(lane.lane)
+        return structs.replace(report, not_offered=not_offered)
 
     def _is_refused(self, lane: Lane, lease: Lease, page: Page) -> bool:
         """Whether the credential is to be put aside: refused several times in a row, and not only expired."""
@@ -216,10 +225,12 @@ class Dispatcher:
         saved_at = parts.clock.stopwatch()
         seeded = await self._seed(tx, lane, lease, page, saved, now)
         seeded_at = parts.clock.stopwatch()
-        ended = self._end_tasks(lane, page, await self._visits(tx, lane, lease.tasks, page, saved, now))
+        goes_on = self.offers.goes_on(lane, lease, page)
+        ended = self._end_tasks(lane, page, await self._visits(tx, lane, lease.tasks, page, saved, now), goes_on=goes_on)
         ready = await parts.frontier.settle(tx, ended, now)
         # After the settle: a walk may lead back to the very task that it leaves.
         seeded |= await self.add(tx, [lead for each in ended for lead in each.standing.leads], lease.call, now)
+        seeded |= await self.add(tx, self.offers.witness(lane, lease, page), lease.call, now)
         await parts.ledgers.settle(tx, lease.charges, page, answer)
         await self._note_trouble(tx, lane, lease, page, is_refused, now)
         await self._outages.note(tx, lane.service.name, page, now)
@@ -239,6 +250,7 @@ class Dispatcher:
     async def add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> frozenset[int]:
         """Puts targets into the frontier where their lanes' rankers want them, and those that the rankers name thereupon."""
         lanes: set[int] = set()
+        arrivals = [arrival for arrival in arrivals if arrival.lane not in self.offers.closed]
         if self._admission is not None:
             arrivals = await self._admission.admitted(tx, arrivals)
         while arrivals:
@@ -283,10 +295,11 @@ class Dispatcher:
         around = {task.target: task.memory for task in known.values() if task.memory is not None}
         return structs.replace(visit, linked_by=linked_by, around=around)
 
-    def _end_tasks(self, lane: Lane, page: Page, visits: Sequence[Visit]) -> list[Settled]:
+    def _end_tasks(self, lane: Lane, page: Page, visits: Sequence[Visit], *, goes_on: bool) -> list[Settled]:
+        """`goes_on`: what the server does not offer is asked in another way."""
         ended = []
         for visit in visits:
-            verdict = judge(visit.task, page, len(visits), lane.max_pages)
+            verdict = Verdict.UNASKED if goes_on else judge(visit.task, page, len(visits), lane.max_pages)
             visit = structs.replace(visit, is_finished=verdict is Verdict.VISITED)
             end = lane.placed(settled(visit, page, verdict, lane.ranker))
             ended.append(structs.replace(end, is_paged=lane.is_paged(visit.task.target, end.progress)))

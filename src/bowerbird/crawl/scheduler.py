@@ -46,7 +46,7 @@ class _Option:
 class _Turns:
     """One half of a lane: its options, those that are open, and its account of turns."""
 
-    __slots__ = ("credit", "idle_until", "is_ready", "open", "options", "turn", "weight")
+    __slots__ = ("credit", "idle_until", "is_closed", "is_ready", "open", "options", "turn", "weight")
 
     def __init__(self, turn: Turn, weight: float) -> None:
         self.turn = turn
@@ -54,6 +54,7 @@ class _Turns:
         self.options: list[_Option] = []
         self.open: dict[_Option, None] = {}
         self.is_ready = False
+        self.is_closed = False
         self.idle_until: datetime | None = None
         self.credit = 0.0
 
@@ -111,7 +112,7 @@ class Scheduler:
         """The same for single halves, where it is known which."""
         for turn in turns:
             known = self._lanes.get(turn)
-            if known is not None and not known.is_ready:
+            if known is not None and not known.is_ready and not known.is_closed:
                 known.is_ready = True
                 known.idle_until = None
                 self._doubtful.update(dict.fromkeys(known.options))
@@ -126,6 +127,13 @@ class Scheduler:
         for turns in self._lanes.values():
             if everywhere or turns.turn.lane == lane:
                 self._switch_off(turns, credential)
+
+    def close(self, lane: int) -> None:
+        """A lane whose questions nobody answers gets no turn any more."""
+        for is_paged in (False, True):
+            if (turns := self._lanes.get(Turn(lane, is_paged))) is not None:
+                turns.is_closed = True
+                self.idle(turns.turn, None)
 
     def hold(self, credential: str | None, until: datetime) -> None:
         """Does not use a credential before that time, whatever the ledgers say."""

@@ -16,7 +16,7 @@ from bowerbird.crawl.supervisor import FIRST_WAIT, LONGEST_WAIT, STEADY, Part, S
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Ending, Worker
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, UserError
-from bowerbird.model import Arrival
+from bowerbird.model import Arrival, Outcome
 from bowerbird.ports import Transaction
 
 _CHUNK = 10_000
@@ -92,13 +92,18 @@ class Session:
         return ending
 
     def _judged(self, ending: Ending) -> Ending:
-        """The ending with what parts never managed to do; a crawl that brought nothing because of it has failed."""
+        """The ending with what parts never managed to do and what servers do not offer; a crawl that brought nothing because of
+        it has failed."""
         failures = [part.failure() for part in self._beside if part.failure is not None]
-        if not any(failures):
+        lacking = self.tally.not_offered
+        if not any(failures) and not lacking:
             return ending
-        has_failed = all(failures) and not self.tally.size(in_all=False).items
-        reason = "; ".join(filter(None, (ending.reason, *failures)))
-        return Ending("failed" if has_failed else ending.state, reason)
+        is_unheard = any(failures) and all(failures) and not self.tally.size(in_all=False).items
+        is_unanswered = bool(lacking) and not self.tally.by_outcome[Outcome.OK]
+        reason = "; ".join(filter(None, (ending.reason, *lacking, *failures)))
+        if is_unanswered:
+            reason += "; nothing else was answered: ask for other facets, or ask another server (`bowerbird doctor` says which)"
+        return Ending("failed" if is_unheard or is_unanswered else ending.state, reason)
 
     def _attend_calls(self) -> None:
         """Has the loop of calls watched; it runs in this very task."""

@@ -32,6 +32,8 @@ class Tally:
         self.left_alone = 0
         """Seeds that asked not to be collected."""
         self.first_left_alone: tuple[str, ...] = ()
+        self.not_offered: list[str] = []
+        """What servers turned out not to offer, each as a sentence."""
         self.by_facet: Counter[str] = Counter()
         self.items_by_facet: Counter[str] = Counter()
         self.by_outcome: Counter[Outcome] = Counter()
@@ -52,6 +54,8 @@ class Tally:
         self.first_left_alone = (*self.first_left_alone, *report.left_alone)[:_NAMED]
         self.by_outcome[report.outcome] += 1
         self.window_opens = None
+        if report.not_offered:
+            self.not_offered.append(report.not_offered)
         if report.outcome is not Outcome.OK and not report.outcome.is_about_target:
             self.blocked(f"{report.facet}: {report.outcome} {report.detail}".strip(), now)
 

@@ -10,6 +10,8 @@ from bowerbird.model import Outcome, Page, Progress, Settled, Standing, Task, Vi
 from bowerbird.ports import Ranker
 
 MOST_ATTEMPTS = 12
+MOST_WORDLESS = 8
+"""An answer without a word that may mean an absence is waited for less long: nothing is taken for gone by giving up."""
 _FIRST_RETRY = timedelta(seconds=2)
 _LONGEST_RETRY = timedelta(minutes=10)
 
@@ -35,11 +37,14 @@ def judge(task: Task, page: Page, batch: int, max_pages: int | None = None) -> V
         return Verdict.CONTINUES if page.cursor is not None and may_go_on else Verdict.VISITED
     if outcome.is_about_target:
         return Verdict.VISITED
+    if outcome is Outcome.NOT_OFFERED:
+        return Verdict.GIVEN_UP
     if outcome is Outcome.BAD_REQUEST:
         return Verdict.RETRY if batch > 1 else Verdict.GIVEN_UP
     if outcome.is_passing:
         # Silence and overload are the service's own trouble, however long they last; only its nonsense may be the task's.
-        is_hopeless = outcome is Outcome.UNREADABLE and task.attempts + 1 >= MOST_ATTEMPTS
+        most = MOST_ATTEMPTS if page.perhaps is None else MOST_WORDLESS
+        is_hopeless = outcome is Outcome.UNREADABLE and task.attempts + 1 >= most
         return Verdict.GIVEN_UP if is_hopeless else Verdict.RETRY
     return Verdict.UNASKED
 

@@ -73,6 +73,11 @@ class Held:
         self._tasks.setdefault(band, deque()).extend(tasks)
         self._usable_until[band] = usable_until
 
+    def drop(self, lane: int) -> list[Task]:
+        """What is held of one lane, which is then no longer held."""
+        bands = [band for band in self._tasks if band[0].lane == lane]
+        return [task for band in bands for task in self._tasks.pop(band)]
+
     def empty(self) -> list[Task]:
         """Everything held, which is then no longer held."""
         tasks = [task for held in self._tasks.values() for task in held]

@@ -97,6 +97,13 @@ returning lane
 """
 
 
+# What is leased to a call is ended by that call; what was asked before and only sleeps has nothing to give up.
+CLOSE = """
+update tasks set ready = 0, due = null, state = 'failed', failure = ?
+where lane = ? and token is null and (ready = 1 or due is not null)
+"""
+
+
 def revive(any_of: str) -> str:
     """Gives targets that were given up another chance."""
     return f"""

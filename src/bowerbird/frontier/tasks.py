@@ -146,6 +146,11 @@ class TaskFrontier:
         row = await tx.fetch_one(sql.next_due(self._database.any("bigint")), self._database.members(lanes))
         return None if row is None else from_micros(row["due"])
 
+    async def close(self, tx: Transaction, lane: int, why: str) -> None:
+        held = self._held.drop(lane)
+        await tx.execute_many(sql.GIVE_BACK, [(1, None, "waiting", task.task, task.token) for task in held])
+        await tx.execute(sql.CLOSE, why, lane)
+
     async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:
         return await tx.execute(sql.revive(self._database.any("bigint")), to_micros(now), self._database.members(lanes))
 

@@ -19,6 +19,7 @@ from bowerbird.model.calls import (
     asked_about,
 )
 from bowerbird.model.cascades import Passed, Passing
+from bowerbird.model.flavours import Flavour, NotOffered
 from bowerbird.model.items import (
     Broken,
     Gone,
@@ -63,6 +64,7 @@ __all__ = [
     "Facet",
     "Fetched",
     "Finding",
+    "Flavour",
     "Geography",
     "Gone",
     "Heard",
@@ -72,6 +74,7 @@ __all__ = [
     "Media",
     "Member",
     "Network",
+    "NotOffered",
     "Notice",
     "NoticeKind",
     "Opening",

@@ -245,6 +245,9 @@ class Page(Struct, frozen=True, kw_only=True):
     """False when the listing was broken off: what it did not show may exist all the same."""
     is_doubtful: bool = False
     """Of a whole batch not one target was listed: that is asked again before it is believed."""
+    perhaps: Outcome | None = None
+    """What an answer without the API's own words (a page of HTML) means, should it be the API's and not a proxy's: believed only
+    when it comes again and again while the service answers about others."""
     head: str | None = None
     """Key of the newest item listed: the next incremental visit starts above it."""
     reading: Reading | None = None

@@ -26,6 +26,8 @@ class Outcome(StrEnum):
     BLOCKED = "blocked"
     BAD_TOKEN = "bad_token"  # noqa: S105  the name of an outcome
     FORBIDDEN_SCOPE = "forbidden_scope"
+    NOT_OFFERED = "not_offered"
+    """The server has no such route, or does not offer this kind of question: a fact about the route, never about the target."""
     BAD_REQUEST = "bad_request"
     OVERLOADED = "overloaded"
     UNREADABLE = "unreadable"

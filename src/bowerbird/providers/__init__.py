@@ -17,6 +17,7 @@ __all__ = [
     "PROVIDERS",
     "XV2",
     "Bluesky",
+    "Known",
     "Mastodon",
     "Overrides",
     "TabledProvider",

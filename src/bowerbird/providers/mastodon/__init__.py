@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from bowerbird.errors import CredentialError
-from bowerbird.model import Answer, Ask, Channel, Facet, Network, Opening, Page, Request, Secret, Service, Subscription
+from bowerbird.model import (
+    Answer,
+    Ask,
+    Channel,
+    Facet,
+    Flavour,
+    Network,
+    Opening,
+    Page,
+    Request,
+    Secret,
+    Service,
+    Subscription,
+)
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
-from bowerbird.providers.mastodon import channels, facets, parse, requests, streams, targets
+from bowerbird.providers.mastodon import channels, facets, flavours, parse, requests, streams, survey, targets
 from bowerbird.providers.tables import FacetTable, Tables, table_for
+
+UNKNOWN = Flavour()
+"""A server that was not asked what it is: taken for a Mastodon of today."""
 
 
 class Mastodon:
@@ -26,15 +42,31 @@ class Mastodon:
     secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("access_token",), "app": ("access_token",)}
     """What a secret must hold, by kind of credential."""
 
-    def __init__(self, tables: Tables = facets.TABLES) -> None:
+    def __init__(self, tables: Tables = facets.TABLES, flavour: Flavour = UNKNOWN) -> None:
         self.tables = tables
         self.facets = table_for(tables, "user")
+        self.flavour = flavour
 
     def facets_for(self, kind: str) -> FacetTable:
         return table_for(self.tables, kind)
 
     def with_tables(self, tables: Tables) -> Mastodon:
-        return Mastodon(tables)
+        return Mastodon(tables, self.flavour)
+
+    def survey(self, answers: Sequence[Answer]) -> Request | Flavour:
+        return survey.survey(answers)
+
+    def flavoured(self, flavour: Flavour) -> Mastodon:
+        return Mastodon(flavours.flavoured(self.tables, flavour), flavour)
+
+    def lacks(self, flavour: Flavour) -> Mapping[str, str]:
+        return flavours.lacks(flavour)
+
+    def mutes(self, flavour: Flavour) -> Mapping[str, str]:
+        return flavours.mutes(flavour)
+
+    def cautions(self, flavour: Flavour, facets: Collection[str], kinds: Collection[str]) -> Sequence[str]:
+        return tuple(flavours.cautions(flavour, facets, kinds))
 
     def request(self, ask: Ask) -> Request:
         return bounded(requests.build(ask, self.facets[ask.facet]), ask, self.facets[ask.facet])
@@ -46,7 +78,7 @@ class Mastodon:
         return msgspec.structs.replace(request, headers={**request.headers, "authorization": f"Bearer {token}"})
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
-        return parse.parse(ask, self.facets[ask.facet], answer, service)
+        return parse.parse(ask, self.facets[ask.facet], answer, service, self.flavour)
 
     def is_paged(self, ask: Ask) -> bool:
         return any(name in requests.POSITIONS for name, _ in self.request(ask).query)

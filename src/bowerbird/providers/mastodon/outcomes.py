@@ -1,4 +1,7 @@
-"""How a Mastodon server's status codes and error bodies read as outcomes."""
+"""How a Mastodon server's status codes and error bodies read as outcomes.
+
+Compatible servers answer alike but not the same: `providers/mastodon/flavours.py` has what is known of each kind.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,18 @@ _BY_STATUS = {
     401: Outcome.BAD_TOKEN,
     403: Outcome.FORBIDDEN_SCOPE,
     404: Outcome.NOT_FOUND,
+    405: Outcome.NOT_OFFERED,
     408: Outcome.OVERLOADED,
     410: Outcome.SUSPENDED,
     429: Outcome.RATE_LIMITED,
+    501: Outcome.NOT_OFFERED,
 }
+_MISSING_ROUTE = ("not implemented", "no route matches")
+"""What Pleroma and others say with a 404 of a route they do not have."""
+_REFUSED_TOKEN = ("invalid credentials", "invalid bearer token", "access token is invalid", "login is currently disabled")
+"""What servers say of a token with other statuses than 401: Pleroma 403, Takahē 400."""
+_NEEDS_USER = ("authenticated user", "identity_token_required", "identity token required")
+_LONGEST_TEXT = 200
 
 
 class _Error(Struct):
@@ -31,24 +42,54 @@ def outcome(answer: Answer) -> tuple[Outcome, str]:
         return Outcome.UNANSWERED, shortened(answer.failure)
     if 200 <= answer.status < 300:
         return Outcome.OK, ""
-    words = _words(answer.body)
+    words = words_of(answer)
     detail = shortened(f"{answer.status} {words or answer.headers.get('location', '')}")
     return _of(answer.status, words), detail
+
+
+def perhaps(answer: Answer) -> Outcome | None:
+    """What an answer that nobody signed (a page of HTML) would mean if it were the API's: that the object is not there."""
+    is_absence = answer.status in (404, 410) and words_of(answer) is None
+    return _BY_STATUS[answer.status] if is_absence else None
+
+
+def is_missing_route(answer: Answer) -> bool:
+    """Whether Mastodon's own words tell a missing route from a missing record, which it calls `Record not found`."""
+    return answer.status == 404 and (words_of(answer) or "").casefold() == "not found"
 
 
 def _of(status: int, words: str | None) -> Outcome:
     if status in (401, 403, 404, 410) and words is None:
         # A proxy's page knows neither accounts nor tokens, and believing it would cost stored content or a good credential.
         return Outcome.UNREADABLE
-    if status == 422:
-        return Outcome.FORBIDDEN_SCOPE if "authenticated" in (words or "") else Outcome.BAD_REQUEST
-    if status >= 500:
-        return Outcome.OVERLOADED
+    said = (words or "").casefold()
+    if status in (400, 401, 403, 422):
+        return _about_us(status, said)
+    if status == 404 and said.startswith(_MISSING_ROUTE):
+        return Outcome.NOT_OFFERED
+    return _BY_STATUS.get(status, Outcome.OVERLOADED if status >= 500 else Outcome.BAD_REQUEST)
+
+
+def _about_us(status: int, said: str) -> Outcome:
+    """Refusals of whoever asks; servers do not agree on their statuses, but on their words."""
+    if any(words in said for words in _REFUSED_TOKEN):
+        return Outcome.BAD_TOKEN
+    if status != 401 and any(words in said for words in _NEEDS_USER):
+        return Outcome.FORBIDDEN_SCOPE
+    if status == 403 and "suspended" in said:
+        return Outcome.SUSPENDED
     return _BY_STATUS.get(status, Outcome.BAD_REQUEST)
 
 
-def _words(body: bytes) -> str | None:
+def words_of(answer: Answer) -> str | None:
+    """The server's own words: of its JSON, of the header that Mastodon's streams use, or plain text; None for a page of HTML."""
     try:
-        return _errors.read(body).error
+        return _errors.read(answer.body).error
     except UNREADABLE:
-        return None
+        pass
+    if said := answer.headers.get("x-error-message", "").strip():
+        return said
+    is_text = answer.headers.get("content-type", "").startswith("text/plain")
+    text = answer.body[:_LONGEST_TEXT].decode(errors="replace").strip()
+    # A proxy may send plain text as well; what it says of tokens only the API can know.
+    return text if is_text and "token" in text.casefold() else None

@@ -7,12 +7,13 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, ReactionKind, Service, Subject
+from bowerbird.model import Answer, Ask, Facet, Flavour, Gone, Outcome, Page, ReactionKind, Service, Subject
 from bowerbird.providers import headers
 from bowerbird.providers.gathering import EMPTY, REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
 from bowerbird.providers.mastodon.gather import MastodonGathering
-from bowerbird.providers.mastodon.outcomes import outcome
+from bowerbird.providers.mastodon.outcomes import is_missing_route, outcome, perhaps
+from bowerbird.providers.mastodon.requests import ALONE, route
 from bowerbird.providers.mastodon.versions import versions_of
 from bowerbird.providers.mastodon.words import trends_of, user_tags_of
 from bowerbird.providers.paths import page_size
@@ -37,14 +38,39 @@ _statuses_found = Reader(_StatusesFound)
 _accounts_found = Reader(_AccountsFound)
 
 
-def parse(ask: Ask, facet: Facet, answer: Answer, service: Service) -> Page:
+def parse(ask: Ask, facet: Facet, answer: Answer, service: Service, flavour: Flavour) -> Page:
     """One answer, understood."""
     ended, detail = outcome(answer)
     said = headers.reading(answer.headers, "x-ratelimit")
-    if ended is not Outcome.OK:
-        gone = _all_gone(ask, facet, ended) if ended.is_about_target and len(ask.targets) == 1 else ()
-        return Page(outcome=ended, gone=gone, reading=said, retry_after=headers.retry_after(answer), detail=detail)
-    return read_page(MastodonGathering(ask, facet, answer, service), _READERS[facet.name], said)
+    asked = route(ask, facet)
+    if ended is Outcome.OK:
+        return read_page(MastodonGathering(ask, facet, answer, service), _READERS[asked], said)
+    if _is_missing_route(ended, asked, facet, answer, flavour):
+        ended = Outcome.NOT_OFFERED
+    gone = _all_gone(ask, facet, ended) if ended.is_about_target and len(ask.targets) == 1 else ()
+    wait = headers.retry_after(answer)
+    return Page(outcome=ended, gone=gone, reading=said, retry_after=wait, detail=detail, perhaps=_perhaps(ended, facet, answer))
+
+
+def _is_missing_route(ended: Outcome, asked: str, facet: Facet, answer: Answer, flavour: Flavour) -> bool:
+    """Whether a 404 is about the route and not about what was asked for."""
+    if answer.status != 404 or ended is Outcome.NOT_OFFERED:
+        return False
+    if asked in ALONE:
+        # A batch leaves out what is missing: it has no other 404 than this.
+        return True
+    if ended is Outcome.UNREADABLE or asked in ALONE.values():
+        return False
+    # Of words there is no missing one, but the page that `link` is about; Mastodon's own words tell the rest apart.
+    is_about_all = facet.subject is Subject.WORD and facet.name != "link"
+    return is_about_all or (flavour.software == "mastodon" and is_missing_route(answer))
+
+
+def _perhaps(ended: Outcome, facet: Facet, answer: Answer) -> Outcome | None:
+    if ended is not Outcome.UNREADABLE:
+        return None
+    found = perhaps(answer)
+    return Outcome.NOT_OFFERED if found is not None and facet.subject is Subject.WORD else found
 
 
 def _all_gone(ask: Ask, facet: Facet, reason: Outcome) -> tuple[Gone, ...]:

@@ -30,7 +30,9 @@ _PATHS = {
     "tags": "/api/v1/accounts/{}/featured_tags",
 }
 _SINGLE = frozenset({"profile", "post", "thread", "versions", "tags"})
-_BATCH = frozenset({"profiles", "posts"})
+ALONE = {"profiles": "profile", "posts": "post"}
+"""Batches, and the facet whose route asks for the same one by one."""
+_BATCH = frozenset(ALONE)
 _OFFSET = frozenset({"search", "people", "directory", "trending"})
 _INCREMENTAL = frozenset({"timeline", "hashtag", "public", "link"})
 _LISTS = frozenset({"any", "all", "none"})
@@ -54,13 +56,19 @@ def build(ask: Ask, facet: Facet) -> Request:
         return Request(path="/api/v1/accounts/lookup", query=(("acct", target[1:]),))
     if facet.name == "trends" and target not in TRENDING:
         target = TRENDING[0]
-    path = _PATHS[facet.name].format(segment(scope_and_tags(target)[1][0] if facet.name == "hashtag" else target))
-    if facet.name in _BATCH:
+    path = _PATHS[route(ask, facet)].format(segment(scope_and_tags(target)[1][0] if facet.name == "hashtag" else target))
+    if route(ask, facet) in _BATCH:
         return Request(path=path, query=tuple(("id[]", each) for each in ask.targets))
-    if facet.name in _SINGLE:
+    if route(ask, facet) in _SINGLE:
         return Request(path=path)
     size = ("limit", str(page_size(ask, facet)))
     return Request(path=path, query=(*_subject(facet.name, target), size, *_position(facet.name, ask.progress), *_hints(ask)))
+
+
+def route(ask: Ask, facet: Facet) -> str:
+    """The facet whose route is asked: a batch of one, on a server that takes no batches, is asked for as what it is."""
+    is_alone = facet.objects_per_call == 1 and len(ask.targets) == 1
+    return ALONE.get(facet.name, facet.name) if is_alone else facet.name
 
 
 def _subject(facet: str, target: str) -> Query:

@@ -1,0 +1,134 @@
+"""What the servers of a crawl are: asked once, remembered with the service, asked again after a while."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct, structs
+
+from bowerbird.clock import from_micros, to_micros
+from bowerbird.crawl import roster
+from bowerbird.errors import Busy
+from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
+from bowerbird.ports import Clock, Database, FlavouredProvider, Ledgers, Transaction, Transport
+
+FRESH = timedelta(days=1)
+"""A start later than this asks again: servers are upgraded."""
+REMEMBERED = timedelta(days=7)
+"""After so long a refusal is no longer held against a server."""
+_MOST_QUESTIONS = 6
+_READ = "select flavour, surveyed_at from services where name = ?"
+_KEEP = "update services set flavour = ?, surveyed_at = coalesce(?, surveyed_at) where name = ?"
+_flavours = msgspec.json.Decoder(Flavour)
+
+
+class Unknown(Struct, frozen=True):
+    """A server to be asked what it is, and what a question to it takes from its limits."""
+
+    speaks: FlavouredProvider
+    service: Service
+    charges: tuple[Charge, ...]
+
+
+class Survey(Struct, frozen=True):
+    """What a server answered when it was asked about itself, and what that tells."""
+
+    flavour: Flavour
+    answers: tuple[Answer, ...]
+
+    @property
+    def failure(self) -> str:
+        """Why the server cannot be reached; empty when it answered anything at all."""
+        return self.answers[0].failure if self.answers and not any(answer.status for answer in self.answers) else ""
+
+
+async def survey(speaks: FlavouredProvider, transport: Transport, service: Service) -> Survey:
+    """Asks a server what it is, without any credential."""
+    answers: list[Answer] = []
+    while isinstance(step := speaks.survey(answers), Request) and len(answers) < _MOST_QUESTIONS:
+        answers.append(await transport.send(service, step))
+    return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
+
+
+async def known_flavour(tx: Transaction, service: str, now: datetime) -> tuple[Flavour, bool]:
+    """What is remembered of a server, without refusals of long ago, and whether that is fresh."""
+    row = await tx.fetch_one(_READ, service)
+    if row is None or row["flavour"] is None:
+        return Flavour(), False
+    known = _flavours.decode(row["flavour"])
+    lately = {name: told for name, told in known.refused.items() if now - told.at < REMEMBERED}
+    at = row["surveyed_at"]
+    return structs.replace(known, refused=lately), at is not None and now - from_micros(at) < FRESH
+
+
+async def keep_flavour(tx: Transaction, service: str, flavour: Flavour, surveyed_at: datetime | None) -> None:
+    at = None if surveyed_at is None else to_micros(surveyed_at)
+    await tx.execute(_KEEP, msgspec.json.encode(flavour).decode(), at, service)
+
+
+async def keep_refusal(tx: Transaction, service: str, facet: str, words: str, now: datetime) -> Flavour:
+    """What is known of a server with one more thing that it does not offer."""
+    known, _ = await known_flavour(tx, service, now)
+    learned = structs.replace(known, refused={**known.refused, facet: NotOffered(words, now)})
+    await keep_flavour(tx, service, learned, None)
+    return learned
+
+
+def merged(known: Flavour, asked: Flavour) -> Flavour:
+    """What a server says now, with what it refused before if it is still the same."""
+    is_same = (known.software, known.version) == (asked.software, asked.version)
+    return structs.replace(asked, refused=known.refused) if is_same else asked
+
+
+class Surveyor:
+    """Learns what the servers of a crawl are; its questions are charged like any call without a credential."""
+
+    def __init__(self, database: Database, ledgers: Ledgers, transport: Transport, clock: Clock) -> None:
+        self._database = database
+        self._ledgers = ledgers
+        self._transport = transport
+        self._clock = clock
+        self.calls = 0
+        """Questions asked so far."""
+
+    async def learn(self, server: Unknown, asked: Mapping[str, Survey]) -> Flavour:
+        """What the server is: as just asked, as remembered, or asked now if its limits allow it."""
+        now, name = self._clock.now(), server.service.name
+        async with self._database.transaction() as tx:
+            await roster.enrol_service(tx, server.service, server.speaks.network)
+            await self._ledgers.load(tx, now)
+            known, is_fresh = await known_flavour(tx, name, now)
+        found = asked.get(name)
+        if found is None:
+            if is_fresh or self._ledgers.when(server.charges, now) > now:
+                return known
+            found = await survey(server.speaks, self._transport, server.service)
+        told = merged(known, found.flavour) if found.flavour.software else known
+        async with self._database.transaction() as tx:
+            await keep_flavour(tx, name, told, now if found.flavour.software else None)
+        self.calls += len(found.answers)
+        await self._book(server, found)
+        return told
+
+    async def _book(self, server: Unknown, found: Survey) -> None:
+        """Counts the questions when they are over: a process that dies in between leaves nothing in flight behind."""
+        speaks, charges = server.speaks, server.charges
+        try:
+            async with self._database.transaction() as tx:
+                for answer in found.answers:
+                    # Limits and refusals look the same whatever was asked.
+                    page = speaks.parse(Ask(next(iter(speaks.facets)), ("",)), answer, server.service)
+                    taken = await self._ledgers.charge(tx, charges, answer.received_at)
+                    await self._ledgers.settle(tx, taken, Page(outcome=_outcome(answer), reading=page.reading), answer)
+        except Busy:
+            # Somebody else took what was left meanwhile: the server counts these few all the same, and its headers tell.
+            self._ledgers.forget()
+
+
+def _outcome(answer: Answer) -> Outcome:
+    """What matters to the account of a limit: whether the server was there, and whether it asked us to slow down."""
+    if answer.status == 0:
+        return Outcome.UNANSWERED
+    return Outcome.RATE_LIMITED if answer.status == 429 else Outcome.OK

@@ -1,0 +1,158 @@
+"""What servers turn out not to offer while a crawl runs: a batch goes on one by one, a lane without another way is closed.
+
+A refusal by words (405, "not implemented") is believed at once. A page of HTML is not: a proxy sends the same. It is believed of
+an object when it came several times and the lane answered about another one in between, and of a whole lane when that never
+answered at all while its service did.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+from msgspec import Struct, structs
+
+from bowerbird.crawl.flavours import keep_refusal
+from bowerbird.crawl.lanes import Lane
+from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page, Subject
+from bowerbird.ports import FlavouredProvider, Frontier, Transaction
+
+LOOKS = 3
+"""So many answers without a word are believed, if others were answered meanwhile."""
+_MOST_LOOKS = 10_000
+
+
+class _Look(Struct):
+    """What was known when a task last got an answer without a word."""
+
+    times: int
+    answered: int
+    """How often its lane had answered by then."""
+
+
+class Offers:
+    """Watches the answers of every lane; what is remembered here is lost with the process, refusals are kept in the store."""
+
+    def __init__(self, lanes: dict[int, Lane], frontier: Frontier) -> None:
+        self._lanes = lanes
+        self._frontier = frontier
+        self._answered: Counter[int] = Counter()
+        self._answering: Counter[str] = Counter()
+        """Good answers by lane, and by service."""
+        self._looks: dict[int, _Look] = {}
+        self._unexplained: dict[int, _Look] = {}
+        """Of lanes that never answered: their answers without a word."""
+        self._last: dict[int, str] = {}
+        """A target of each lane that was answered."""
+        self._changed_at: dict[int, datetime] = {}
+        self.closed: dict[int, str] = {}
+        """By lane: what the server does not offer, as a sentence."""
+
+    # -- before a settle ---------------------------------------------------------------------------------------------
+
+    def weighed(self, lane: Lane, lease: Lease, page: Page) -> Page:
+        """The page with what an answer without a word means, if it can be believed by now."""
+        if page.perhaps is None or len(lease.tasks) != 1:
+            return page
+        if self._is_missing_route(lane):
+            return structs.replace(page, outcome=Outcome.NOT_OFFERED, perhaps=None)
+        if page.perhaps is Outcome.NOT_OFFERED or not self._is_missing(lane, lease):
+            return page
+        gone = (Gone(lane.facet.subject, lease.tasks[0].target, page.perhaps),)
+        return structs.replace(page, outcome=page.perhaps, gone=gone, perhaps=None)
+
+    def _is_missing(self, lane: Lane, lease: Lease) -> bool:
+        look = self._looks.get(lease.tasks[0].task)
+        return look is not None and look.times + 1 >= LOOKS and self._answered[lane.lane] > look.answered
+
+    def _is_missing_route(self, lane: Lane) -> bool:
+        look = self._unexplained.get(lane.lane)
+        if look is None or self._answered[lane.lane] or _asks_for_itself(lane):
+            return False
+        return look.times + 1 >= LOOKS and self._answering[lane.service.name] > look.answered
+
+    def goes_on(self, lane: Lane, lease: Lease, page: Page) -> bool:
+        """Whether what the server does not offer is asked in another way from now on."""
+        if page.outcome is not Outcome.NOT_OFFERED:
+            return False
+        changed_at = self._changed_at.get(lane.lane)
+        return _has_other_way(lane) or (changed_at is not None and lease.leased_at <= changed_at)
+
+    # -- in a settle -------------------------------------------------------------------------------------------------
+
+    async def note(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, now: datetime) -> Flavour | None:
+        """Keeps a refusal with the service; answers what is known of it from now on."""
+        if page.outcome is not Outcome.NOT_OFFERED or lane.lane in self.closed:
+            return None
+        learned = await keep_refusal(tx, lane.service.name, lane.facet.name, page.detail, now)
+        if not self.goes_on(lane, lease, page):
+            await self._frontier.close(tx, lane.lane, f"{page.outcome}: {page.detail}"[:500])
+        return learned
+
+    def witness(self, lane: Lane, lease: Lease, page: Page) -> list[Arrival]:
+        """A target that was answered before, asked once more: whether the lane still answers tells what a silence means."""
+        look = self._looks.get(lease.tasks[0].task)
+        if page.perhaps is None or look is None or lane.lane not in self._last:
+            return []
+        has_answered = self._answered[lane.lane] > look.answered
+        return [] if has_answered else [Arrival(lane=lane.lane, target=self._last[lane.lane])]
+
+    # -- after a settle ----------------------------------------------------------------------------------------------
+
+    def settled(self, lane: Lane, lease: Lease, page: Page, learned: Flavour | None, now: datetime) -> str:
+        """Remembers how the call ended; a sentence when it closed its lane."""
+        if page.perhaps is not None:
+            self._doubted(lane, lease)
+        else:
+            for task in lease.tasks:
+                self._looks.pop(task.task, None)
+        if page.outcome is Outcome.OK:
+            self._answered[lane.lane] += 1
+            self._answering[lane.service.name] += 1
+            self._last[lane.lane] = lease.tasks[0].target
+        if learned is None:
+            return ""
+        return self._changed(lane, learned, now) if self.goes_on(lane, lease, page) else self._close(lane, page)
+
+    def _doubted(self, lane: Lane, lease: Lease) -> None:
+        task = lease.tasks[0].task
+        before = self._looks.get(task)
+        answered = self._answered[lane.lane]
+        # A look counts only if somebody was answered since the one before.
+        times = 1 if before is None else before.times + (answered > before.answered)
+        self._looks.pop(task, None)
+        self._looks[task] = _Look(times, answered)
+        if len(self._looks) > _MOST_LOOKS:
+            del self._looks[next(iter(self._looks))]
+        first = self._unexplained.get(lane.lane)
+        self._unexplained[lane.lane] = (
+            _Look(1, self._answering[lane.service.name]) if first is None else _Look(first.times + 1, first.answered)
+        )
+
+    def _changed(self, lane: Lane, learned: Flavour, now: datetime) -> str:
+        """From now on the lane asks one by one."""
+        self._changed_at.setdefault(lane.lane, now)
+        if isinstance(lane.provider, FlavouredProvider):
+            speaks = lane.provider.flavoured(learned)
+            facet = speaks.facets.get(lane.facet.name, lane.facet)
+            self._lanes[lane.lane] = structs.replace(lane, provider=speaks, facet=facet)
+        return ""
+
+    def _close(self, lane: Lane, page: Page) -> str:
+        self.closed[lane.lane] = f"{lane.service.name} does not offer {lane.facet.name} ({page.detail})"
+        return self.closed[lane.lane]
+
+
+def _has_other_way(lane: Lane) -> bool:
+    """Whether what a batch is not taken for can be asked for one by one."""
+    name, speaks = lane.facet.name, lane.provider
+    if lane.facet.objects_per_call == 1 or not isinstance(speaks, FlavouredProvider):
+        return False
+    refused = speaks.flavoured(Flavour(refused={name: NotOffered("", EPOCH)})).facets.get(name)
+    return refused is not None and refused.objects_per_call == 1
+
+
+def _asks_for_itself(lane: Lane) -> bool:
+    """Whether the lane's route is that of the object itself, which every server has."""
+    facet = lane.facet
+    return facet.is_lookup or (facet.subject is Subject.POST and facet.name in ("post", "posts"))

@@ -1,0 +1,118 @@
+"""What servers of one kind or another can be asked: data, after the routes of each software.
+
+Only what is certain from the software's own routes stands here; the rest a server's refusals tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from bowerbird.model import Facet, Flavour
+from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, base_name
+from bowerbird.providers.mastodon.requests import ALONE
+from bowerbird.providers.mastodon.survey import number
+from bowerbird.providers.tables import Tables
+
+_SINCE = {
+    "quotes": (4, 5),
+    "link": (4, 3),
+    "profiles": (4, 3),
+    "posts": (4, 3),
+    "versions": (3, 5),
+    "trending": (3, 5),
+    "directory": (3, 0),
+}
+"""The version of Mastodon that brought a route."""
+_WITHOUT = {
+    "gotosocial": ("profiles", "posts", "quotes", "link", "trending", "trends", "directory", "tags"),
+    "takahe": ("profiles", "posts", "quotes", "link", "versions", "directory"),
+    "pleroma": ("profiles", "posts", "quotes", "link", "trending", "trends", "tags"),
+}
+_KIN = {"akkoma": "pleroma", "soapbox": "pleroma", "rebased": "pleroma"}
+"""Software with the routes of another."""
+_NO_STREAMS = frozenset({"takahe"})
+_SOCKETS_ONLY = frozenset({"gotosocial", "pleroma"})
+_HASHTAGS = ("hashtag", "hashtag_local")
+_FEEDS = {"hashtag": "hashtag_feeds", "public": "live_feeds", "link": "trending_link_feeds"}
+"""Facets, and what the server calls the timelines they read."""
+_NEEDS_USER = ("search",)
+
+
+def lacks(flavour: Flavour) -> dict[str, str]:
+    """The facets that a server of this flavour does not have, with the reason in words; what is asked for one by one is there."""
+    found = {name: f"{_title(flavour)} has no such route" for name in _without(flavour)}
+    found |= {name: f"the server said: {told.words}" for name, told in flavour.refused.items()}
+    found |= {name: f"the server has closed {feed}" for name, feed in _FEEDS.items() if _is_closed(flavour, feed)}
+    return {name: why for name, why in found.items() if name not in ALONE}
+
+
+def mutes(flavour: Flavour) -> dict[str, str]:
+    """The channels that would never bring anything, with the reason in words."""
+    kind, title = _kind(flavour), _title(flavour)
+    if kind in _NO_STREAMS:
+        return dict.fromkeys(CHANNELS, f"{title} has no streams")
+    found: dict[str, str] = {}
+    for name in CHANNELS:
+        if kind == "gotosocial" and base_name(name) in _HASHTAGS:
+            found[name] = f"{title} lets one subscribe to hashtags and sends nothing: ask for the facet hashtag instead"
+        elif kind in _SOCKETS_ONLY and name.endswith(EVENTS):
+            found[name] = f"{title} streams over WebSockets only: take the channel {base_name(name)}"
+    return found
+
+
+def singles(flavour: Flavour) -> frozenset[str]:
+    """The batches that such a server does not take: they are asked for one by one."""
+    return frozenset(name for name in ALONE if name in flavour.refused or name in _without(flavour))
+
+
+def flavoured(tables: Tables, flavour: Flavour) -> Tables:
+    """The tables without what the server lacks."""
+    absent, alone = lacks(flavour), singles(flavour)
+    return {
+        kind: {name: _alone(facet) if name in alone else facet for name, facet in table.items() if name not in absent}
+        for kind, table in tables.items()
+    }
+
+
+def cautions(flavour: Flavour, facets: Collection[str], kinds: Collection[str]) -> Iterator[str]:
+    """Where an empty answer would say nothing."""
+    for facet in _NEEDS_USER:
+        if facet in facets and "user" not in kinds:
+            yield f"{facet} finds posts only with the token of a user, and there is none: it will stay empty"
+        elif facet in facets:
+            yield f"{facet} finds posts only where the server keeps an index of them (Elasticsearch): it may stay empty"
+    for facet, feed in _FEEDS.items():
+        if facet in facets and "user" not in kinds and "authenticated" in _access(flavour, feed):
+            yield f"{facet} is shown to users only, and there is no token of one: add it with `bowerbird credentials add`"
+
+
+def _alone(facet: Facet) -> Facet:
+    return msgspec.structs.replace(facet, objects_per_call=1, results_per_call=1)
+
+
+def _kind(flavour: Flavour) -> str:
+    return _KIN.get(flavour.software, flavour.software)
+
+
+def _without(flavour: Flavour) -> tuple[str, ...]:
+    kind = _kind(flavour)
+    if kind == "mastodon":
+        return tuple(name for name, since in _SINCE.items() if number(flavour.version) < since)
+    if kind and kind not in _WITHOUT:
+        # Nobody else is known to have copied the batches of Mastodon 4.3; what a stranger has besides, its answers tell.
+        return tuple(ALONE)
+    return _WITHOUT.get(kind, ())
+
+
+def _access(flavour: Flavour, feed: str) -> set[str]:
+    return {flavour.access.get(f"{feed}.{side}", "public") for side in ("local", "remote")}
+
+
+def _is_closed(flavour: Flavour, feed: str) -> bool:
+    return _access(flavour, feed) == {"disabled"}
+
+
+def _title(flavour: Flavour) -> str:
+    return flavour.title or "the server"

@@ -1,0 +1,99 @@
+"""Built-in flows on servers that lack routes, over real HTTP: single calls instead of batches, a sentence instead of silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from small_fediverse import GOTOSOCIAL, MANNERS, MASTODON_42, MASTODON_45, TAKAHE, Manner, crawled, secretive, serving
+
+ALL = sorted(MANNERS)
+SILENT = [name for name in ALL if not MANNERS[name].has_batches]
+
+
+@pytest.mark.parametrize("name", ALL)
+async def test_posts_by_id_come_from_every_kind_of_server(name: str) -> None:
+    async with serving(MANNERS[name]) as server, crawled(server, 'flow = "hydrate"', server.posts()) as done:
+        assert done.ending.state == "finished", done.ending
+        assert await done.count("posts where text is not null") == 18
+        assert server.seen["/api/v1/statuses"] == (1 if MANNERS[name].has_batches else 0), (
+            "a batch that is not taken is not asked"
+        )
+
+
+@pytest.mark.parametrize("name", SILENT)
+async def test_a_server_that_does_not_say_what_it_is_is_found_out_by_its_refusals(name: str) -> None:
+    async with serving(secretive(MANNERS[name])) as server, crawled(server, 'flow = "hydrate"', server.posts()) as done:
+        assert done.ending.state == "finished", done.ending
+        assert await done.count("posts where text is not null") == 18
+        assert await done.count("tasks where state = 'failed'") == 0
+        assert server.seen["/api/v1/statuses"] <= 4, "no more than were under way"
+
+
+@pytest.mark.parametrize("name", ALL)
+async def test_the_graph_around_an_account_comes_from_every_kind_of_server(name: str) -> None:
+    async with serving(MANNERS[name]) as server, crawled(server, 'flow = "graph"\nfilters.max_depth = 1', ["1"]) as done:
+        assert done.ending.state == "finished", done.ending
+        assert await done.count("users where handle is not null") == 6
+        assert await done.count("relations where removed_at is null") == 10
+
+
+@pytest.mark.parametrize("name", SILENT)
+async def test_reposts_are_listed_and_a_missing_list_of_quotes_is_left_out_with_a_word(name: str) -> None:
+    async with serving(MANNERS[name]) as server, crawled(server, 'flow = "cascades"', server.posts()[:4]) as done:
+        assert done.ending.state == "finished", done.ending
+        assert await done.count("reactions") == 24
+        assert await done.count("posts where deleted_at is not null") == 0
+        assert not any(path.endswith("quotes") for path in server.seen)
+        assert any("cannot be asked for quotes" in note for note in done.crawl.notes)
+
+
+async def test_what_a_server_refused_is_remembered_with_it(tmp_path: Path) -> None:
+    store = str(tmp_path / "crawl.db")
+    async with serving(secretive(GOTOSOCIAL)) as server:
+        async with crawled(server, 'flow = "hydrate"', server.posts()[:3], store=store):
+            asked = server.seen["/api/v1/statuses"]
+        async with crawled(server, 'flow = "hydrate"', server.posts(), store=store) as done:
+            assert await done.count("posts where text is not null") == 18
+        assert server.seen["/api/v1/statuses"] == asked > 0
+
+
+async def test_a_server_is_asked_once_what_it_is(tmp_path: Path) -> None:
+    store = str(tmp_path / "crawl.db")
+    async with serving(GOTOSOCIAL) as server:
+        for _ in range(3):
+            async with crawled(server, 'flow = "hydrate"', server.posts()[:3], store=store) as done:
+                assert await done.count("services where flavour like '%gotosocial%'") == 1
+        assert server.seen["/api/v2/instance"] == 1
+
+
+@pytest.mark.parametrize("manner", [MASTODON_42, secretive(TAKAHE)])
+async def test_a_crawl_that_asks_only_what_is_not_offered_fails_with_a_sentence(manner: Manner) -> None:
+    flow = 'flow.seeds = ["directory"]\nflow.facets.directory.ranker = "fifo"'
+    refusing = msgspec.structs.replace(manner, no_route=(404, "application/json", '{"error":"Not implemented"}'))
+    async with serving(refusing) as server, crawled(server, flow, ["all"]) as done:
+        assert done.ending.state == "failed"
+        assert "small does not offer directory (404 Not implemented)" in done.ending.reason
+        assert server.seen["/api/v1/directory"] == 1, "it is not asked for ever"
+        assert await done.count("tasks where failure like 'not_offered%'") == 1
+
+
+async def test_one_refused_facet_does_not_keep_others_from_going_on() -> None:
+    flow = """
+flow.seeds = ["profile"]
+flow.facets.profile.ranker = "fifo"
+flow.facets.tags.ranker = "fifo"
+flow.facets.timeline.ranker = "fifo"
+flow.edges = [{from = "profile", to = "tags", take = "asked"}, {from = "profile", to = "timeline", take = "asked"}]
+"""
+    refusing = msgspec.structs.replace(MASTODON_45, no_route=(404, "application/json", '{"error":"Not implemented"}'))
+    async with serving(refusing) as server, crawled(server, flow, server.accounts()) as done:
+        assert done.ending.state == "finished"
+        assert "does not offer tags" in done.ending.reason
+        assert await done.count("posts where text is not null") == 18
+        assert (
+            server.seen["/api/v1/accounts/1/featured_tags"]
+            + sum(count for path, count in server.seen.items() if path.endswith("featured_tags"))
+            <= 8
+        )
