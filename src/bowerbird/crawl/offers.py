@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from bowerbird.crawl.flavours import keep_refusal
 from bowerbird.crawl.lanes import Lane
-from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page, Subject
+from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page
 from bowerbird.ports import FlavouredProvider, Frontier, Transaction
 
 LOOKS = 3
@@ -67,7 +67,7 @@ class Offers:
 
     def _is_missing_route(self, lane: Lane) -> bool:
         look = self._unexplained.get(lane.lane)
-        if look is None or self._answered[lane.lane] or _asks_for_itself(lane):
+        if look is None or self._answered[lane.lane] or lane.facet.is_own_route:
             return False
         return look.times + 1 >= LOOKS and self._answering[lane.service.name] > look.answered
 
@@ -150,9 +150,3 @@ def _has_other_way(lane: Lane) -> bool:
         return False
     refused = speaks.flavoured(Flavour(refused={name: NotOffered("", EPOCH)})).facets.get(name)
     return refused is not None and refused.objects_per_call == 1
-
-
-def _asks_for_itself(lane: Lane) -> bool:
-    """Whether the lane's route is that of the object itself, which every server has."""
-    facet = lane.facet
-    return facet.is_lookup or (facet.subject is Subject.POST and facet.name in ("post", "posts"))
