@@ -181,8 +181,9 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     now = outside.clock.now()
     async with database.transaction() as tx:
         row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
-        await roster.count(tx, row.crawl, 0, 0, 0, calls=surveyor.calls)
         worker = await roster.enrol_worker(tx, plan.name, now)
+        log = QueryLog(database, row.crawl, worker)
+        await surveyor.log(tx, log, row.crawl)
         scheduler, tally = Scheduler(ledgers), Tally(now)
         wiring = _Wiring(plan, row.crawl, worker, scheduler, tally, {}, {}, {}, outside.vault, [], _locator(plan))
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
@@ -200,7 +201,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         frontier=TaskFrontier(database, worker, lease=LEASE_TIME, call=CALL_TIME),
         ledgers=ledgers,
         store=_store(database, wiring),
-        log=QueryLog(database, row.crawl, worker),
+        log=log,
         scheduler=wiring.scheduler,
         lanes=wiring.lanes,
         sessions=sessions,

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl import roster
+from bowerbird.crawl.log import QueryLog
 from bowerbird.errors import Busy
 from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
 from bowerbird.ports import Clock, Database, FlavouredProvider, Ledgers, Transaction, Transport
@@ -18,6 +19,8 @@ FRESH = timedelta(days=1)
 """A start later than this asks again: servers are upgraded."""
 REMEMBERED = timedelta(days=7)
 """After so long a refusal is no longer held against a server."""
+SURVEY = "survey"
+"""What the query log calls a question to a server about itself; no facet has this name."""
 _MOST_QUESTIONS = 6
 _READ = "select flavour, surveyed_at from services where name = ?"
 _KEEP = "update services set flavour = ?, surveyed_at = coalesce(?, surveyed_at) where name = ?"
@@ -90,8 +93,7 @@ class Surveyor:
         self._ledgers = ledgers
         self._transport = transport
         self._clock = clock
-        self.calls = 0
-        """Questions asked so far."""
+        self._asked: list[tuple[Unknown, Answer]] = []
 
     async def learn(self, server: Unknown, asked: Mapping[str, Survey]) -> Flavour:
         """What the server is: as just asked, as remembered, or asked now if its limits allow it."""
@@ -108,9 +110,18 @@ class Surveyor:
         told = merged(known, found.flavour) if found.flavour.software else known
         async with self._database.transaction() as tx:
             await keep_flavour(tx, name, told, now if found.flavour.software else None)
-        self.calls += len(found.answers)
+        self._asked += [(server, answer) for answer in found.answers]
         await self._book(server, found)
         return told
+
+    async def log(self, tx: Transaction, log: QueryLog, crawl: int) -> None:
+        """Enters what was asked in the query log of a crawl and counts it as its calls."""
+        for server, answer in self._asked:
+            service = await roster.enrol_service(tx, server.service, server.speaks.network)
+            lane = await roster.enrol_lane(tx, crawl, service, SURVEY)
+            await log.surveyed(tx, lane, SURVEY, answer, _outcome(answer))
+            await roster.count(tx, crawl, 0, 0, 0)
+        self._asked.clear()
 
     async def _book(self, server: Unknown, found: Survey) -> None:
         """Counts the questions when they are over: a process that dies in between leaves nothing in flight behind."""

@@ -36,6 +36,11 @@ _HUNG_UP = """
 update calls set state = 'settled', charges = '', settled_at = ?, outcome = ?, call_micros = ? - sent_at, detail = ?
 where call = ? and state = 'flying'
 """
+_SURVEYED = """
+insert into calls (crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at, sent_at, received_at,
+    settled_at, status, outcome, results, new_items, bytes, call_micros, detail)
+values (?, ?, ?, ?, 'settled', '', 0, '', ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)
+"""
 _NAMED_TARGETS = 3
 
 
@@ -79,6 +84,15 @@ class QueryLog:
             *(round(timings.seed * 1e6), round(timings.settle * 1e6), (page.detail or answer.failure)[:500] or None, lease.call),
         )
         return touched == 1
+
+    async def surveyed(self, tx: Transaction, lane: int, facet: str, answer: Answer, outcome: Outcome) -> None:
+        """Writes down a question to a server about itself, which was asked before there was a crawl to ask it."""
+        sent, received = to_micros(answer.sent_at), to_micros(answer.received_at)
+        await tx.execute(
+            _SURVEYED,
+            *(self._crawl, lane, facet, self._worker, sent, received, sent, received, received, answer.status, str(outcome)),
+            *(len(answer.body), received - sent, answer.failure[:500] or None),
+        )
 
     async def opened(self, tx: Transaction, call: int, answer: Answer) -> bool:
         """The call has become a live connection, which brings more and more; False when somebody declared it lost before."""
