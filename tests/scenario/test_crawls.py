@@ -285,7 +285,8 @@ def test_several_credentials_share_the_work_and_none_is_refused() -> None:
         async with laboratory.crawl(laboratory.plan(ONCE_FLOW, laboratory.keys())) as crawl:
             await laboratory.run(crawl)
             async with crawl.database.reading() as tx:
-                rows = await tx.fetch("select credential, count(*) as calls from calls where credential is not null group by credential")
+                sql = "select credential, count(*) as calls from calls where credential is not null group by credential"
+                rows = await tx.fetch(sql)
             used = {row["credential"]: row["calls"] for row in rows}
             assert set(used) == {"user1", "user2", "user3"}
             assert min(used.values()) > sum(used.values()) / 6
