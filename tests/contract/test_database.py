@@ -115,3 +115,15 @@ async def test_a_locked_file_is_waited_for_and_then_told(tmp_path: object, monke
     await write()
     await first.close()
     await second.close()
+
+
+async def test_texts_that_no_database_takes_are_mended(database: Database) -> None:
+    async with database.transaction() as tx:
+        await tx.execute("create table said (words text)")
+        await tx.execute("insert into said (words) values (?)", "bye\0 \ud800")
+        await tx.execute_many("insert into said (words) values (?)", [("a\0b",), ("\udfff",), ("fine",)])
+        found = await tx.fetch("select words from said order by words")
+        one = await tx.fetch_one("select count(*) as number from said where words = ?", "a\0b")
+    assert sorted(row["words"] for row in found) == ["?", "ab", "bye ?", "fine"]
+    assert one is not None
+    assert one["number"] == 1

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from bowerbird.model import Answer, Ask, Page, Progress, Service
 from bowerbird.providers import Bluesky
 
 SERVICE = Service(name="b", provider="bluesky", base="https://b.example")
+LATER = datetime(2026, 6, 1, tzinfo=UTC)
+"""When the answers came: after all that is told in them."""
 ALICE, BOB, CAROL = (f"did:plc:{name * 6}" for name in ("aaaa", "bbbb", "cccc"))
 
 bluesky = Bluesky()
@@ -15,6 +20,7 @@ bluesky = Bluesky()
 
 def read(facet: str, targets: tuple[str, ...] | str, answered: Answer, hints: dict[str, str] | None = None, **at: str) -> Page:
     asked = (targets,) if isinstance(targets, str) else targets
+    answered = replace(answered, received_at=LATER)
     return bluesky.parse(Ask(facet, asked, Progress(**at), hints or {}), answered, SERVICE)
 
 

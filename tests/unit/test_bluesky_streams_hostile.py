@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from copy import deepcopy
+from datetime import datetime, timedelta
 from typing import Any
 
 import libipld
@@ -23,13 +25,16 @@ from bluesky_frames import (
     committed,
     identity,
     listener,
+    micros,
     packed,
 )
-from bluesky_payloads import ALICE, BOB, post_uri, record, ref
+from bluesky_payloads import ALICE, BOB, SERVICE, post_uri, record, ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bowerbird.model import Heard, Page
+from bowerbird.model import Heard, Opening, Page, from_micros
+from bowerbird.ports import Listener
+from bowerbird.providers import Bluesky
 from bowerbird.simulated.bluesky.car import linked
 
 CHANNELS = pytest.mark.parametrize("channel", list(WIRES))
@@ -160,3 +165,60 @@ def test_deep_nesting_harms_nobody() -> None:
         [cbor("#commit", committed(ALICE, 1, "create", f"{POST}/x", nested)), WIRES["firehose"](harmless, 2)]
     )
     assert [(len(page.posts), len(page.broken)) for page in said.pages] == [(1, 1)]
+
+
+NOW = from_micros(micros(1)) + timedelta(minutes=5)
+FAR = 9_999_999_999_000_000
+"""November 2286."""
+
+
+def ears_at(channel: str, now: datetime, cursor: str | None = None) -> Listener:
+    speaks = Bluesky(now=lambda: now)
+    wanted = speaks.subscription(channel, {})
+    opening = speaks.open(wanted, cursor, ())
+    assert isinstance(opening, Opening)
+    return speaks.listener(wanted, opening, SERVICE, cursor)
+
+
+def shifted(channel: str, event: dict[str, Any], at: int) -> bytes:
+    """An event as if it had happened at that microsecond."""
+    if channel == "jetstream":
+        return WIRES[channel](event, (at - micros(1)) // 1000 + 1)
+    text = WIRES[channel](event, 7).decode()
+    when = from_micros(at).isoformat().replace("+00:00", "Z")
+    return re.sub(r'"(time|witnessedAt)": ?"[^"]*"', rf'"\1":"{when}"', text).encode()
+
+
+@pytest.mark.parametrize("channel", ["jetstream", "jetstream_v2"])
+def test_an_event_of_a_time_that_has_not_come_is_set_aside_and_leads_nowhere(channel: str) -> None:
+    good, event = WIRES[channel](commit("create", POST, record()), 1), commit("create", POST, record(), rkey="3mmoojp4cd2zz")
+    said = ears_at(channel, NOW).hear([shifted(channel, event, FAR), good])
+    assert [len(page.broken) for page in said.pages] == [1]
+    assert said.cursor is not None
+    assert max(int(part) for part in said.cursor.split("@")) == micros(1)
+
+
+@pytest.mark.parametrize("channel", ["jetstream", "jetstream_v2"])
+def test_a_saved_cursor_that_lies_ahead_goes_back_as_far_as_the_service_can(channel: str) -> None:
+    cursor = str(FAR) if channel == "jetstream" else f"7@{FAR}"
+    speaks = Bluesky(now=lambda: NOW)
+    opening = speaks.open(speaks.subscription(channel, {}), cursor, ())
+    assert isinstance(opening, Opening)
+    asked = int(dict(opening.request.query)["cursor"])
+    assert timedelta(hours=30) < NOW - from_micros(asked) < timedelta(hours=40)
+    assert ears_at(channel, NOW, cursor).hear([WIRES[channel](commit("create", POST, record()), 1)]).events == 1
+
+
+def test_one_number_far_ahead_is_set_aside_and_two_are_believed() -> None:
+    event = commit("create", POST, record())
+    ears = listener("firehose", "100")
+    alone = ears.hear([WIRES["firehose"](event, 10**13), WIRES["firehose"](event, 101)])
+    assert (alone.cursor, [len(page.broken) for page in alone.pages]) == ("101", [1])
+    two = ears.hear([WIRES["firehose"](event, 10**13 + 5), WIRES["firehose"](event, 10**13 + 6)])
+    assert two.cursor == str(10**13 + 6)
+
+
+def test_a_first_number_that_was_a_lie_is_left_again() -> None:
+    event = commit("create", POST, record())
+    said = listener("firehose").hear([WIRES["firehose"](event, number) for number in (10**13, 5, 6, 7)])
+    assert said.cursor == "7"

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from msgspec import Struct, structs
 
-from bowerbird.crawl import roster
+from bowerbird.crawl import paging, roster
 from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.log import QueryLog, Timings
 from bowerbird.crawl.offers import Offers
@@ -219,9 +219,11 @@ class Dispatcher:
         parts = self._parts
         now = parts.clock.now()
         watch = parts.clock.stopwatch()
+        page = await paging.bounded(tx, lane, lease, page)
         saved = await parts.store.save(
             tx, page, service=lane.service, tasks=lease.tasks, facet=lane.facet, call=lease.call, now=now
         )
+        await paging.remember(tx, lease, page, saved)
         saved_at = parts.clock.stopwatch()
         seeded = await self._seed(tx, lane, lease, page, saved, now)
         seeded_at = parts.clock.stopwatch()

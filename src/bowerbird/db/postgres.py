@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from bowerbird.db.migrate import migrate
+from bowerbird.db.texts import storable
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Clock, Row, Transaction
 
@@ -50,19 +51,19 @@ class PostgresTransaction:
             return await work
 
     async def execute(self, sql: str, *values: Any) -> int:
-        tag: str = await self._outside(self._connection.execute(numbered(sql), *values))
+        tag: str = await self._outside(self._connection.execute(numbered(sql), *storable(values)))
         count = tag.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        await self._outside(self._connection.executemany(numbered(sql), rows))
+        await self._outside(self._connection.executemany(numbered(sql), [storable(row) for row in rows]))
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
-        rows: Sequence[Row] = await self._outside(self._connection.fetch(numbered(sql), *values))
+        rows: Sequence[Row] = await self._outside(self._connection.fetch(numbered(sql), *storable(values)))
         return rows
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None:
-        row: Row | None = await self._outside(self._connection.fetchrow(numbered(sql), *values))
+        row: Row | None = await self._outside(self._connection.fetchrow(numbered(sql), *storable(values)))
         return row
 
 

@@ -19,6 +19,7 @@ import msgspec
 
 from bowerbird.db.migrate import migrate
 from bowerbird.db.private import create_private, make_private
+from bowerbird.db.texts import storable
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Clock, Row, Transaction
 
@@ -52,18 +53,18 @@ class SqliteTransaction:
         self._connection = connection
 
     async def execute(self, sql: str, *values: Any) -> int:
-        return int(self._connection.execute(sql, values).rowcount)
+        return int(self._connection.execute(sql, storable(values)).rowcount)
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.executemany(sql, rows)
+        self._connection.executemany(sql, [storable(row) for row in rows])
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
-        rows: Sequence[Row] = self._connection.execute(sql, values).fetchall()
+        rows: Sequence[Row] = self._connection.execute(sql, storable(values)).fetchall()
         return rows
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None:
         # fetchall, not fetchone: a statement with RETURNING must run to its end or it keeps the transaction open.
-        rows: list[Row] = self._connection.execute(sql, values).fetchall()
+        rows: list[Row] = self._connection.execute(sql, storable(values)).fetchall()
         return rows[0] if rows else None
 
 

@@ -47,6 +47,10 @@ class KeyTime(Struct, frozen=True, gc=False):
         """The smallest key of that time."""
         return str(max((when - self.epoch) // timedelta(milliseconds=1), 0) << self.bits)
 
+    def is_ahead(self, key: str, when: datetime) -> bool:
+        """Whether a number is above every key of that time; other keys tell nothing."""
+        return key.isascii() and key.isdigit() and (len(key) > 20 or int(key) > int(self.key_at(when)))
+
 
 class Channel(Struct, frozen=True, kw_only=True):
     """One kind of stream a network offers; the table of these is data, like the facet table."""
@@ -73,6 +77,8 @@ class Channel(Struct, frozen=True, kw_only=True):
     """The facet that lists what a gap missed, from `Subscription.fill_target`; empty when the network has none."""
     key_time: KeyTime | None = None
     """Where to list from when no post was heard before the gap; None: keys tell no time, such a gap cannot be filled."""
+    restart: str = ""
+    """The cursor of the oldest that the service has, to go on from where it says that ours lies ahead of it; empty: wait."""
     announces: str = ""
     """The facet that fetches what a message only announces, by the target in `Heard.refetch`."""
     lost: Backoff

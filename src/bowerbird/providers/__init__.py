@@ -38,10 +38,11 @@ PROVIDERS: Mapping[str, type[Known]] = {
 
 
 def provider(name: str, *, now: Callable[[], datetime] | None = None, base: str | None = None) -> Known:
-    """The provider of that name; `now` and the service's `base` are what OAuth 1.0a signatures are made over."""
+    """The provider of that name. OAuth 1.0a signatures are made over `now` and the service's `base`; times of streams are held
+    against `now`."""
     match name:
         case "bluesky":
-            return Bluesky()
+            return Bluesky(now=now)
         case "mastodon":
             return Mastodon()
         case "twitter_v1":

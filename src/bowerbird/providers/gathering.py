@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
@@ -27,7 +28,7 @@ from bowerbird.model import (
 from bowerbird.providers import headers
 from bowerbird.providers.amounts import MOST_LOST, check_values, most_items, most_results, most_values
 from bowerbird.providers.items import UNREADABLE, Harvest, identified, shortened
-from bowerbird.providers.snowflakes import order
+from bowerbird.providers.snowflakes import AHEAD, is_credible, newest, order
 
 G = TypeVar("G", bound="Gathering")
 
@@ -87,6 +88,15 @@ class Gathering(ABC):
         """Whether an incremental listing has come down to what an earlier visit listed."""
         known = self.ask.progress.newest
         return self.facet.is_incremental and known is not None and order(key) <= order(known)
+
+    def latest_key(self, at: datetime) -> int | None:
+        """The highest number that a post can have at that time, where the network's numbers tell their time."""
+        return None
+
+    def newest(self, keys: Iterable[str]) -> str | None:
+        """The newest of these keys that can be true: one of a time that has not come would hide everything after it."""
+        latest = self.latest_key(self.answer.received_at + AHEAD)
+        return newest(key for key in keys if is_credible(key, latest))
 
     def lose_missing(self, keys: set[str]) -> None:
         """Targets missing from a batch are gone, unless an item that could not be read may be one of them.

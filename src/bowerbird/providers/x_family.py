@@ -9,17 +9,15 @@ from typing import ClassVar, Self
 
 import msgspec
 
-from bowerbird.model import Ask, Backoff, Channel, Facet, KeyTime, Network, Request, Secret, Wire, from_micros
+from bowerbird.model import Ask, Backoff, Channel, Facet, Network, Request, Secret, Wire
 from bowerbird.providers.oauth import FIELDS, Signer, fresh_nonce
+from bowerbird.providers.snowflakes import FLAKES
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 
 LOST = Backoff(first=timedelta(milliseconds=250), most=timedelta(seconds=16), is_linear=True)
 REFUSED = Backoff(first=timedelta(seconds=5), most=timedelta(seconds=320))
 LIMITED = Backoff(first=timedelta(minutes=1), most=timedelta(minutes=15))
 """The network says no more than "doubling"; longer than a window of its limits is of no use."""
-
-KEY_TIME = KeyTime(from_micros(1_288_834_974_657_000), bits=22)
-"""Of posts from late 2010 on."""
 
 
 class XFamily(ABC):
@@ -79,7 +77,7 @@ def line_channel(facet: Facet, options: Mapping[str, str], silence: timedelta, f
         options=options,
         silence=silence,
         fills=fills,
-        key_time=KEY_TIME,
+        key_time=FLAKES,
         lost=LOST,
         refused=REFUSED,
         limited=LIMITED,

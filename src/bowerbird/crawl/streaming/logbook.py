@@ -198,6 +198,11 @@ class Logbook:
         self._position = await self.write(work)
         self._landed(trouble.outcome, trouble.words)
 
+    async def restart(self) -> None:
+        """Leaves a cursor that the service does not know for the oldest it has."""
+        step = Step(state="waiting", cursor=self._stream.kept_cursor(self._stream.channel.restart))
+        self._position = await self.write(lambda tx, now: book.advance(tx, self.position, step, now))
+
     async def abandon(self, why: str) -> None:
         """Books a call that will not be heard of again: it is spent, and the log says why."""
         lease, self.lease, self._position = self.lease, None, None

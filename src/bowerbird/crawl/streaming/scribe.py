@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct, structs
 
@@ -19,6 +19,9 @@ from bowerbird.crawl.tally import Tally
 from bowerbird.errors import Fenced
 from bowerbird.model import Arrival, Heard, Notice, NoticeKind, Outcome, Saved
 from bowerbird.ports import Transaction
+
+_SKEW = timedelta(days=1)
+"""How far our own clock may be wrong."""
 
 
 class Dictation(Struct, frozen=True):
@@ -73,15 +76,22 @@ class Scribe:
 
     def _step(self, before: Position, said: Dictation) -> Step:
         times = [each.newest_at for each in said.heard if each.newest_at is not None]
+        # What is said to have happened after it was received did not: it would stand for everything that is still to come.
+        times = [at for at in times if at <= said.received_at + _SKEW]
         newest = max((*times, before.event_at) if before.event_at else times, default=None)
         return Step(
             state="live",
             cursor=self._stream.kept_cursor(_last([each.cursor for each in said.heard])),
-            head=_last([each.head for each in said.heard]),
+            head=_last([each.head for each in said.heard if not self._is_ahead(each.head, said.received_at)]),
             event_at=newest,
             heard_at=said.received_at,
             events=sum(each.events for each in said.heard),
         )
+
+    def _is_ahead(self, key: str | None, now: datetime) -> bool:
+        """Whether a post's key tells a time that has not come: a gap filled from there would stay empty."""
+        key_time = self._stream.channel.key_time
+        return key is not None and key_time is not None and key_time.is_ahead(key, now + _SKEW)
 
     async def _pages(self, tx: Transaction, heard: Sequence[Heard], now: datetime) -> tuple[list[Saved], frozenset[int]]:
         stream, call = self._stream, self._logbook.call

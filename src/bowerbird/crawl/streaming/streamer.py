@@ -35,6 +35,8 @@ RESET = (
     "the stream another name in the crawl file"
 )
 
+RESTARTED = "the service has never come as far as our cursor: heard again from the oldest it has"
+
 
 class Streamer:
     """Listens to one stream until it is ended. All state is in the database: any worker may go on where this one stops."""
@@ -195,6 +197,8 @@ class Streamer:
         if self._is_blocked(buffer, began_from):
             trouble = Trouble(outcome=Outcome.BAD_REQUEST, words=self._overlong(), was_open=True, is_final=True)
         await self._logbook.hung_up(trouble, buffer.alive_at)
+        if trouble.words == RESTARTED:
+            await self._logbook.restart()
         causes = {SILENT: Cause.SILENCE, PAUSED: Cause.PAUSE}
         return trouble, causes.get(buffer.ended, Cause.CUT) if buffer.ended is not None else Cause.CUT
 
@@ -240,12 +244,19 @@ class Streamer:
 
     def _judged(self, heard: list[Heard], buffer: Buffer) -> Trouble | None:
         """Whether the service takes its leave; what it still says after that is saved too."""
-        trouble = _parting(heard) or self._spent()
+        trouble = self._restarting(heard) or _parting(heard) or self._spent()
         if trouble is not None:
             buffer.end(Ended(trouble.words))
         elif any(each.events for each in heard):
             self._waits.succeeded()
         return trouble
+
+    def _restarting(self, heard: list[Heard]) -> Trouble | None:
+        """Whether our cursor lies ahead of a service that can give its oldest instead: all it has is then heard again."""
+        is_ahead = any(notice.kind is NoticeKind.FUTURE for each in heard for notice in each.notices)
+        if not is_ahead or not self._stream.channel.restart or self._logbook.position.cursor == self._stream.channel.restart:
+            return None
+        return Trouble(outcome=Outcome.OK, words=RESTARTED, was_open=True)
 
     def _spent(self) -> Trouble | None:
         """Whether what has come costs more than is left: no further message may."""

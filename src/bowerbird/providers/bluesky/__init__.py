@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 
 from bowerbird.model import Answer, Ask, Channel, Facet, Network, Opening, Page, Request, Secret, Service, Subscription
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
 from bowerbird.providers.bluesky import facets, parse, requests, sessions, streams, targets
+from bowerbird.providers.bluesky.streams import positions
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 
 
@@ -23,7 +25,9 @@ class Bluesky:
     secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("identifier", "app_password")}
     """What a secret usually holds, by kind of credential; an `access_jwt` alone will do until it expires."""
 
-    def __init__(self, tables: Tables = facets.TABLES) -> None:
+    def __init__(self, tables: Tables = facets.TABLES, *, now: Callable[[], datetime] | None = None) -> None:
+        """`now`: what the times of streams are held against, so that none leads us ahead of the present."""
+        self._now = now
         self.tables = tables
         self.facets = table_for(tables, "user")
 
@@ -31,7 +35,7 @@ class Bluesky:
         return table_for(self.tables, kind)
 
     def with_tables(self, tables: Tables) -> Bluesky:
-        return Bluesky(tables)
+        return Bluesky(tables, now=self._now)
 
     def request(self, ask: Ask) -> Request:
         built = requests.build(ask, self.facets[ask.facet])
@@ -69,13 +73,13 @@ class Bluesky:
         return streams.subscription(channel, options)
 
     def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
-        return streams.opened(wanted, cursor, answers)
+        return streams.opened(wanted, positions.in_time(cursor, wanted.channel, self._now), answers)
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
         return streams.refused(answer)
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
-        return streams.listener(wanted, opening, cursor)
+        return streams.listener(wanted, opening, positions.in_time(cursor, wanted.channel, self._now), self._now)
 
     def fill_target(self, wanted: Subscription) -> str:
         """Nothing: these streams go back by themselves, and what lies further back no facet lists."""

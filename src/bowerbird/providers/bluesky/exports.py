@@ -12,9 +12,10 @@ from bowerbird.providers.bluesky.gather import BlueskyGathering
 from bowerbird.providers.bluesky.pages import listing
 from bowerbird.providers.bluesky.records import follow_records, identity, profile_of
 from bowerbird.providers.bluesky.repo import as_json, is_empty, opened
-from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, is_tid
+from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, tid_time
 from bowerbird.providers.gathering import REPEATED
 from bowerbird.providers.items import UNREADABLE, Reader
+from bowerbird.providers.snowflakes import AHEAD
 
 
 class _Record(Struct):
@@ -64,7 +65,8 @@ def repo(found: BlueskyGathering) -> Page:
             results += 1
             followed += _exported(found, AtUri(export.did, collection, rkey), record)
     found.harvest.add_user(User(id=export.did, key=export.did))
-    head = export.rev if is_tid(export.rev) else None
+    made = tid_time(export.rev)
+    head = export.rev if made is not None and made <= found.answer.received_at + AHEAD else None
     return msgspec.structs.replace(found.page(results=results, head=head), relations=_once(followed))
 
 
@@ -131,4 +133,8 @@ def _next(found: BlueskyGathering, cursor: str | None, results: int) -> tuple[st
 
 
 def _head(found: BlueskyGathering, keys: list[str]) -> str | None:
-    return max(keys, default=None) if found.ask.progress.cursor is None else None
+    """The newest record of a first page whose key tells a time that has come: authors may choose other keys, and any of them."""
+    if found.ask.progress.cursor is not None:
+        return None
+    latest = found.answer.received_at + AHEAD
+    return max((key for key in keys if (made := tid_time(key)) is not None and made <= latest), default=None)

@@ -19,6 +19,7 @@ from bowerbird.providers.bluesky.syntax import is_did
 from bowerbird.providers.bluesky.threads import thread
 from bowerbird.providers.gathering import read_page
 from bowerbird.providers.items import UNREADABLE, Reader, an_object, count
+from bowerbird.providers.snowflakes import AHEAD
 from bowerbird.providers.times import iso
 
 
@@ -161,7 +162,8 @@ def _newest_first(found: BlueskyGathering, page: Listing, times: list[datetime])
     is_sorted = found.ask.hints.get("sort", "latest") == "latest"
     if is_sorted and any(found.is_old(when) for when in times):
         cursor = None
-    head = _stamp(max(times)) if times and found.ask.progress.cursor is None else None
+    come = [when for when in times if when <= found.answer.received_at + AHEAD]
+    head = _stamp(max(come)) if come and found.ask.progress.cursor is None else None
     return found.page(results=len(page.items), cursor=cursor, head=head, detail=detail)
 
 

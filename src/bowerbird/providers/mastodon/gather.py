@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from bowerbird.model import Answer, Ask, Facet, Outcome, Post, Service, Subject, User
 from bowerbird.providers.gathering import Gathering
 from bowerbird.providers.items import UNREADABLE, is_there
 from bowerbird.providers.mastodon.shapes import Status, accounts, post_of, quotes, repost_of, statuses, user_of
+from bowerbird.providers.snowflakes import FLAKES
 
 
 class MastodonGathering(Gathering):
@@ -16,6 +18,10 @@ class MastodonGathering(Gathering):
     def __init__(self, ask: Ask, facet: Facet, answer: Answer, service: Service) -> None:
         super().__init__(ask, facet, answer)
         self.service = service
+
+    def latest_key(self, at: datetime) -> int | None:
+        # Compatible servers put more bits below the time than Mastodon does; none puts more there than X.
+        return int(FLAKES.key_at(at))
 
     def user(self, raw: bytes) -> User:
         known = self.harvest.authors.get(raw)

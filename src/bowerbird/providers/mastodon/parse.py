@@ -17,7 +17,7 @@ from bowerbird.providers.mastodon.requests import ALONE, route
 from bowerbird.providers.mastodon.versions import versions_of
 from bowerbird.providers.mastodon.words import trends_of, user_tags_of
 from bowerbird.providers.paths import page_size
-from bowerbird.providers.snowflakes import is_number, newest, oldest, order
+from bowerbird.providers.snowflakes import is_number, oldest, order
 
 
 class _Context(Struct):
@@ -151,7 +151,7 @@ def _head(found: MastodonGathering, keys: list[str]) -> str | None:
     """The newest post of a first page, quarantined ones included, or they would come again with every visit."""
     if found.ask.progress.cursor is not None:
         return None
-    return newest((*keys, *(key for key in found.lost_keys if is_number(key))))
+    return found.newest((*keys, *(key for key in found.lost_keys if is_number(key))))
 
 
 def _older(found: MastodonGathering, keys: list[str], results: int) -> tuple[str | None, str]:

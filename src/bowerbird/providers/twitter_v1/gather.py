@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 import msgspec
 
 from bowerbird.model import Outcome, Post, Subject, User
 from bowerbird.providers.gathering import Gathering
 from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.snowflakes import FLAKES
 from bowerbird.providers.twitter_v1.shapes import NETWORK_PREFIX, Tweet, accounts, post_of, repost_of, tweets, user_of
 
 
@@ -16,6 +18,9 @@ class TwitterGathering(Gathering):
     """Users and tweets, with what they pass on or quote."""
 
     id_names = ("id_str", "id")
+
+    def latest_key(self, at: datetime) -> int | None:
+        return int(FLAKES.key_at(at))
 
     def user(self, raw: bytes) -> User:
         known = self.harvest.authors.get(raw)

@@ -13,7 +13,7 @@ from bowerbird.providers import headers
 from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
 from bowerbird.providers.paths import page_size
-from bowerbird.providers.snowflakes import below, is_number, newest, oldest, order
+from bowerbird.providers.snowflakes import below, is_number, oldest, order
 from bowerbird.providers.twitter_v1.besides import bare_users, lists_of
 from bowerbird.providers.twitter_v1.gather import TwitterGathering
 from bowerbird.providers.twitter_v1.outcomes import NONE_MATCHES, Verdict, verdict
@@ -179,7 +179,7 @@ def _head(found: TwitterGathering, keys: list[str]) -> str | None:
     """The newest post of a first page, quarantined ones included, or they would come again with every visit."""
     if found.ask.progress.cursor is not None or not found.facet.is_incremental:
         return None
-    return newest((*keys, *filter(is_number, found.lost_keys)))
+    return found.newest((*keys, *filter(is_number, found.lost_keys)))
 
 
 def _older(found: TwitterGathering, keys: list[str], results: int) -> tuple[str | None, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 import msgspec
 
 from bowerbird.model import Outcome, Post, Subject, User
 from bowerbird.providers.gathering import Gathering
 from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.weibo.ids import latest_key
 from bowerbird.providers.weibo.shapes import (
     NETWORK_PREFIX,
     Comment,
@@ -26,6 +28,9 @@ class WeiboGathering(Gathering):
     """Users, posts with what they pass on, and comments."""
 
     id_names = ("idstr", "id", "uid", "mid")
+
+    def latest_key(self, at: datetime) -> int | None:
+        return latest_key(at)
 
     def user(self, raw: bytes) -> User:
         known = self.harvest.authors.get(raw)

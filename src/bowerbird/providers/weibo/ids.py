@@ -24,6 +24,11 @@ def made_at(key: str) -> datetime | None:
     return EPOCH + timedelta(seconds=seconds) if _FIRST_TIMED <= seconds < 1 << 33 else None
 
 
+def latest_key(at: datetime) -> int:
+    """The highest id that can have been made by then."""
+    return (int((at - EPOCH).total_seconds()) - _OFFSET + 1) << 22
+
+
 def to_mid(key: str) -> str:
     """The short form used in addresses: groups of seven digits from the right, each in base 62."""
     number, groups = int(key), []

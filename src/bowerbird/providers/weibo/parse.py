@@ -12,7 +12,7 @@ from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Relation, R
 from bowerbird.providers import headers
 from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
-from bowerbird.providers.snowflakes import below, is_number, newest, oldest, order
+from bowerbird.providers.snowflakes import below, is_number, oldest, order
 from bowerbird.providers.weibo import readings
 from bowerbird.providers.weibo.gather import WeiboGathering
 from bowerbird.providers.weibo.outcomes import Verdict, verdict
@@ -191,7 +191,7 @@ def _descending(found: WeiboGathering, keys: list[str], results: int, total: int
     numbered = (*keys, *filter(is_number, found.lost_keys))
     cursor, detail = _older(found, oldest(numbered), results, total)
     # Quarantined items count as seen, or they would come again with every visit.
-    head = newest(numbered) if found.ask.progress.cursor is None else None
+    head = found.newest(numbered) if found.ask.progress.cursor is None else None
     return found.page(results=results, cursor=cursor, head=head, detail=detail)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import TypeVar
 
 from bowerbird.model import Answer, Ask, Facet, Outcome, Post, Subject, User
 from bowerbird.providers.gathering import Gathering
 from bowerbird.providers.items import UNREADABLE, Reader
+from bowerbird.providers.snowflakes import FLAKES
 from bowerbird.providers.x.envelope import Envelope, opened
 from bowerbird.providers.x.ids import PREFIX, is_key, key
 from bowerbird.providers.x.mapping import Joined, post_of, user_of
@@ -48,6 +50,9 @@ class XGathering(Gathering):
                 yield reader.read(raw)
             except UNREADABLE as error:
                 self.harvest.quarantine(Subject.POST, raw, error)
+
+    def latest_key(self, at: datetime) -> int | None:
+        return int(FLAKES.key_at(at))
 
     def user(self, raw: bytes) -> User:
         return self.harvest.add_user(user_of(accounts.read(raw), raw))

@@ -10,7 +10,7 @@ from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, ReactionKin
 from bowerbird.providers import headers
 from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import UNREADABLE, count, shortened
-from bowerbird.providers.snowflakes import newest, oldest, order
+from bowerbird.providers.snowflakes import oldest, order
 from bowerbird.providers.x.besides import lists, members_of, volumes
 from bowerbird.providers.x.billing import billed
 from bowerbird.providers.x.gather import XGathering
@@ -177,7 +177,7 @@ def _is_reached(found: XGathering, last: str | None) -> bool:
 
 def _head(found: XGathering, keys: tuple[str, ...]) -> str | None:
     """The newest post of a first page, quarantined ones included, or they would come again with every visit."""
-    return newest(keys) if found.facet.is_incremental and found.ask.progress.cursor is None else None
+    return found.newest(keys) if found.facet.is_incremental and found.ask.progress.cursor is None else None
 
 
 def _trends(found: XGathering) -> Page:

@@ -9,15 +9,16 @@ from bowerbird.providers.bluesky.streams.firehose import FirehoseListener
 from bowerbird.providers.bluesky.streams.jetstream import JetstreamListener
 from bowerbird.providers.bluesky.streams.jetstream_v2 import JetstreamV2Listener
 from bowerbird.providers.bluesky.streams.opening import opened, refused
+from bowerbird.providers.bluesky.streams.positions import Now
 from bowerbird.providers.bluesky.streams.subscriptions import subscription
 
 __all__ = ["CHANNELS", "listener", "opened", "refused", "subscription"]
 
 
-def listener(wanted: Subscription, opening: Opening, cursor: str | None) -> Listener:
+def listener(wanted: Subscription, opening: Opening, cursor: str | None, now: Now = None) -> Listener:
     """Who understands the messages of the subscription's channel."""
     if wanted.channel == FIREHOSE:
         return FirehoseListener(wanted, cursor)
     if wanted.channel == JETSTREAM:
-        return JetstreamListener(opening, cursor)
-    return JetstreamV2Listener(opening, cursor)
+        return JetstreamListener(opening, cursor, now)
+    return JetstreamV2Listener(opening, cursor, now)

@@ -50,6 +50,7 @@ def _channel(name: str) -> Channel:
         reach=_REACH[name],
         # Jetstream is asked by time, which all hosts share; every relay and PDS counts for itself.
         is_bound=name == FIREHOSE,
+        restart="0" if name == FIREHOSE else "",
         announces="repo",
         lost=_LOST,
         refused=_REFUSED,

@@ -67,17 +67,19 @@ class FirehoseListener:
     def __init__(self, wanted: Subscription, cursor: str | None) -> None:
         known = positions.read(cursor)
         self._is_resumed = known is not None
-        self._order = positions.Order(known.number if known else -1)
+        self._order = positions.Order(known.number if known else -1, positions.LEAP)
         patterns = collections(wanted)
         self._collections = frozenset(each for each in MAPPED if any(fnmatchcase(each, pattern) for pattern in patterns))
         self._dids = frozenset(wanted.options.get("dids", ()))
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         told = Telling()
+        before = self._order.newest
         newest = listen(told, messages, self._hear)
-        if newest is None or newest.seq != self._order.newest:
+        if newest is None or self._order.newest == before:
             return told.heard(None, None)
-        return told.heard(str(newest.seq), iso(newest.time))
+        # The highest number may have been a lie, which those after it showed.
+        return told.heard(str(self._order.newest), iso(newest.time) if newest.seq == self._order.newest else None)
 
     def _hear(self, told: Telling, message: bytes) -> _Event | None:
         """Tells what the message says; answers the event if it is a new one."""
@@ -98,6 +100,7 @@ class FirehoseListener:
         return None
 
     def _event(self, told: Telling, kind: str, event: _Event) -> _Event | None:
+        self._order.check(event.seq)
         if not self._order.is_new(event.seq, event.seq):
             return None
         told.events += 1

@@ -55,7 +55,8 @@ _TOLERANCE = 60_000_000
 class JetstreamListener:
     """Hears one connection of the first wire; kinds it does not know pass."""
 
-    def __init__(self, opening: Opening, cursor: str | None) -> None:
+    def __init__(self, opening: Opening, cursor: str | None, now: positions.Now = None) -> None:
+        self._now = now
         known = positions.read(cursor)
         # The cursor is a time and inclusive: another event may have happened in that very microsecond.
         self._order = positions.Order(known.number - 1 if known else 0)
@@ -73,7 +74,7 @@ class JetstreamListener:
         newest = self._order.newest
         if newest == before:
             return told.heard(None, None)
-        return told.heard(str(newest), from_micros(newest))
+        return told.heard(str(positions.kept(newest, self._now)), from_micros(newest))
 
     def _hear(self, told: Telling, message: bytes) -> None:
         try:
@@ -82,6 +83,8 @@ class JetstreamListener:
             event = _events.read(text)
             if not is_did(event.did) or not 0 < event.time_us < _LATEST:
                 raise ValueError("an event without account or time")
+            if not positions.has_come(event.time_us, self._now):
+                raise ValueError("an event of a time that has not come")
         except UNREADABLE as error:
             unread(told, message, error)
             return

@@ -62,7 +62,8 @@ _frames = Reader(_Frame)
 class JetstreamV2Listener:
     """Hears one connection of the second wire; frames and kinds it does not know pass."""
 
-    def __init__(self, opening: Opening, cursor: str | None) -> None:
+    def __init__(self, opening: Opening, cursor: str | None, now: positions.Now = None) -> None:
+        self._now = now
         self._known = positions.read(cursor)
         self._order = positions.Order(self._known.number if self._known else -1)
         self._unpacker = Unpacker(opening.dictionary)
@@ -73,7 +74,7 @@ class JetstreamV2Listener:
         newest = listen(told, messages, self._hear)
         if newest is None or newest.seq != self._order.newest:
             return told.heard(None, None)
-        position = positions.Position(newest.seq, to_micros(newest.at) if newest.at else 0)
+        position = positions.Position(newest.seq, positions.kept(to_micros(newest.at), self._now) if newest.at else 0)
         return told.heard(str(position), iso(newest.time))
 
     def _hear(self, told: Telling, message: bytes) -> _Payload | None:
@@ -83,8 +84,10 @@ class JetstreamV2Listener:
             check_values(text)
             frame = _frames.read(text)
             event = frame.payload
-            if event is not None and event.kind != "info" and not (is_did(event.did) and 0 <= event.seq <= positions.LARGEST):
+            if event is not None and event.kind != "info" and not (is_did(event.did) and 0 <= event.seq < positions.FIRST_TIME):
                 raise ValueError("an event without account or number")
+            if event is not None and event.at is not None and not positions.has_come(to_micros(event.at), self._now):
+                raise ValueError("an event of a time that has not come")
         except UNREADABLE as error:
             unread(told, message, error)
             return None

@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from bowerbird.model import Subscription
-from bowerbird.providers.bluesky.streams.channels import FIREHOSE
+from bowerbird.model import Subscription, to_micros
+from bowerbird.providers.bluesky.streams.channels import CHANNELS, FIREHOSE
 from bowerbird.providers.bluesky.streams.subscriptions import NOW, OLDEST, chosen
+from bowerbird.providers.snowflakes import AHEAD
 
 _CURSOR = re.compile(r"(\d{1,19})(?:@(\d{1,19}))?", re.ASCII)
 _REMEMBERED = 4096
 LARGEST = 2**63 - 1
 FIRST_TIME = 10**15
 """Jetstream reads what is smaller as a sequence number; as a time it is of 2001, before everything."""
+LEAP = 10**9
+"""Numbers grow one by one; so far ahead none lies, unless all that follow lie there too."""
+Now = Callable[[], datetime] | None
+_LATE = timedelta(minutes=10)
 
 
 class Position(NamedTuple):
@@ -36,6 +42,28 @@ class Position(NamedTuple):
 def read(cursor: str | None) -> Position | None:
     found = _CURSOR.fullmatch(cursor or "")
     return Position(int(found[1]), int(found[2] or 0)) if found else None
+
+
+def in_time(cursor: str | None, channel: str, now: Now) -> str | None:
+    """The cursor, or, where it is a time that has not come, the earliest that the service still has: nothing is missed by it."""
+    known = read(cursor)
+    if known is None or now is None or channel == FIREHOSE:
+        return cursor
+    told = known.micros or known.number
+    if told < FIRST_TIME or told <= to_micros(now() + _LATE):
+        return cursor
+    since = to_micros(now() - (CHANNELS[channel].reach or _LATE))
+    return str(Position(0, since) if known.micros else Position(since))
+
+
+def has_come(micros: int, now: Now) -> bool:
+    """Whether an event can be of that time, by our own clock, which may be wrong by a day."""
+    return now is None or micros <= to_micros(now() + AHEAD)
+
+
+def kept(micros: int, now: Now) -> int:
+    """The time to go on from: never one that has not come."""
+    return micros if now is None else min(micros, to_micros(now()))
 
 
 def asked(wanted: Subscription, cursor: str | None) -> int | None:
@@ -54,9 +82,12 @@ def asked(wanted: Subscription, cursor: str | None) -> int | None:
 class Order:
     """Tells new events from those that were saved before, or came already: delivery is at least once, and not always in order."""
 
-    def __init__(self, floor: int) -> None:
+    def __init__(self, floor: int, leap: int = 0) -> None:
+        """`leap`: how far numbers may grow at once; 0: as far as they like."""
         self.floor = floor
         self.newest = floor
+        self._leap = leap
+        self._far = -1
         self._marks: set[Hashable] = set()
         self._queue: deque[Hashable] = deque()
 
@@ -70,6 +101,18 @@ class Order:
             return False
         self._remember(mark)
         return True
+
+    def check(self, number: int) -> None:
+        """Raises ValueError for a number far from all others; two that follow each other there are believed."""
+        if not self._leap or self.newest < 0 or abs(number - self.newest) <= self._leap:
+            return
+        if self._far >= 0 and abs(number - self._far) <= self._leap:
+            # Where the far ones lie below, those that came before were the lie: the next connection goes on from here.
+            self.newest, self._far = number - 1, -1
+            return
+        self._far = number
+        if number > self.newest:
+            raise ValueError("an event with a number far ahead of all others")
 
     def restart(self) -> None:
         """The service counts anew, perhaps below everything it counted before."""
