@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -32,6 +33,11 @@ POSTS_COUNTER = USER_FIELDS.index("posts")
 OPTS_OUT = USER_FIELDS.index("opts_out")
 REFERENCES = frozenset({"kind", "reply_to", "repost_of", "quote_of"})
 """What a post refers to never changes: it only becomes known."""
+VERSIONED = ("text", "language", "warning", "is_sensitive", "links", "place", "labels", "edited_at")
+"""What an edit of a post may change, besides what hangs on it."""
+_VERSIONED_AT = tuple(POST_FIELDS.index(name) for name in VERSIONED)
+_TEXT_AT, _EDITED_AT = POST_FIELDS.index("text"), POST_FIELDS.index("edited_at")
+_WORDS_AT = (_TEXT_AT, POST_FIELDS.index("warning"))
 _KIND_AT = POST_FIELDS.index("kind")
 _REFERENCES_AT = tuple(POST_FIELDS.index(name) for name in ("reply_to", "repost_of", "quote_of"))
 _POST_KEEPS = frozenset({"kind", "created_at", "listed_at"})
@@ -108,6 +114,36 @@ def merged_post(old: Values, new: Values) -> Values:
     return tuple(together)
 
 
+def reads_otherwise(old: Values, new: Values) -> bool:
+    """Whether the words of a post are others; one that is shown without its words says nothing of them."""
+    return new[_TEXT_AT] is not None and any(old[at] != new[at] for at in _WORDS_AT)
+
+
+post_edited_at = itemgetter(_EDITED_AT)
+"""When the version was made that the columns of a post are of; None for the first one."""
+
+
+def is_older(old: Values, new: Values) -> bool:
+    """Whether the later sighting shows an older version of the post."""
+    return old[_EDITED_AT] is not None and (new[_EDITED_AT] or 0) < old[_EDITED_AT]
+
+
+def is_newer(old: Values, new: Values) -> bool:
+    return new[_EDITED_AT] is not None and new[_EDITED_AT] > (old[_EDITED_AT] or 0)
+
+
+def edited(old: Values, new: Values, edited_at: int | None) -> Values:
+    """A post in another version: all that belongs to a version is of the same one, what is empty in it too. One that is shown
+    without its words says nothing of them."""
+    if new[_TEXT_AT] is None:
+        return merged_post(old, new)
+    together = list(merged_post(old, new))
+    for at in _VERSIONED_AT:
+        together[at] = new[at]
+    together[_EDITED_AT] = edited_at
+    return tuple(together)
+
+
 def changed_fields(fields: Sequence[str], old: Values, new: Values) -> list[str]:
     return [field for field, was, now in zip(fields, old, new, strict=True) if was != now]
 
@@ -123,4 +159,9 @@ def changes_of_user(old: Values, new: Values) -> list[str]:
 def history_texts(fields: Sequence[str], changed: Sequence[str], old: Values, new: Values) -> tuple[str, str]:
     """The changed fields before and after, as JSON."""
     before, after = dict(zip(fields, old, strict=True)), dict(zip(fields, new, strict=True))
-    return _encode({name: before[name] for name in changed}).decode(), _encode({name: after[name] for name in changed}).decode()
+    return as_json({name: before[name] for name in changed}), as_json({name: after[name] for name in changed})
+
+
+def as_json(fields: dict[str, Any]) -> str:
+    """Fields as history keeps them."""
+    return _encode(fields).decode()

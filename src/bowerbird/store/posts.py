@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bowerbird.model import Post, PostKind, SavedPost, Subject
+from bowerbird.model import Network, Post, PostKind, SavedPost, Subject
 from bowerbird.ports import Database, Row
 from bowerbird.store.authority import is_first_word, may_change, teller
 from bowerbird.store.buried import Buried, BuriedStatements, buried_posts
@@ -19,16 +19,24 @@ from bowerbird.store.fields import (
     Values,
     bare_post,
     changed_fields,
+    edited,
     history_texts,
+    is_newer,
+    is_older,
     merged_post,
+    post_edited_at,
     post_values,
+    reads_otherwise,
     without_copy,
 )
+from bowerbird.store.late_versions import Late, LateStatements, save_late
 from bowerbird.store.parts import PartStatements, bears_parts, clear_parts, save_parts
 from bowerbird.store.people import People
 from bowerbird.store.raw import Packed, Packer
 from bowerbird.store.sighting import Sighting
 
+_LAG = 60_000_000
+"""Microseconds for which a service may still show a post as it was before an edit that a stream told."""
 _stored = itemgetter(*POST_FIELDS)
 _COLUMNS = (
     *("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", "raw", "raw_dictionary"),
@@ -55,6 +63,7 @@ class PostStatements:
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
         self.buried = BuriedStatements(database)
         self.parts = PartStatements(database)
+        self.late = LateStatements(database)
 
 
 class _Posts(Struct):
@@ -73,8 +82,21 @@ class _Posts(Struct):
     history: list[tuple[Any, ...]] = field(default_factory=list)
     found_at: dict[int, int] = field(default_factory=dict)
     new: dict[str, Post] = field(default_factory=dict)
+    late: list[Late] = field(default_factory=list)
+    observed: int = 0
+    """The earliest time at which the service can have said this."""
     rewritten: dict[str, Post] = field(default_factory=dict)
     """Tags, mentions and media may have changed with the text."""
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether an edit keeps the post's id; on X it is a post of its own."""
+        return self.s.network != Network.X
+
+    @property
+    def tells_edits(self) -> bool:
+        """Whether a post without a time of editing is the first version; on Bluesky only streams tell that time."""
+        return self.s.is_live or self.s.network != Network.BLUESKY
 
     def take(self, post: Post, row: Row | None) -> None:
         """Decides what one post changes."""
@@ -100,13 +122,18 @@ class _Posts(Struct):
 
     def _change(self, post: Post, row: Row) -> None:
         old: Values = _stored(row)
-        new = merged_post(old, self._values(post))
+        values = self._values(post)
         number = row["post_no"]
         if is_first_word(self.s, post.id, row):
             # Another service's view before this one says nothing of what the post was.
-            self._update(post, row, new)
+            self._update(post, row, edited(old, values, post_edited_at(values)))
             self.rewritten[post.id] = post
             return
+        if self._is_past(old, values):
+            self.unchanged.append(number)
+            self.late += [Late(row, values)] if self.tells_edits else ()
+            return
+        new = self._together(old, values)
         if old == new:
             self.unchanged.append(number)
             return
@@ -119,6 +146,23 @@ class _Posts(Struct):
             self.history.append((number, self.s.at, self.s.call, *texts))
             self.rewritten[post.id] = post
         self._update(post, row, new)
+
+    def _is_past(self, old: Values, values: Values) -> bool:
+        """Whether the page shows the words of an older version than the one stored."""
+        if not self.has_versions or not is_older(old, values) or not reads_otherwise(old, values):
+            return False
+        return self.tells_edits or (post_edited_at(old) or 0) >= self.observed - _LAG
+
+    def _together(self, old: Values, values: Values) -> Values:
+        """The stored post and the page's sighting of it as one."""
+        if not self.has_versions:
+            return merged_post(old, values)
+        if is_newer(old, values):
+            return edited(old, values, post_edited_at(values))
+        if is_older(old, values) and reads_otherwise(old, values):
+            # An edit that nobody told the time of: it was made by now.
+            return edited(old, values, self.s.at)
+        return merged_post(old, values)
 
     def _update(self, post: Post, row: Row, values: Values) -> None:
         body, dictionary = self._packed(post)
@@ -147,6 +191,7 @@ class _Posts(Struct):
         await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
         await s.execute_in(sql.dig_up, sorted(self.buried.returned))
         await s.execute_many(_REMEMBER, self.history + await self._due_counts(sql))
+        await save_late(s, sql.late, self.late)
 
     async def _due_counts(self, sql: PostStatements) -> list[tuple[Any, ...]]:
         """Counter-only changes of posts whose last line of history is old enough."""
@@ -163,6 +208,8 @@ async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], pe
     stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
     buried = await buried_posts(s, sql.buried, by_id, stored, people)
     page = _Posts(s, people, packer, buried)
+    if any(row["edited_at"] for row in stored.values()):
+        page.observed = await s.observed_at()
     for known, post in by_id.items():
         if known not in buried.down:
             page.take(post, stored.get(known))

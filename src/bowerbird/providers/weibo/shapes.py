@@ -69,6 +69,7 @@ class Status(Struct):
     mid: str | None = None
     user: Raw = Raw(b"")
     created_at: str | None = None
+    edit_at: str | None = None
     text: str | None = None
     source: str | None = None
     deleted: str | int | bool | None = None
@@ -169,6 +170,7 @@ def post_of(status: Status, author: User, raw: bytes, *, original: str | None, h
         replies=count(status.comments_count),
         reposts=count(status.reposts_count),
         likes=count(status.attitudes_count),
+        edited_at=classic(status.edit_at),
         url=f"https://weibo.com/{author.key}/{to_mid(status.key)}",
         source=source_of(status.source),
         tags=_topics(text),
