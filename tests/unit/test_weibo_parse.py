@@ -73,6 +73,12 @@ def test_a_deleted_original_is_gone_and_its_repost_stays() -> None:
     assert page.broken == ()
 
 
+def test_an_edited_post_tells_when() -> None:
+    edited = weibo_post(edit_count=1, edit_at="Tue May 31 17:46:55 +0800 2022")
+    page = read("posts", KEY, answer({"statuses": [edited]}))
+    assert [post.edited_at for post in page.posts] == [datetime(2022, 5, 31, 9, 46, 55, tzinfo=UTC)]
+
+
 def test_a_batch_tells_deleted_posts_by_their_text() -> None:
     gone = {"id": 7, "idstr": "7", "text": DELETED, "created_at": None, "user": None}
     page = read("posts", (KEY, "7", "8"), answer({"statuses": [weibo_post(), gone]}))

@@ -33,6 +33,7 @@ from bowerbird.store.late_versions import Late, LateStatements, save_late
 from bowerbird.store.parts import PartStatements, bears_parts, clear_parts, save_parts
 from bowerbird.store.people import People
 from bowerbird.store.raw import Packed, Packer
+from bowerbird.store.references import ReferenceStatements, join_waiting, with_references
 from bowerbird.store.sighting import Sighting
 
 _LAG = 60_000_000
@@ -64,6 +65,7 @@ class PostStatements:
         self.buried = BuriedStatements(database)
         self.parts = PartStatements(database)
         self.late = LateStatements(database)
+        self.references = ReferenceStatements(database)
 
 
 class _Posts(Struct):
@@ -204,7 +206,7 @@ class _Posts(Struct):
 
 async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], people: People, packer: Packer) -> list[SavedPost]:
     """Writes every post of the page, each once."""
-    by_id = {post.id: post for post in posts}
+    by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
     stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
     buried = await buried_posts(s, sql.buried, by_id, stored, people)
     page = _Posts(s, people, packer, buried)
@@ -214,6 +216,7 @@ async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], pe
         if known not in buried.down:
             page.take(post, stored.get(known))
     await page.flush(sql)
+    await join_waiting(s, sql.references, by_id.values())
     await _save_parts(s, sql, by_id, stored, page)
     return [SavedPost(post.id, post.key, post.author, post.id in page.new) for post in by_id.values()]
 

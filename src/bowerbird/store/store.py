@@ -26,7 +26,7 @@ from bowerbird.store.services import registered_service
 from bowerbird.store.sighting import Sighting
 from bowerbird.store.sightings import SightingStatements, is_source, note_sightings
 from bowerbird.store.unplaced import forget_places
-from bowerbird.store.users import UserStatements, note_checked, save_users
+from bowerbird.store.users import UserStatements, came_along, note_checked, save_users
 from bowerbird.store.words import WordStatements, save_trends, save_user_tags
 
 DAY = timedelta(days=1)
@@ -141,9 +141,10 @@ class Store:
         gone = [g for g in gone if s.is_live or question.proves(g)]
         authors = {post.author for post in page.posts}
         people = await number_people(s, self._people, page.users, authors, set(_named(page, gone, question)))
-        users = await save_users(s, self._users, [u for u in page.users if u.key not in missing], people, self._packer)
+        asked = asked_about(question.tasks, page) if question.is_lookup else {}
+        shown = [user if user.key in asked else came_along(user) for user in page.users if user.key not in missing]
+        users = await save_users(s, self._users, shown, people, self._packer)
         if question.is_lookup:
-            asked = asked_about(question.tasks, page)
             seen = [user for user in users if user.key in asked]
             await note_checked(s, self._users, seen, people, is_heeded=self._heeds_counters)
         posts = await save_posts(s, self._posts, page.posts, people, self._packer) if page.posts else []

@@ -189,6 +189,13 @@ async def note_checked(s: Sighting, sql: UserStatements, saved: Sequence[SavedUs
     await s.execute_in(statement, sorted(people.ids[user.id] for user in saved))
 
 
+def came_along(user: User) -> User:
+    """An account that was not asked for itself: three zeros there mean that the service did not count, for some never do."""
+    if user.posts == 0 and user.followers == 0 and user.following == 0:
+        return msgspec.structs.replace(user, posts=None, followers=None, following=None)
+    return user
+
+
 def _once(users: Sequence[User], people: People) -> dict[int, User]:
     """Users by number; of one listed twice the later sighting counts, and the earlier one where the later is silent."""
     by_number = {people.ids[user.id]: user for user in users}
