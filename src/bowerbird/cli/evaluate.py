@@ -75,6 +75,31 @@ def stream(
 
 
 @app.command()
+def flavours(
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="FLAVOUR", help="Only this flavour of a server; may be repeated.")
+    ] = None,
+    flow: Annotated[list[str] | None, typer.Option("--flow", metavar="NAME", help="Only this flow; may be repeated.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=64, help="How many crawls run at once.", show_default="one for each core")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Does every built-in flow get along with every flavour of every server? Takes some minutes. Exit code 1 if not.
+
+    Nothing that a server lists may be lost, nothing that lives be taken for gone, no token be seen by another host, and no crawl
+    bring nothing and say nothing.
+    """
+    from bowerbird.evaluate.flavours import FIGURES, evaluate_flavours
+
+    output = Output(as_json=as_json)
+    figures = evaluate_flavours(only or (), flow or (), jobs=jobs or cpu_count() or 1, say=output.line)
+    output.table("", ("figure", "value"), [(name, figures[name]) for name in (*FIGURES, "crawls")])
+    output.result(figures)
+    raise typer.Exit(0 if figures["is_clean"] else 1)
+
+
+@app.command()
 def sampling(
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="Crawls per method, each in a world of its own.")] = 40,
     calls: Annotated[int, typer.Option(min=40, max=1_000_000, help="Calls of each crawl.")] = 600,

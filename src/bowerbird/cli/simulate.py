@@ -13,17 +13,18 @@ from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.simulated.faults import KINDS, MESSAGE_KINDS, Faults
 from bowerbird.simulated.http import serve
-from bowerbird.simulated.mastodon.flavours import FLAVOURS
 from bowerbird.simulated.scale import Scale
-from bowerbird.simulated.service import DIALECTS, Setup, SimulatedService, simulate
+from bowerbird.simulated.service import DIALECTS, FLAVOURS, Setup, SimulatedService, simulate
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator
+
+_FLAVOURS = [name for names in FLAVOURS.values() for name in names]
 
 
 def command(
     dialect: Annotated[str, typer.Option(help=f"Which API to speak: {' or '.join(DIALECTS)}.")] = "mastodon",
     flavour: Annotated[
-        str, typer.Option(help=f"Which server of that API to be: {', '.join(FLAVOURS)}.", show_default="the newest")
+        str, typer.Option(help=f"Which server of that API to be: {', '.join(_FLAVOURS)}.", show_default="the newest")
     ] = "",
     accounts: Annotated[int, typer.Option(help="How many accounts the world has.")] = 20_000,
     seed: Annotated[int, typer.Option(help="The same seed on the same day makes the same world.")] = 1,

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from email.utils import format_datetime
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
+from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,10 +17,12 @@ from bowerbird.errors import UserError
 from bowerbird.model import Request, Service, Wire
 from bowerbird.simulated import twitter_v1, x_v2
 from bowerbird.simulated.bluesky import BlueskyDialect
+from bowerbird.simulated.closures import CLOSURES, Closure
 from bowerbird.simulated.faults import NO_FAULTS, NO_STREAM, UNCOUNTED, Faults, page, spoil, with_no_remainder
 from bowerbird.simulated.feeds import Feed
 from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.mastodon import MastodonDialect
+from bowerbird.simulated.mastodon.flavours import FLAVOURS as MASTODON_FLAVOURS
 from bowerbird.simulated.mastodon.flavours import flavour
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.streaming.live import Live
@@ -29,7 +32,6 @@ from bowerbird.simulated.twitter_v1 import TwitterV1Dialect
 from bowerbird.simulated.weibo import WeiboDialect
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import Truth, World, WorldSettings
-from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.rows import REPOST, Row, author_of
 from bowerbird.simulated.world.settings import NEVER, from_ms, to_ms
 from bowerbird.simulated.x_v2 import XV2Dialect
@@ -88,7 +90,16 @@ class StreamDialect(Dialect, Protocol):
 class SimulatedService:
     """Receives requests at given times and answers as the real service would, faults included."""
 
-    def __init__(self, dialect: Dialect, limiter: Limiter, tokens: TokenBook, faults: Faults = NO_FAULTS) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        limiter: Limiter,
+        tokens: TokenBook,
+        faults: Faults = NO_FAULTS,
+        closure: Closure | None = None,
+    ) -> None:
+        """`closure`: what is refused to everybody, whatever the dialect would answer."""
+        self.closure = closure
         self.dialect = dialect
         self.world = dialect.world
         self.truth = Truth(dialect.world)
@@ -99,6 +110,11 @@ class SimulatedService:
         self.connections = 0
         self.statuses: Counter[int] = Counter()
         self.met: Counter[str] = Counter()
+
+    @property
+    def lists_everybody(self) -> bool:
+        """Whether anybody's posts are listed, as far back as the network goes; Weibo's later eras show one's own."""
+        return not isinstance(self.dialect, WeiboDialect) or self.dialect.era == "classic"
 
     @property
     def sends_body_to_head(self) -> bool:
@@ -113,13 +129,16 @@ class SimulatedService:
         """Handles one request that arrives now, in true time; the service's own clock may be ahead."""
         now = now + self.faults.skew
         serial, kind = self._count(now)
-        reply = self.dialect.handle(_lowered(request), now, address) if kind not in UNCOUNTED else Reply(0)
+        reply = self._handle(_lowered(request), now, address) if kind not in UNCOUNTED else Reply(0)
         return self._deliver(self._disturb(reply, kind, serial) if kind is not None else Delivery(reply), now)
 
     def connect(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Live | Delivery | None:
         """Opens a stream, or delivers the refusal; None when the request asks for no stream."""
         now = now + self.faults.skew
-        opened = self.dialect.stream(_lowered(request), now, address) if isinstance(self.dialect, StreamDialect) else None
+        refused = self.closure.answer(request.path) if self.closure is not None else None
+        opened = None
+        if isinstance(self.dialect, StreamDialect) and refused is None:
+            opened = self.dialect.stream(_lowered(request), now, address)
         if opened is None:
             return None
         serial, kind = self._count(now)
@@ -131,6 +150,10 @@ class SimulatedService:
         connection, self.connections = self.connections, self.connections + 1
         self.statuses[101 if opened.wire is Wire.WEBSOCKET else 200] += 1
         return Live(opened, self.faults, connection, self.met)
+
+    def _handle(self, request: Request, now: datetime, address: str) -> Reply:
+        refused = self.closure.answer(request.path) if self.closure is not None else None
+        return refused or self.dialect.handle(request, now, address)
 
     def _count(self, now: datetime) -> tuple[int, str | None]:
         """The number of the call that comes in now, and the fault it meets."""
@@ -188,7 +211,7 @@ class SimulatedService:
     def _is_shown(self, row: Row, now: int) -> bool:
         number = row.target if row.kind == REPOST else row.number
         is_open = row.kind != REPOST or self.world.is_open(author_of(number), now)
-        return is_open and self.dialect.is_shown(visibility(number, self.world.settings.seed))
+        return is_open and self.dialect.is_shown(self.world.contents.visibility(number))
 
     def account(self, key: str) -> int:
         account = self.dialect.account_number(key)
@@ -245,12 +268,25 @@ class Setup(Struct, frozen=True, kw_only=True):
 DIALECTS = ("mastodon", "twitter_v1", "bluesky", "x", "x_post", "weibo", "weibo_restricted", "weibo_minimal")
 
 
+FLAVOURS: dict[str, tuple[str, ...]] = {
+    "mastodon": tuple(MASTODON_FLAVOURS),
+    "bluesky": ("bluesky", "bluesky-pds"),
+    "x": ("x", "x_post", "x-basic"),
+    "twitter_v1": ("twitter_v1", "twitter_v1-basic"),
+    "weibo": ("weibo", "weibo_restricted", "weibo_minimal", "weibo-limited"),
+}
+"""Which servers of each network can be simulated, the newest or fullest first."""
+
+
 def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
     """A service ready to receive, over a world of its own or a given one."""
+    setup = _flavoured(setup)
     if setup.dialect not in DIALECTS:
         raise UserError(f"There is no simulated dialect {setup.dialect!r}; there are {', '.join(DIALECTS)}.")
     world = World(setup.world) if world is None else world
-    limiter, tokens = Limiter(keep=_KEPT_WINDOWS), TokenBook(world.settings.seed)
+    # Servers that share a world give out tokens of their own all the same.
+    salt = crc32(setup.domain.encode()) if setup.domain != Setup().domain else 0
+    limiter, tokens = Limiter(keep=_KEPT_WINDOWS), TokenBook(world.settings.seed ^ salt)
     for _ in range(setup.tokens):
         tokens.issue("user")
     for _ in range(setup.app_tokens):
@@ -273,4 +309,14 @@ def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
         dialect = XV2Dialect(world, limiter, tokens, scale=setup.scale, spelling=spelling, manner=manner)
     else:
         dialect = TwitterV1Dialect(world, limiter, tokens, scale=setup.scale, manner=twitter_v1.Manner(sample=setup.sample))
-    return SimulatedService(dialect, limiter, tokens, setup.faults)
+    return SimulatedService(dialect, limiter, tokens, setup.faults, CLOSURES.get(setup.flavour))
+
+
+def _flavoured(setup: Setup) -> Setup:
+    """The setup with its flavour's dialect: the eras of Weibo and the spellings of X are dialects of their own."""
+    known = FLAVOURS.get(setup.dialect, (setup.dialect,))
+    if setup.flavour and setup.flavour not in known:
+        raise UserError(
+            f"There is no simulated {setup.dialect} server of the flavour {setup.flavour!r}; there are {', '.join(known)}."
+        )
+    return replace(setup, dialect=setup.flavour) if setup.flavour in DIALECTS else setup

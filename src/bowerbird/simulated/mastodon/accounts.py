@@ -12,7 +12,6 @@ from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.mastodon.reasons import NOT_FOUND, UNKNOWN_NAME
 from bowerbird.simulated.wire import Reply, raw_list, reply
 from bowerbird.simulated.world import Availability
-from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.population import Array
 from bowerbird.simulated.world.rows import REPLY, REPOST, Row
 from bowerbird.simulated.world.tags import NO_TAG, tag_name, tag_number
@@ -103,7 +102,7 @@ class Accounts:
 
     def wanted(self, call: Call) -> Wanted:
         """Which posts a visitor gets to see under the filters of the request."""
-        params, world, write, seed = call.params, self._world, self._write, self._world.settings.seed
+        params, world, write = call.params, self._world, self._write
         no_replies, no_reblogs = params.flag("exclude_replies"), params.flag("exclude_reblogs")
         only_media, tag = params.flag("only_media"), tag_number(params.get("tagged")) if params.has("tagged") else None
 
@@ -114,7 +113,7 @@ class Accounts:
                 return not (no_reblogs or only_media or tag is not None) and write.is_passed_on(row, call.now)
             if (no_replies and row.kind == REPLY) or (tag is not None and not row.is_about(tag)):
                 return False
-            return visibility(row.number, seed) != "private" and not (only_media and not world.contents.of(row).pictures)
+            return world.contents.visibility(row.number) != "private" and not (only_media and not world.contents.of(row).pictures)
 
         return is_wanted
 

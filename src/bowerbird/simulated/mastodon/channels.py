@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.wire import Params
-from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.rows import REPLY, REPOST, Row
 from bowerbird.simulated.world.tags import tag_number
 
@@ -66,11 +65,10 @@ class Carrier:
     def __init__(self, payloads: Payloads) -> None:
         self._vantage = payloads.vantage
         self._contents = payloads.world.contents
-        self._seed = payloads.world.settings.seed
 
     def is_broadcast(self, row: Row, now: int) -> bool:
         """Only public posts that came to this server are streamed at all, and no boosts."""
-        return row.kind != REPOST and visibility(row.number, self._seed) == "public" and self._vantage.holds(row, now)
+        return row.kind != REPOST and self._contents.visibility(row.number) == "public" and self._vantage.holds(row, now)
 
     def carries(self, channel: Channel, row: Row, *, is_deletion: bool) -> bool:
         """Whether a post that is broadcast belongs there; of replies the public streams tell only the deletion."""

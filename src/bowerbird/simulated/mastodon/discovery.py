@@ -10,7 +10,6 @@ from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.tokens import TokenBook
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
-from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.crowd import Crowd
 from bowerbird.simulated.world.rows import REPOST, Row
 from bowerbird.simulated.world.settings import DAY
@@ -137,7 +136,7 @@ class Discovery:
 
     def _statuses(self, call: Call, text: str) -> Iterator[Row]:
         word = text.split()[0]
-        ids, seed = self._write.ids, self._world.settings.seed
+        ids = self._write.ids
         tag = tag_number(word.lstrip("#")) if word.startswith("#") else NO_TAG
         author = ids.account_number(call.params.get("account_id"))
         contents = self._world.contents
@@ -150,7 +149,7 @@ class Discovery:
         )
         for row in found:
             # Full-text search finds only those who let themselves be found.
-            is_ours = self._world.people.is_indexable[row.author] and visibility(row.number, seed) == "public"
+            is_ours = self._world.people.is_indexable[row.author] and contents.visibility(row.number) == "public"
             if is_ours and self._write.vantage.holds(row, call.now) and (author is None or row.author == author):
                 yield row
 

@@ -13,7 +13,7 @@ from bowerbird.simulated.mastodon.federation import Vantage
 from bowerbird.simulated.mastodon.flavours.model import Addresses
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability
-from bowerbird.simulated.world.content import Content, visibility
+from bowerbird.simulated.world.content import Content
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import DAY, from_ms
@@ -196,7 +196,7 @@ class Payloads:
 
     def is_passed_on(self, row: Row, now: int) -> bool:
         """Whether what a post passes on or quotes may be seen by everybody."""
-        is_private = visibility(row.target, self.world.settings.seed) == "private"
+        is_private = self.world.contents.visibility(row.target) == "private"
         return not is_private and self.world.is_open(author_of(row.target), now)
 
     def _status(self, row: Row, now: int, counters: Counters, accounts: dict[int, bytes], embedded: bytes) -> bytes:

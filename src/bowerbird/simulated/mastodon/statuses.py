@@ -8,7 +8,6 @@ from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads, iso
 from bowerbird.simulated.mastodon.reasons import NOT_FOUND
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
-from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.reactions import Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 
@@ -151,4 +150,4 @@ class Statuses:
             return None
         if row.kind == REPOST:
             return row if self._write.is_passed_on(row, now) else None
-        return row if visibility(number, self._world.settings.seed) != "private" else None
+        return row if self._world.contents.visibility(number) != "private" else None

@@ -14,7 +14,6 @@ from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.mastodon.reasons import NOT_FOUND
 from bowerbird.simulated.wire import Reply, raw_list, reply
 from bowerbird.simulated.world.cascades import Day
-from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.crowd import Crowd, Mask
 from bowerbird.simulated.world.rows import REPLY, Row
 from bowerbird.simulated.world.settings import DAY
@@ -105,7 +104,7 @@ class Timelines:
         return raw_list(self._write.statuses(rows, call.now), links)
 
     def _shown(self, rows: Iterator[Row], call: Call, most: int | None) -> Iterator[Row]:
-        seed, only_media, vantage = self._world.settings.seed, call.params.flag("only_media"), self._write.vantage
+        only_media, vantage, contents = call.params.flag("only_media"), self._write.vantage, self._world.contents
         no_local, no_remote = call.params.flag("remote"), call.params.flag("local")
         here = (
             row
@@ -115,6 +114,6 @@ class Timelines:
         shown = (
             row
             for row in here
-            if visibility(row.number, seed) == "public" and not (only_media and not self._world.contents.of(row).pictures)
+            if contents.visibility(row.number) == "public" and not (only_media and not contents.of(row).pictures)
         )
         return islice(shown, most)

@@ -9,7 +9,6 @@ from typing import Protocol
 from msgspec import Struct
 
 from bowerbird.simulated.world import Happening, Kind, World
-from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.settings import from_ms
 
 _ABOUT_POSTS = frozenset({Kind.WRITTEN, Kind.EDITED, Kind.DELETED, Kind.LIKED})
@@ -42,7 +41,7 @@ class Named(Protocol):
 
 
 def told(names: Named, happenings: Iterable[Happening]) -> Iterator[Told]:
-    world, seed = names.world, names.world.settings.seed
+    world = names.world
     for each in happenings:
         is_about_post = each.kind in _ABOUT_POSTS
         yield Told(
@@ -51,6 +50,6 @@ def told(names: Named, happenings: Iterable[Happening]) -> Iterator[Told]:
             account=names.account_key(each.account),
             post=names.post_key(each.number) if is_about_post else "",
             other=names.account_key(each.other) if each.kind in (Kind.FOLLOWED, Kind.UNFOLLOWED) else "",
-            visibility=visibility(each.number, seed) if is_about_post else "public",
+            visibility=world.contents.visibility(each.number) if is_about_post else "public",
             is_open=world.is_open(each.account, each.ms),
         )

@@ -41,6 +41,7 @@ class WeiboDialect:
         self._tokens = tokens
         self._throttles = Throttles(scale, limiter)
         payloads = Payloads(world, self.ids)
+        self.era = era
         users = Users(payloads, ERAS[era])
         self._routes = self._table(users, Statuses(payloads, Crowd(world), users, ERAS[era]))
 

@@ -14,6 +14,7 @@ from bowerbird.simulated.world.words import TOWNS, VOCABULARY, Town
 
 WORDS_PER_DRAW = 10
 _BITS = 6
+_SELDOM_PUBLIC = 0.03
 """64 words per language: ten of them from one random number."""
 
 
@@ -39,8 +40,9 @@ class Content(Struct, frozen=True, gc=False):
 class Contents:
     """Writes the body of any post."""
 
-    def __init__(self, seed: int, communities: npt.NDArray[np.int16], profiles: Profiles) -> None:
+    def __init__(self, seed: int, communities: npt.NDArray[np.int16], profiles: Profiles, reticent: float = 0.0) -> None:
         self._seed = seed
+        self._reticent = reticent
         self._communities = communities
         self.profiles = profiles
 
@@ -56,11 +58,14 @@ class Contents:
             link=f"https://news.example/{draw % 9973}" if (draw >> 8) % 8 == 0 else "",
             pictures=max(0, (draw >> 16) % 16 - 13) if row.kind != REPOST else 0,
             is_sensitive=(draw >> 24) % 50 == 0,
-            visibility="public" if row.kind == REPOST else visibility(row.number, self._seed),
+            visibility="public" if row.kind == REPOST else self.visibility(row.number),
             edited_ms=row.ms + 60_000 + (draw >> 30) % 3_600_000 if (draw >> 52) % 32 == 0 and row.kind != REPOST else 0,
             place=_near(town, draw) if (draw >> 57) % 32 == 0 else None,
             source=(draw >> 40) & 0xFF,
         )
+
+    def visibility(self, number: int) -> str:
+        return visibility(number, self._seed, self._reticent)
 
     def town(self, account: int) -> Town:
         return TOWNS[int(self._communities[account])]
@@ -83,9 +88,11 @@ class Contents:
         return found
 
 
-def visibility(number: int, seed: int) -> str:
-    """How openly a post was sent, on networks that ask."""
+def visibility(number: int, seed: int, reticent: float = 0.0) -> str:
+    """How openly a post was sent, on networks that ask; `reticent`: the share of accounts that show most to followers alone."""
     share = unit(mix(number, seed ^ 0x715))
+    if reticent and unit(mix(author_of(number), seed ^ 0x9E7)) < reticent:
+        return "public" if share < _SELDOM_PUBLIC else "private"
     return "public" if share < 0.9 else "unlisted" if share < 0.97 else "private"
 
 

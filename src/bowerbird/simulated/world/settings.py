@@ -39,6 +39,8 @@ class WorldSettings(Struct, frozen=True, kw_only=True):
     likes_per_post: float = 1.5
     following: float = 30.0
     """Mean number of accounts an account follows."""
+    reticent: float = 0.0
+    """Share of accounts that show nearly all their posts to their followers alone, on networks that ask."""
     celebrity: float = 0.0
     """Share of all choices whom to follow that fall on account 0: the more, the longer the list of its followers."""
     history: timedelta = timedelta(days=60)

@@ -7,7 +7,6 @@ from datetime import datetime
 import numpy as np
 from msgspec import Struct
 
-from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.population import Array
 from bowerbird.simulated.world.profiles import Profile
 from bowerbird.simulated.world.rows import Row
@@ -68,5 +67,5 @@ class Truth:
 
     def _post(self, row: Row) -> TruePost:
         deleted_at = None if row.gone_at == NEVER else from_ms(row.gone_at)
-        seen_by = visibility(row.number, self._world.settings.seed)
+        seen_by = self._world.contents.visibility(row.number)
         return TruePost(row.number, row.author, row.kind, from_ms(row.ms), deleted_at, seen_by)

@@ -51,7 +51,7 @@ class World:
         self.histories = Histories(settings, self.people, self.graph)
         self.profiles = Profiles(settings.seed, self.people)
         self.changes = Changes(self.calendar, self.people, self.graph, self.profiles)
-        self.contents = Contents(settings.seed, self.people.community, self.profiles)
+        self.contents = Contents(settings.seed, self.people.community, self.profiles, settings.reticent)
         doings = Doings(settings, self.people, self.graph, self.calendar, self.profiles)
         self._chronicle = Chronicle(settings, self.calendar, doings)
 
