@@ -72,8 +72,8 @@ class Bench:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.clock = RealClock()
-        self.frontier = TaskFrontier(database, 1, lease=timedelta(minutes=5), call=timedelta(minutes=1))
-        self.log = QueryLog(database, 1, 1)
+        self.frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=5), call=timedelta(minutes=1))
+        self.log = QueryLog(1, lambda: 1)
         self.rng = random.Random(1)
         self.added = 0
 

@@ -151,7 +151,7 @@ class Bench:
         self._trial = trial
         self._rows = rows
         self._clock = RealClock()
-        self._frontier = TaskFrontier(database, 1, lease=timedelta(minutes=5), call=timedelta(minutes=1))
+        self._frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=5), call=timedelta(minutes=1))
         self._chance = random.Random(1)
         self._later = timedelta()
 

@@ -17,6 +17,7 @@ from bowerbird.crawl import roster
 from bowerbird.crawl.beside import keeping_parts, stream_parts
 from bowerbird.crawl.credentials import own_credentials, stream_credential, usable_credentials
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.enrolment import Enrolment
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.files.stream_plans import StreamPlan
@@ -157,7 +158,7 @@ class _Wiring(Struct, frozen=True):
 
     plan: CrawlPlan
     crawl: int
-    worker: int
+    me: Enrolment
     scheduler: Scheduler
     tally: Tally
     lanes: dict[int, Lane]
@@ -181,11 +182,11 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     now = outside.clock.now()
     async with database.transaction() as tx:
         row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
-        worker = await roster.enrol_worker(tx, plan.name, now)
-        log = QueryLog(database, row.crawl, worker)
+        me = Enrolment(plan.name, await roster.enrol_worker(tx, plan.name, now))
+        log = QueryLog(row.crawl, me.number)
         await surveyor.log(tx, log, row.crawl)
         scheduler, tally = Scheduler(ledgers), Tally(now)
-        wiring = _Wiring(plan, row.crawl, worker, scheduler, tally, {}, {}, {}, outside.vault, [], _locator(plan))
+        wiring = _Wiring(plan, row.crawl, me, scheduler, tally, {}, {}, {}, outside.vault, [], _locator(plan))
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
         for service in plan.services:
             await _add_service(tx, wiring, service, outside.clock.now)
@@ -198,7 +199,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     parts = Parts(
         database=database,
         clock=outside.clock,
-        frontier=TaskFrontier(database, worker, lease=LEASE_TIME, call=CALL_TIME),
+        frontier=TaskFrontier(database, me.number, lease=LEASE_TIME, call=CALL_TIME),
         ledgers=ledgers,
         store=_store(database, wiring),
         log=log,
@@ -225,7 +226,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         judging = Judging(partial(enough, database, plan.name), wiring.tally, outside.clock, loop.end)
         beside.append(Part(name="sample", run=judging.run))
     before = partial(rebuilder.open, wiring.queues)
-    session = Session(parts, row.crawl, worker, loop, dispatcher, wiring.tally, plan.flow.stop, beside, before)
+    session = Session(parts, row.crawl, me, loop, dispatcher, wiring.tally, plan.flow.stop, beside, before)
     return Crawl(
         plan=plan,
         database=database,
@@ -328,7 +329,7 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
         Stream(
             stream=await enrol_stream(tx, wiring.crawl, number, wanted),
             crawl=wiring.crawl,
-            worker=wiring.worker,
+            me=wiring.me.number,
             lane=await roster.enrol_lane(tx, wiring.crawl, number, f"stream {wanted.name}"),
             wanted=wanted,
             service=service,
@@ -344,7 +345,7 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
 def _beside(wiring: _Wiring, parts: Parts, dispatcher: Dispatcher, outside: Outside) -> list[Part]:
     """What runs beside the loop of calls: streams, scheduled backups, downloads."""
     listening_parts = stream_parts(wiring.streams, parts, outside.transport, dispatcher, wiring.tally)
-    return [*listening_parts, *wiring.mute, *keeping_parts(wiring.plan, parts, outside.media, wiring.worker)]
+    return [*listening_parts, *wiring.mute, *keeping_parts(wiring.plan, parts, outside.media, wiring.me.number)]
 
 
 def _ranker(own: Own, use: FacetUse, place: Place) -> Ranker:

@@ -39,6 +39,7 @@ from bowerbird.model import (
     Saved,
     Secret,
     Service,
+    Setback,
     Settled,
     Standing,
     Subscription,
@@ -332,6 +333,10 @@ class Frontier(Protocol):
         """Ends leases; raises `Fenced` unless every task still carries the token it was leased with."""
         ...
 
+    async def set_back(self, tx: Transaction, setbacks: Sequence[Setback]) -> None:
+        """Ends the leases of a call that our own code could not settle; what is no longer ours is left alone."""
+        ...
+
     async def give_back(self, tx: Transaction, tasks: Sequence[Task], due: datetime) -> None:
         """Returns leased tasks unasked; they are ready again at `due`."""
         ...
@@ -352,12 +357,16 @@ class Frontier(Protocol):
         """Makes ready again what was given up in these lanes: a new start is a new chance."""
         ...
 
-    async def recover(self, tx: Transaction, dead: Sequence[int], now: datetime) -> int:
-        """Makes ready what dead workers held; says how many tasks that were."""
+    async def recover(self, tx: Transaction, now: datetime) -> int:
+        """Makes ready what workers hold that have ended; says how many tasks that were."""
         ...
 
     async def release(self, tx: Transaction, now: datetime) -> None:
         """Gives back everything held in memory: the last act of an orderly stop."""
+        ...
+
+    def let_go(self) -> None:
+        """Forgets everything held in memory: it is no longer ours."""
         ...
 
     def forget(self) -> None:
@@ -394,6 +403,10 @@ class Ledgers(Protocol):
         """Books a call whose worker died with it: it counts as spent."""
         ...
 
+    async def reconcile(self, tx: Transaction, in_flight: Mapping[str, int], now: datetime) -> Mapping[str, int]:
+        """Books as spent what accounts hold back for more calls than those in flight; answers how much, by bucket."""
+        ...
+
     def forget(self) -> None:
         """Drops the cached accounts after a transaction failed; they are loaded anew."""
         ...
@@ -401,6 +414,10 @@ class Ledgers(Protocol):
 
 class Store(Protocol):
     """Users, posts and relations with their history; one page in the transaction it is given."""
+
+    def clean(self, page: Page) -> Page:
+        """The page with nothing in it that a database refuses. Only such pages are saved, and seeded from."""
+        ...
 
     async def save(
         self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime

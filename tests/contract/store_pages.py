@@ -59,7 +59,9 @@ class Crawled:
         asked = targets or tuple(gone.key for gone in page.gone)
         tasks = [Task(task=n, lane=1, target=target, token=1, progress=Progress(cursor)) for n, target in enumerate(asked)]
         async with self.database.transaction() as tx:
-            return await self.store.save(tx, page, service=service, tasks=tasks, facet=facet, call=self.call, now=self.now)
+            return await self.store.save(
+                tx, self.store.clean(page), service=service, tasks=tasks, facet=facet, call=self.call, now=self.now
+            )
 
     async def hear(self, *pages: Page, service: Service = SKY) -> Saved:
         """Pages of one batch of a stream, an hour after whatever was before; answers what the last one changed."""
@@ -68,7 +70,9 @@ class Crawled:
         saved = Saved()
         async with self.database.transaction() as tx:
             for page in pages:
-                saved = await self.store.hear(tx, page, service=service, facet=FIREHOSE, call=self.call, now=self.now)
+                saved = await self.store.hear(
+                    tx, self.store.clean(page), service=service, facet=FIREHOSE, call=self.call, now=self.now
+                )
         return saved
 
     async def leased(self, at: datetime, facet: Facet = TIMELINE) -> None:

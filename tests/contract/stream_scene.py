@@ -331,7 +331,7 @@ class Scene:
         async with self.database.transaction() as tx:
             crawl = (await roster.enrol_crawl(tx, "crawl", "{}", "{}", self.clock.now())).crawl
             service = await roster.enrol_service(tx, SERVICE, "x")
-            self.worker = await roster.enrol_worker(tx, "crawl", self.clock.now())
+            worker = self.worker = await roster.enrol_worker(tx, "crawl", self.clock.now())
             numbers = {use.name: await roster.enrol_lane(tx, crawl, service, use.name) for use in FLOW.facets}
             number = await enrol_stream(tx, crawl, service, wanted)
             lane = await roster.enrol_lane(tx, crawl, service, channel)
@@ -344,7 +344,7 @@ class Scene:
         stream = Stream(
             stream=number,
             crawl=crawl,
-            worker=self.worker,
+            me=lambda: worker,
             lane=lane,
             wanted=wanted,
             service=SERVICE,
@@ -357,14 +357,14 @@ class Scene:
         return Streamer(self.parts, self.transport, Dispatcher(self.parts, crawl), stream, self.tally)
 
     def _parts(self, crawl: int, lanes: Mapping[int, Lane], store: Store) -> Parts:
-        ledgers = BookedLedgers(pace=False)
+        ledgers, worker = BookedLedgers(pace=False), self.worker
         return Parts(
             database=self.database,
             clock=self.clock,
-            frontier=TaskFrontier(self.database, self.worker, lease=3 * MINUTE, call=MINUTE),
+            frontier=TaskFrontier(self.database, lambda: worker, lease=3 * MINUTE, call=MINUTE),
             ledgers=ledgers,
             store=store,
-            log=QueryLog(self.database, crawl, self.worker),
+            log=QueryLog(crawl, lambda: worker),
             scheduler=Scheduler(ledgers),
             lanes=lanes,
             sessions=Sessions(self.vault, self.transport, self.clock),

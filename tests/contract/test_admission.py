@@ -28,7 +28,7 @@ class Crawl:
 
     def __init__(self, database: Database, lanes: dict[int, Lane], numbers: dict[str, int]) -> None:
         self.database, self.lanes, self.numbers = database, lanes, numbers
-        self.frontier = TaskFrontier(database, 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
+        self.frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
 
     async def let_in(self, limit: int | None, *arrivals: tuple[str, str], **fields: Any) -> list[str]:
         """A start of the crawl with this limit, and a page that adds these."""

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from bowerbird.crawl import roster
 from bowerbird.errors import Fenced
 from bowerbird.frontier import TaskFrontier, statements
-from bowerbird.model import Arrival, Draw, Progress, Settled, Standing, Task, Turn
+from bowerbird.model import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -19,7 +20,7 @@ FRESH = Progress()
 
 
 def frontier_of(database: Database, worker: int = 1) -> TaskFrontier:
-    return TaskFrontier(database, worker, lease=LEASE, call=timedelta(seconds=45))
+    return TaskFrontier(database, lambda: worker, lease=LEASE, call=timedelta(seconds=45))
 
 
 async def add(database: Database, *targets: str, priority: float = 0.0, due: datetime | None = NOW, wakes: bool = False) -> None:
@@ -147,12 +148,35 @@ async def test_a_task_given_back_is_ready_at_its_time(database: Database) -> Non
 
 
 async def test_a_dead_workers_tasks_are_ready_at_once_after_recovery(database: Database) -> None:
-    await add(database, "a", "b")
-    await lease(frontier_of(database, worker=3), database, 2)
-    fresh = frontier_of(database, worker=4)
+    await add(database, "a", "b", "c")
     async with database.transaction() as tx:
-        assert await fresh.recover(tx, [3], NOW) == 2
-    assert names(await lease(fresh, database, 2)) == ["a", "b"]
+        dead, fresh, living = [await roster.enrol_worker(tx, "c", NOW) for _ in range(3)]
+    await lease(frontier_of(database, worker=dead), database, 2)
+    await lease(frontier_of(database, worker=living), database, 1)
+    frontier = frontier_of(database, worker=fresh)
+    async with database.transaction() as tx:
+        assert await frontier.recover(tx, NOW) == 0
+        await roster.end_workers(tx, [dead], NOW - timedelta(days=30))
+        assert await frontier.recover(tx, NOW) == 2
+    assert names(await lease(frontier, database, 3)) == ["a", "b"]
+
+
+async def test_a_task_set_back_has_one_attempt_more_and_only_its_holder_sets_it_back(database: Database) -> None:
+    await add(database, "a", "b")
+    frontier = frontier_of(database)
+    tasks = await lease(frontier, database, 2)
+    async with database.transaction() as tx:
+        await frontier.set_back(tx, [Setback(tasks[0], NOW + timedelta(minutes=1)), Setback(tasks[1], NOW, "it broke us")])
+    assert not await lease(frontier, database)
+    (again,) = await lease(frontier, database, now=NOW + timedelta(minutes=1))
+    assert (again.target, again.attempts) == ("a", 1)
+    async with database.transaction() as tx:
+        await frontier.set_back(tx, [Setback(tasks[0], NOW, "late")])
+        rows = await tx.fetch("select target, state, failure from tasks order by task")
+    assert [tuple(row.values()) if hasattr(row, "values") else tuple(row) for row in rows] == [
+        ("a", "leased", None),
+        ("b", "failed", "it broke us"),
+    ]
 
 
 async def test_quick_calls_are_served_from_memory_and_an_orderly_stop_gives_the_rest_back(database: Database) -> None:

@@ -34,7 +34,7 @@ async def lease(frontier: TaskFrontier, database: Database, times: int = 1, *, f
 @pytest.mark.parametrize("before", range(6))
 @pytest.mark.parametrize("times", [1, 3, 9])
 async def test_after_a_failed_lease_every_task_is_leased_once_and_in_order(database: Database, before: int, times: int) -> None:
-    frontier = TaskFrontier(database, 1, lease=timedelta(minutes=3), call=timedelta(seconds=90))
+    frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(seconds=90))
     async with database.transaction() as tx:
         await frontier.add(tx, [(Arrival(lane=LANE, target=each), Standing(0.0, NOW)) for each in TARGETS], None, NOW)
     # Leases that follow each other closely claim ever larger blocks, which are held in memory.

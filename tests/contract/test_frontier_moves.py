@@ -13,7 +13,7 @@ LANE = 7
 
 
 def frontier_of(database: Database) -> TaskFrontier:
-    return TaskFrontier(database, 1, lease=timedelta(minutes=2), call=timedelta(seconds=45))
+    return TaskFrontier(database, lambda: 1, lease=timedelta(minutes=2), call=timedelta(seconds=45))
 
 
 async def add(database: Database, target: str, standing: Standing, *, wakes: bool = True) -> None:

@@ -49,7 +49,7 @@ class Fleet:
     async def worker(self, database: Database, clock: VirtualClock, every: timedelta) -> tuple[int, Turns]:
         async with database.transaction() as tx:
             number = await roster.enrol_worker(tx, NAME, clock.now())
-        turns = Turns(database, NAME, number, every, clock)
+        turns = Turns(database, NAME, lambda: number, every, clock)
         await turns.enrol()
         return number, turns
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -67,13 +68,13 @@ async def crawled(database: Database, **posts: tuple[Media, ...]) -> Crawled:
 def collector(
     database: Database, clock: Clock, transport: MediaTransport, folder: Path, worker: int = 1, **plan: Any
 ) -> Collector:
-    return Collector(database, clock, transport, MediaPlan(folder=str(folder), **plan), worker)
+    return Collector(database, clock, transport, MediaPlan(folder=str(folder), **plan), lambda: worker)
 
 
 async def fetch_due(database: Database, clock: Clock, one: Collector, worker: int = 1) -> int:
     """Takes in what is new and fetches what is due, one after the other; says how many."""
     await one.look()
-    book = Book(database, worker, ("photo", "image"))
+    book = Book(database, lambda: worker, ("photo", "image"))
     async with database.transaction() as tx:
         wanted = await book.claim(tx, 100, clock.now())
     for each in wanted:
@@ -178,7 +179,7 @@ async def test_what_is_taken_back_during_the_download_is_not_kept(database: Data
     store, clock = await crawled(database, p1=(image("a"),)), Calendar()
     one = collector(database, clock, Pictures(RealClock()), tmp_path)
     await one.look()
-    book = Book(database, 1, ("photo",))
+    book = Book(database, lambda: 1, ("photo",))
     async with database.transaction() as tx:
         (wanted,) = await book.claim(tx, 1, clock.now())
     fetching = asyncio.create_task(one.fetch(wanted))
@@ -194,7 +195,7 @@ async def test_two_workers_never_fetch_the_same_file_and_a_dead_one_is_succeeded
     await crawled(database, p1=(image("a"), image("b")))
     clock = Calendar()
     await collector(database, clock, Moody(), tmp_path).look()
-    first, second = (Book(database, worker, ("photo",)) for worker in (1, 2))
+    first, second = (Book(database, partial(int, worker), ("photo",)) for worker in (1, 2))
     async with database.transaction() as tx:
         mine = await first.claim(tx, 1, clock.now())
     async with database.transaction() as tx:

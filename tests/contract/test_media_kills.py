@@ -36,7 +36,7 @@ async def main(store, folder):
         worker = await roster.enrol_worker(tx, "media", clock.now())
         await roster.end_workers(tx, await roster.dead_workers(tx, worker, clock.now()), clock.now())
     media = HttpMedia("test", allows_private=True)
-    collector = Collector(database, clock, media, MediaPlan(folder=folder, allows_private=True), worker)
+    collector = Collector(database, clock, media, MediaPlan(folder=folder, allows_private=True), lambda: worker)
     running = asyncio.create_task(collector.run())
     while await left(database):
         await clock.sleep_until(clock.now() + timedelta(milliseconds=50))

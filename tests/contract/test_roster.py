@@ -60,13 +60,14 @@ async def test_the_time_a_crawl_was_run_counts_once_and_without_the_gaps(databas
         assert await roster.time_run(tx, "nobody") == timedelta(0)
 
 
-async def test_a_worker_that_ended_lately_is_looked_at_again_for_what_its_database_finished_late(database: Database) -> None:
+async def test_a_worker_that_was_taken_for_dead_gives_no_sign_of_life_any_more(database: Database) -> None:
     me = await enrolled(database)
     killed = await enrolled(database, pid=gone_pid())
     async with database.transaction() as tx:
         await roster.end_workers(tx, [killed], NOW)
-    assert await dead(database, me, NOW + timedelta(seconds=5)) == [killed]
-    assert killed not in await dead(database, me, NOW + roster.SILENT + timedelta(seconds=5))
+        assert await roster.heartbeat(tx, me, NOW)
+        assert not await roster.heartbeat(tx, killed, NOW)
+    assert await dead(database, me, NOW + timedelta(seconds=5)) == []
     async with database.transaction() as tx:
         await roster.end_workers(tx, [killed], NOW + timedelta(hours=1))
         (row,) = await tx.fetch("select ended_at from workers where worker = ?", killed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -23,14 +22,14 @@ async def enrolled(database: Database, channel: str = "jetstream", **options: tu
     async with database.transaction() as tx:
         crawl = await roster.enrol_crawl(tx, "c", "{}", "{}", NOW)
         service = await roster.enrol_service(tx, SERVICE, "bluesky")
+        for _ in range(3):
+            await roster.enrol_worker(tx, "c", NOW)
         return await enrol_stream(tx, crawl.crawl, service, Subscription(channel=channel, options=options, name="mine"))
 
 
-async def take(
-    database: Database, stream: int, worker: int = 1, *, dead: Sequence[int] = (), now: datetime = NOW
-) -> Position | datetime:
+async def take(database: Database, stream: int, worker: int = 1, *, now: datetime = NOW) -> Position | datetime:
     async with database.transaction() as tx:
-        return await book.take(tx, database, stream, worker, dead, now)
+        return await book.take(tx, stream, worker, now)
 
 
 async def taken(database: Database, stream: int, worker: int = 1, now: datetime = NOW) -> Position:
@@ -74,7 +73,10 @@ async def test_the_stream_of_a_dead_worker_is_free_at_once(database: Database) -
     stream = await enrolled(database)
     await taken(database, stream)
     assert isinstance(await take(database, stream, worker=2), datetime)
-    assert isinstance(await take(database, stream, worker=2, dead=[1, 5]), Position)
+    async with database.transaction() as tx:
+        await roster.end_workers(tx, [1], NOW)
+    assert isinstance(await take(database, stream, worker=2, now=LATER), Position)
+    assert isinstance(await take(database, stream, worker=1, now=LATER + HOLD), datetime)
 
 
 async def test_a_stream_that_was_released_is_free_at_once_and_only_its_holder_releases_it(database: Database) -> None:

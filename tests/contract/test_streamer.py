@@ -13,6 +13,7 @@ import pytest
 from stream_scene import CUT, MINUTE, SECOND, START, Scene, play, said, words
 
 from bowerbird.clock import from_micros, to_micros
+from bowerbird.crawl import roster
 from bowerbird.crawl.streaming import Streamer
 from bowerbird.crawl.streaming.buffer import MOST_MESSAGES
 from bowerbird.crawl.streaming.standing import read_streams
@@ -156,7 +157,10 @@ def test_the_call_of_a_dead_worker_owes_the_limits_nothing() -> None:
         await scene.wait(5 * SECOND)
         await killed(task)
         async with scene.database.transaction() as tx:
-            assert await scene.parts.log.flying(tx, [scene.worker]) == [(1, ())]
+            at = scene.clock.now() + timedelta(days=30)
+            assert await scene.parts.log.abandoned(tx, at) == []
+            await roster.end_workers(tx, [scene.worker], at)
+            assert await scene.parts.log.abandoned(tx, at) == [(1, ())]
             assert await scene.parts.log.lose(tx, 1, "lost", "its worker died", scene.clock.now())
         ledger = await scene.row("select * from ledgers")
         assert (ledger["in_flight"], ledger["spent"], ledger["remaining"]) == (0, 1, 4)
@@ -249,7 +253,9 @@ def test_a_worker_whose_stream_was_taken_writes_nothing_more(database_url: str) 
             await scene.wait(5 * SECOND)
             async with scene.database.transaction() as tx:
                 at = to_micros(START + timedelta(hours=1))
-                await tx.execute("update streams set token = token + 1, worker = 99, held_until = ?", at)
+                other = await roster.enrol_worker(tx, "crawl", START)
+                await tx.execute("update workers set host = 'elsewhere', seen_at = ? where worker = ?", at, other)
+                await tx.execute("update streams set token = token + 1, worker = ?, held_until = ?", other, at)
             await scene.wait(MINUTE)
             assert await scene.posts() == [1]
             assert (await scene.stream())["cursor"] == "1"

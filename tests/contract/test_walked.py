@@ -43,7 +43,7 @@ class Walked:
         await self.remember({key: key.encode() for key in keys})
 
     async def remember(self, memories: Mapping[str, bytes]) -> None:
-        frontier = TaskFrontier(self.database, 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
+        frontier = TaskFrontier(self.database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
         async with self.database.transaction() as tx:
             arrivals = [(Arrival(lane=self.lane, target=key), Standing(0.0, NOW, each)) for key, each in memories.items()]
             await frontier.add(tx, arrivals, None, NOW)
@@ -52,7 +52,7 @@ class Walked:
         relations = tuple(Relation(RelationKind.FOLLOW, key, other) for other in others)
         users = tuple(self.user(each) for each in (key, *others))
         page = Page(relations=relations, users=users, results=len(others))
-        frontier = TaskFrontier(self.database, 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
+        frontier = TaskFrontier(self.database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
         async with self.database.transaction() as tx:
             known = await frontier.known(tx, [Arrival(lane=self.lane, target=key)])
             tasks = list(known.values())

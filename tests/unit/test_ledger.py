@@ -83,7 +83,7 @@ def test_what_is_in_flight_is_not_available() -> None:
 
 
 def test_a_lost_answer_stays_spent() -> None:
-    state = lost(charged(running(), 1, NOW), charge(), NOW)
+    state = lost(charged(running(), 1, NOW), 1, NOW)
     assert (state.remaining, state.in_flight, state.spent) == (9, 0, 1)
 
 
@@ -103,7 +103,7 @@ def test_a_header_is_discounted_by_the_calls_it_cannot_know() -> None:
 
 
 def test_a_lost_call_that_the_server_never_saw_is_given_back_by_the_next_header() -> None:
-    state = lost(charged(running(), 1, NOW), charge(), NOW)
+    state = lost(charged(running(), 1, NOW), 1, NOW)
     state = charged(state, 1, NOW)
     state = settled(state, charge(before=state.finished), heard(remaining=9))
     assert state.remaining == 9
@@ -183,7 +183,7 @@ def test_lost_probes_never_lock_a_first_call_bucket_for_good() -> None:
     state, at = opened("b", limit(2, WindowKind.FIRST_CALL), NOW), NOW
     for _ in range(4):
         at = when(state, 1, at)
-        state = lost(charged(state, 1, at), charge(before=state.finished), at + 15 * SECOND)
+        state = lost(charged(state, 1, at), 1, at + 15 * SECOND)
     assert at < NOW + timedelta(hours=2)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.files.crawl_file import CrawlPlan
@@ -27,13 +27,13 @@ def stream_parts(
     return beside
 
 
-def keeping_parts(plan: CrawlPlan, parts: Parts, media: MediaTransport | None, worker: int) -> list[Part]:
+def keeping_parts(plan: CrawlPlan, parts: Parts, media: MediaTransport | None, me: Callable[[], int]) -> list[Part]:
     """Scheduled backups and downloads, as far as the plan wants them."""
     beside: list[Part] = []
     if plan.backup is not None:
-        turns = Turns(parts.database, plan.name, worker, plan.backup.every, parts.clock)
+        turns = Turns(parts.database, plan.name, me, plan.backup.every, parts.clock)
         beside.append(Part(name="backup", run=Keeper(plan.name, plan.store, plan.backup, parts.clock, turns).run))
     if plan.media is not None and media is not None:
-        collector = Collector(parts.database, parts.clock, media, plan.media, worker)
+        collector = Collector(parts.database, parts.clock, media, plan.media, me)
         beside.append(Part(name="media", run=collector.run, end=collector.end, finish=collector.finish))
     return beside

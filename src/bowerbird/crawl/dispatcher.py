@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from itertools import takewhile
 
@@ -18,7 +19,7 @@ from bowerbird.crawl.scheduler import Choice, Scheduler
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.shortfalls import note_shortfall
-from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, settled
+from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, set_back, settled
 from bowerbird.crawl.visits import seeds_left_alone, visits_of
 from bowerbird.errors import Fenced
 from bowerbird.model import (
@@ -29,6 +30,7 @@ from bowerbird.model import (
     Outcome,
     Page,
     Saved,
+    Setback,
     Settled,
     Standing,
     Task,
@@ -175,19 +177,25 @@ class Dispatcher:
     async def settle(self, lease: Lease, answer: Answer) -> Report:
         """Ends a call in one transaction; raises `Fenced` when the lease is no longer ours."""
         lane = self._parts.lanes[lease.tasks[0].lane]
-        page = self.offers.weighed(lane, lease, lane.provider.parse(lease.ask, answer, lane.service))
-        is_refused = self._is_refused(lane, lease, page)
+        page = self._parts.store.clean(lane.provider.parse(lease.ask, answer, lane.service))
+        page = self.offers.weighed(lane, lease, page)
+        has_expired = self._has_expired(lane, lease, page)
+        # What is changed in memory before the commit is taken back when that fails: the settle may be tried again.
+        undo = ExitStack()
+        is_refused = not has_expired and self._is_refused(lane, lease, page, undo)
         try:
             async with self._parts.database.transaction() as tx:
-                report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused)
+                report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused, undo)
                 learned = await self.offers.note(tx, lane, lease, page, self._parts.clock.now())
         except BaseException:
             self._parts.ledgers.forget()
-            self._outages.forget()
+            undo.close()
             raise
         self._parts.scheduler.touched([charge.bucket for charge in lease.charges])
         self._parts.scheduler.wake(seeded)
         self._parts.scheduler.wake_turns(woken)
+        if has_expired and lease.credential is not None:
+            self._parts.sessions.renew(lease.credential)
         if is_refused:
             self._parts.scheduler.refuse(lane.lane, lease.credential, everywhere=page.outcome is Outcome.BAD_TOKEN)
         not_offered = self.offers.settled(lane, lease, page, learned, self._parts.clock.now())
@@ -195,26 +203,25 @@ class Dispatcher:
             self._parts.scheduler.close(lane.lane)
         return structs.replace(report, not_offered=not_offered)
 
-    def _is_refused(self, lane: Lane, lease: Lease, page: Page) -> bool:
+    def _is_refused(self, lane: Lane, lease: Lease, page: Page, undo: ExitStack) -> bool:
         """Whether the credential is to be put aside: refused several times in a row, and not only expired."""
         place = (lease.credential, lane.lane)
         if page.outcome not in (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE):
             if not page.outcome.is_passing:
                 self._strikes.pop(place, None)
             return False
-        if self._has_expired(lane, lease, page):
-            return False
         self._strikes[place] += 1
+        undo.callback(self._strikes.subtract, [place])
         return self._strikes[place] >= _STRIKES
 
     def _has_expired(self, lane: Lane, lease: Lease, page: Page) -> bool:
         """Whether the token has only run out: the next call then opens a new session."""
         if page.outcome is not Outcome.BAD_TOKEN or lease.credential is None:
             return False
-        return self._parts.sessions.expired(lease.credential, lane.provider)
+        return self._parts.sessions.has_expired(lease.credential, lane.provider)
 
     async def _settle(
-        self, tx: Transaction, lane: Lane, lease: Lease, answer: Answer, page: Page, is_refused: bool
+        self, tx: Transaction, lane: Lane, lease: Lease, answer: Answer, page: Page, is_refused: bool, undo: ExitStack
     ) -> tuple[Report, frozenset[int], frozenset[Turn]]:
         parts = self._parts
         now = parts.clock.now()
@@ -235,7 +242,7 @@ class Dispatcher:
         seeded |= await self.add(tx, self.offers.witness(lane, lease, page), lease.call, now)
         await parts.ledgers.settle(tx, lease.charges, page, answer)
         await self._note_trouble(tx, lane, lease, page, is_refused, now)
-        await self._outages.note(tx, lane.service.name, page, now)
+        await self._outages.note(tx, lane.service.name, page, now, undo)
         await note_shortfall(tx, lane, lease, page, ended, now)
         report = _report(lane, page, saved, ended, seeds_left_alone(lane, lease.tasks, page))
         await roster.count_left_alone(tx, self._crawl, len(report.left_alone))
@@ -334,17 +341,37 @@ class Dispatcher:
         parts.scheduler.wake([lease.tasks[0].lane])
         parts.scheduler.hold(lease.credential, until)
 
-    async def drop(self, lease: Lease, why: str) -> None:
+    async def fail(self, lease: Lease, why: str) -> int:
+        """Ends a call that broke our own code: it is spent, and its tasks are tried again later; answers how many are given up.
+
+        It asks nothing of the parts that may just have broken: no provider, ranker, seeder or store.
+        """
+        now = self._parts.clock.now()
+        setbacks = [set_back(task, why, now) for task in lease.tasks]
+        if not await self._spend(lease, "fault", why, setbacks):
+            return 0
+        self._parts.scheduler.touched([charge.bucket for charge in lease.charges])
+        return sum(each.failure is not None for each in setbacks)
+
+    async def drop(self, lease: Lease, outcome: str, why: str) -> None:
         """Books a call whose answer may not be written any more: it is spent, and the log says why."""
+        await self._spend(lease, outcome, why, ())
+
+    async def _spend(self, lease: Lease, outcome: str, why: str, setbacks: Sequence[Setback]) -> bool:
+        """Ends a call without an answer; False when somebody has ended it before."""
         parts = self._parts
         now = parts.clock.now()
-        unanswered = Answer(status=0, sent_at=now, received_at=now, failure=why)
         try:
             async with parts.database.transaction() as tx:
-                if await parts.log.lose(tx, lease.call, "fenced", why, now):
-                    await parts.ledgers.settle(tx, lease.charges, Page(outcome=Outcome.UNANSWERED), unanswered)
+                if not await parts.log.lose(tx, lease.call, outcome, why, now):
+                    return False
+                await parts.ledgers.lost(tx, lease.charges, now)
+                await parts.frontier.set_back(tx, setbacks)
+                if setbacks:
+                    await roster.note_error(tx, self._crawl, f"{lease.service}/{lease.ask.facet}", outcome, lease.call, why, now)
+                return True
         except BaseException:
-            self._parts.ledgers.forget()
+            parts.ledgers.forget()
             raise
 
 

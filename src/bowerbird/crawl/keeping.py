@@ -7,7 +7,7 @@ below zero, the number of the worker that is taking it now.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -45,13 +45,17 @@ class BackupPlan(Struct, frozen=True, kw_only=True):
 class Turns:
     """Says which worker takes the next copy of a crawl, and when."""
 
-    def __init__(self, database: Database, crawl: str, worker: int, every: timedelta, clock: Clock) -> None:
+    def __init__(self, database: Database, crawl: str, me: Callable[[], int], every: timedelta, clock: Clock) -> None:
         self._database = database
         self._crawl = crawl
         self._row = f"backup {crawl}"
-        self._me = -worker
+        self._worker = me
         self._every = every
         self._clock = clock
+
+    @property
+    def _me(self) -> int:
+        return -self._worker()
 
     async def enrol(self) -> None:
         """Makes the schedule where there is none; a shorter one than before holds from now on."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from bowerbird.clock import to_micros
+from bowerbird.errors import Fenced
 from bowerbird.model import Answer, Charge, Lease, Outcome, Page, Saved
-from bowerbird.ports import Database, Transaction
+from bowerbird.ports import Transaction
 
 _SECOND = timedelta(microseconds=1)
 _BEGIN = """
 insert into calls (crawl, lane, facet, credential, worker, state, charges, objects, targets, leased_at, expires_at, rank_micros)
-values (?, ?, ?, ?, ?, 'flying', ?, ?, ?, ?, ?, ?) returning call
+select ?, ?, ?, ?, worker, 'flying', ?, ?, ?, ?, ?, ? from workers where worker = ? and ended_at is null returning call
 """
 _END = """
 update calls set state = 'settled', charges = '', sent_at = ?, received_at = ?, settled_at = ?, status = ?, outcome = ?,
@@ -24,11 +26,17 @@ where call = ? and state = 'flying'
 _LOSE = (
     "update calls set state = 'lost', charges = '', settled_at = ?, outcome = ?, detail = ? where call = ? and state = 'flying'"
 )
-# The limits are settled by then: if the worker dies with the connection, nothing is left to book.
-_OPENED = """
-update calls set charges = '[]', sent_at = ?, received_at = ?, status = ?, results = 0, new_items = 0, bytes = 0
+# The limits are settled by then: if the worker dies with the connection, nothing is left to book. It has no lease to run out.
+_OPENED = f"""
+update calls set charges = '[]', sent_at = ?, received_at = ?, status = ?, results = 0, new_items = 0, bytes = 0,
+    expires_at = {to_micros(datetime.max.replace(tzinfo=UTC))}
 where call = ? and state = 'flying'
 """
+_ABANDONED = """
+select call, charges from calls where state = 'flying'
+    and (expires_at <= ? or worker not in (select worker from workers where ended_at is null))
+"""
+_IN_FLIGHT = "select charges from calls where state = 'flying'"
 _BROUGHT = """
 update calls set results = results + ?, new_items = new_items + ?, bytes = bytes + ? where call = ? and state = 'flying'
 """
@@ -54,20 +62,25 @@ class Timings(msgspec.Struct, frozen=True):
 class QueryLog:
     """Writes table `calls` for one crawl and one worker."""
 
-    def __init__(self, database: Database, crawl: int, worker: int) -> None:
-        self._database = database
+    def __init__(self, crawl: int, me: Callable[[], int]) -> None:
+        """`me`: the number of this worker, as it is now."""
         self._crawl = crawl
-        self._worker = worker
+        self._me = me
 
     async def begin(self, tx: Transaction, lane: int, lease: Lease) -> int:
-        """Writes the call as flying, with what it was charged; its number names it from here on."""
+        """Writes the call as flying, with what it was charged; its number names it from here on.
+
+        Raises `Fenced` when others have taken this worker for dead: nobody would look after its calls.
+        """
         targets = lease.ask.targets
         named = ",".join(targets[:_NAMED_TARGETS]) + (f",… ({len(targets)})" if len(targets) > _NAMED_TARGETS else "")
         rows = await tx.fetch(
             _BEGIN,
-            *(self._crawl, lane, lease.ask.facet, lease.credential, self._worker, encode_charges(lease.charges), len(targets)),
-            *(named, to_micros(lease.leased_at), to_micros(lease.expires_at), lease.rank_time // _SECOND),
+            *(self._crawl, lane, lease.ask.facet, lease.credential, encode_charges(lease.charges), len(targets)),
+            *(named, to_micros(lease.leased_at), to_micros(lease.expires_at), lease.rank_time // _SECOND, self._me()),
         )
+        if not rows:
+            raise Fenced(f"worker {self._me()} was silent for too long and is taken for dead; it makes no call under this number")
         call: int = rows[0]["call"]
         return call
 
@@ -109,11 +122,18 @@ class QueryLog:
     async def lose(self, tx: Transaction, call: int, outcome: str, why: str, now: datetime) -> bool:
         return await tx.execute(_LOSE, to_micros(now), outcome, why[:500], call) == 1
 
-    async def flying(self, tx: Transaction, workers: Sequence[int]) -> list[tuple[int, tuple[Charge, ...]]]:
-        """Calls that dead workers never settled, with what they were charged."""
-        statement = f"select call, charges from calls where state = 'flying' and worker {self._database.any('bigint')}"
-        rows = await tx.fetch(statement, self._database.members(list(workers)))
+    async def abandoned(self, tx: Transaction, now: datetime) -> list[tuple[int, tuple[Charge, ...]]]:
+        """Flying calls whose worker has ended or whose lease has run out, with what they were charged."""
+        rows = await tx.fetch(_ABANDONED, to_micros(now))
         return [(row["call"], decode_charges(row["charges"])) for row in rows]
+
+    async def in_flight(self, tx: Transaction) -> Counter[str]:
+        """By bucket: how much the flying calls of all workers were charged."""
+        taken: Counter[str] = Counter()
+        for row in await tx.fetch(_IN_FLIGHT):
+            for charge in decode_charges(row["charges"]):
+                taken[charge.bucket] += charge.amount
+        return taken
 
 
 def encode_charges(charges: Sequence[Charge]) -> str:
@@ -124,4 +144,8 @@ _charges = msgspec.json.Decoder(tuple[Charge, ...])
 
 
 def decode_charges(text: str) -> tuple[Charge, ...]:
-    return _charges.decode(text)
+    """What a call was charged; nothing where that cannot be read: then its accounts are reconciled."""
+    try:
+        return _charges.decode(text)
+    except msgspec.DecodeError:
+        return ()

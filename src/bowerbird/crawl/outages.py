@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import datetime
 
 from msgspec import Struct
@@ -33,25 +34,33 @@ class Outages:
         self._is_clear: set[str] = set()
         """Services whose last answer was good, and that have no open row."""
 
-    async def note(self, tx: Transaction, service: str, page: Page, now: datetime) -> None:
-        """Hears how one call ended; an answer after an answer costs nothing."""
+    async def note(self, tx: Transaction, service: str, page: Page, now: datetime, undo: ExitStack) -> None:
+        """Hears how one call ended; an answer after an answer costs nothing. `undo` takes it back if the transaction fails."""
         if page.outcome.is_passing:
-            await self._failed(tx, service, f"{page.outcome}: {page.detail}", now)
+            await self._failed(tx, service, f"{page.outcome}: {page.detail}", now, undo)
         elif service not in self._is_clear:
             failing = self._failing.pop(service, None)
+            undo.callback(self._take_back, service, failing, 0)
             calls = failing.calls if failing else 0
             await tx.execute(_END, to_micros(now), calls, calls, service)
             self._is_clear.add(service)
 
-    def forget(self) -> None:
-        """After a transaction failed: what it wrote did not happen, so open rows are looked for again."""
-        self._is_clear.clear()
-        for failing in self._failing.values():
-            failing.is_written = False
+    def _take_back(self, service: str, failing: _Failing | None, calls: int) -> None:
+        """What the transaction wrote did not happen, so open rows are looked for again; nor did what it counted."""
+        self._is_clear.discard(service)
+        if failing is None:
+            return
+        failing.calls -= calls
+        failing.is_written = False
+        if failing.calls:
+            self._failing.setdefault(service, failing)
+        elif self._failing.get(service) is failing:
+            del self._failing[service]
 
-    async def _failed(self, tx: Transaction, service: str, reason: str, now: datetime) -> None:
+    async def _failed(self, tx: Transaction, service: str, reason: str, now: datetime, undo: ExitStack) -> None:
         failing = self._failing.setdefault(service, _Failing(now))
         failing.calls += 1
+        undo.callback(self._take_back, service, failing, 1)
         self._is_clear.discard(service)
         if failing.calls < _NOTABLE or failing.is_written:
             return

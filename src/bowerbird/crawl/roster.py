@@ -73,17 +73,10 @@ async def enrol_worker(tx: Transaction, name: str, now: datetime) -> int:
 
 
 async def dead_workers(tx: Transaction, me: int, now: datetime) -> list[int]:
-    """Workers that did not end in order: processes of this machine that are gone, and any not seen for long.
-
-    Those that ended lately are looked at again: a database server may finish the last transaction of a killed process after
-    its tasks were taken over.
-    """
+    """Workers that never said that they end and do not live: processes of this machine that are gone, any not seen for long."""
     silent = to_micros(now - SILENT)
-    rows = await tx.fetch(
-        "select worker, host, pid, seen_at, ended_at from workers where worker <> ? and (ended_at is null or ended_at > ?)",
-        *(me, silent),
-    )
-    return [row["worker"] for row in rows if row["ended_at"] is not None or _is_dead(row, silent)]
+    rows = await tx.fetch("select worker, host, pid, seen_at from workers where worker <> ? and ended_at is null", me)
+    return [row["worker"] for row in rows if _is_dead(row, silent)]
 
 
 def _is_dead(row: Row, silent: int) -> bool:
@@ -132,8 +125,9 @@ async def time_run(tx: Transaction, name: str, me: int | None = None) -> timedel
     return timedelta(microseconds=total)
 
 
-async def heartbeat(tx: Transaction, worker: int, now: datetime) -> None:
-    await tx.execute("update workers set seen_at = ? where worker = ?", to_micros(now), worker)
+async def heartbeat(tx: Transaction, worker: int, now: datetime) -> bool:
+    """A sign of life; False when it comes too late: others have taken this worker for dead."""
+    return await tx.execute("update workers set seen_at = ? where worker = ? and ended_at is null", to_micros(now), worker) == 1
 
 
 async def read_crawl(tx: Transaction, crawl: int) -> CrawlRow:

@@ -11,7 +11,9 @@ from msgspec import structs
 
 from bowerbird.crawl import roster
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.enrolment import Enrolment
 from bowerbird.crawl.flow import Size, Stop
+from bowerbird.crawl.recovery import Recovery
 from bowerbird.crawl.supervisor import FIRST_WAIT, LONGEST_WAIT, STEADY, Part, Supervisor, crash_words
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Ending, Worker
@@ -25,6 +27,7 @@ _PATIENCE = timedelta(seconds=30)
 """How long the end of a crawl waits for what runs beside it to save what it holds."""
 _SILENCE = timedelta(minutes=15)
 """Longer than a call may take and than our own database is waited for: a loop that has not moved since then is stuck."""
+_WOKEN = "this process was silent for so long that others took over what it held; it goes on as a new worker"
 _NOTABLE_DRIFT = timedelta(seconds=5)
 _NOTABLE_OUTAGE = timedelta(seconds=5)
 _LONGEST_REST = timedelta(days=30)
@@ -38,7 +41,7 @@ class Session:
         self,
         parts: Parts,
         crawl: int,
-        worker_no: int,
+        enrolment: Enrolment,
         worker: Worker,
         dispatcher: Dispatcher,
         tally: Tally,
@@ -50,7 +53,8 @@ class Session:
         done before its first call."""
         self._parts = parts
         self._crawl = crawl
-        self._worker_no = worker_no
+        self._enrolment = enrolment
+        self._recovery = Recovery(parts.log, parts.ledgers, parts.frontier, crawl)
         self._worker = worker
         self._dispatcher = dispatcher
         self._stop = stop
@@ -145,15 +149,15 @@ class Session:
         async with parts.database.transaction() as tx:
             now = parts.clock.now()
             await parts.ledgers.load(tx, now)
-            await self._recover(tx, now)
+            await self._recovery.recover(tx, self._enrolment.number(), now)
             await parts.frontier.revive(tx, list(parts.lanes), now)
             row = await roster.read_crawl(tx, self._crawl)
             # Who joins others that were told to pause waits with them; alone, to start is to go on.
-            is_paused = row.wanted == "paused" and await roster.has_company(tx, self._worker_no)
+            is_paused = row.wanted == "paused" and await roster.has_company(tx, self._enrolment.number())
             if not is_paused:
                 await roster.set_wanted(tx, self._crawl, "running", now)
                 await roster.set_state(tx, self._crawl, "running", None, now)
-            self.tally.ran_before = await roster.time_run(tx, row.name, self._worker_no)
+            self.tally.ran_before = await roster.time_run(tx, row.name, self._enrolment.number())
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
         self.tally.elsewhere = _size(row)
@@ -167,18 +171,6 @@ class Session:
         async for chunk in _chunks(seeds):
             async with self._parts.database.transaction() as tx:
                 await self._dispatcher.add(tx, chunk, None, self._parts.clock.now())
-
-    async def _recover(self, tx: Transaction, now: datetime) -> None:
-        """Takes over from workers that died: their calls count as spent, their tasks are ready again."""
-        parts = self._parts
-        dead = await roster.dead_workers(tx, self._worker_no, now)
-        if not dead:
-            return
-        for call, charges in await parts.log.flying(tx, dead):
-            await parts.ledgers.lost(tx, charges, now)
-            await parts.log.lose(tx, call, "lost", "its worker died before the answer was settled", now)
-        await parts.frontier.recover(tx, dead, now)
-        await roster.end_workers(tx, dead, now)
 
     async def _watch(self, every: timedelta) -> None:
         while True:
@@ -200,10 +192,12 @@ class Session:
         parts = self._parts
         async with parts.database.transaction() as tx:
             now = parts.clock.now()
-            await roster.heartbeat(tx, self._worker_no, now)
+            me = await self._enrolment.renew(tx, now)
+            if me != self._enrolment.number():
+                await roster.note_error(tx, self._crawl, "worker", None, None, _WOKEN, now)
             # What others have taken and given back since: a stale copy may wait for a call that has long ended.
             await parts.ledgers.load(tx, now)
-            await self._recover(tx, now)
+            freed = await self._recovery.recover(tx, me, now)
             row = await roster.read_crawl(tx, self._crawl)
             await self._note_clock(tx, now)
             await self._note_outage(tx, now)
@@ -211,6 +205,11 @@ class Session:
             if is_paused != (row.state == "paused"):
                 await roster.set_state(tx, self._crawl, "paused" if is_paused else "running", None, now)
         self._refused = None
+        if self._enrolment.confirm(me):
+            parts.frontier.let_go()
+            freed.append(_WOKEN)
+        for words in freed:
+            self.tally.blocked(words, now)
         parts.scheduler.wake(frozenset(parts.lanes))
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
@@ -255,9 +254,9 @@ class Session:
         async with parts.database.transaction() as tx:
             now = parts.clock.now()
             await parts.frontier.release(tx, now)
-            await roster.heartbeat(tx, self._worker_no, now)
-            await roster.end_workers(tx, [self._worker_no], now)
-            if not await roster.has_company(tx, self._worker_no):
+            await roster.heartbeat(tx, self._enrolment.number(), now)
+            await roster.end_workers(tx, [self._enrolment.number()], now)
+            if not await roster.has_company(tx, self._enrolment.number()):
                 await roster.set_state(tx, self._crawl, ending.state, ending.reason, now)
 
     async def _mark_quietly(self, state: str, reason: str) -> None:

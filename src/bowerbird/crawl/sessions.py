@@ -87,12 +87,13 @@ class Sessions:
         wait = {"retry-after": str(-(-(until - now) // timedelta(seconds=1)))}
         return Answer(status=_TOO_MANY, headers=wait, sent_at=now, received_at=now, failure="too many logins")
 
-    def expired(self, credential: str, provider: Provider) -> bool:
-        """Whether a refused token may only have run out; the next call then opens a new session."""
+    def has_expired(self, credential: str, provider: Provider) -> bool:
+        """Whether a refused token may only have run out; when `renew` was said the next call opens a new session."""
         if not isinstance(provider, LoginProvider) or not provider.needs_login(self._vault.secret(credential)):
             return False
         opened = self._opened_at.get(credential)
-        if credential in self._unopened or (opened is not None and self._clock.now() - opened < FRESH):
-            return False
+        return credential not in self._unopened and (opened is None or self._clock.now() - opened >= FRESH)
+
+    def renew(self, credential: str) -> None:
+        """The session has run out: the next call opens a new one."""
         self._stale.add(credential)
-        return True

@@ -20,6 +20,7 @@ FIRST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(minutes=5)
 _LAST_WAIT = timedelta(seconds=16)
 """After so many crashes in a row a part that only has to finish is given up."""
+_LONGEST_FAULT = 300
 STEADY = timedelta(minutes=10)
 """A part that ran for so long has recovered: its next crash waits shortly again."""
 
@@ -182,7 +183,13 @@ def _frames(waiting: Any) -> Iterator[FrameType]:
 
 def crash_words(error: Exception, wait: timedelta) -> str:
     """What happened, where, and what comes next."""
-    return f"crashed with {type(error).__name__}: {error}; at {_origin(error)}; starts again in {_spelled(wait)}"
+    return f"crashed with {fault_words(error)}; starts again in {_spelled(wait)}"
+
+
+def fault_words(error: Exception) -> str:
+    """What happened and where, in few words that any database takes: the error may quote what a server sent."""
+    said = str(error)[:_LONGEST_FAULT].replace("\0", "").encode("utf-8", "replace").decode()
+    return f"{type(error).__name__}: {said}; at {_origin(error)}"
 
 
 def _origin(error: Exception) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 
-from bowerbird.model import Outcome, Page, Progress, Settled, Standing, Task, Visit
+from bowerbird.model import Outcome, Page, Progress, Setback, Settled, Standing, Task, Visit
 from bowerbird.ports import Ranker
 
 MOST_ATTEMPTS = 12
@@ -88,6 +88,12 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
     return Settled(
         task=task, progress=progress, standing=later, attempts=attempts, pages=task.pages, is_visit=False, failure=failure
     )
+
+
+def set_back(task: Task, why: str, now: datetime) -> Setback:
+    """A task whose answer broke our own code: tried again like one whose answer is unreadable, and given up like one."""
+    is_hopeless = task.attempts + 1 >= MOST_ATTEMPTS
+    return Setback(task, now + retry_delay(task.attempts), why[:500] if is_hopeless else None)
 
 
 def part_to_ask(tasks: Sequence[Task], most: int) -> tuple[list[Task], list[Task]]:

@@ -13,8 +13,9 @@ from bowerbird.crawl.dispatcher import Dispatcher, Report
 from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.patience import patiently
 from bowerbird.crawl.sessions import Sessions
+from bowerbird.crawl.supervisor import fault_words
 from bowerbird.crawl.tally import Tally
-from bowerbird.errors import Fenced
+from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
 from bowerbird.model import Answer, Lease
 from bowerbird.ports import Clock, Transport
 
@@ -120,7 +121,13 @@ class Worker:
     async def _step(self, room: int) -> None:
         # Asked before anything is awaited: who ends feeding meanwhile may have left something.
         is_fed = self._is_fed()
-        leases = await self._patiently(lambda: self._dispatcher.lease(room))
+        try:
+            leases = await self._patiently(lambda: self._dispatcher.lease(room))
+        except Fenced as fenced:
+            # Taken for dead: the watch over the crawl enrols us anew.
+            self._tally.blocked(str(fenced), self._clock.now())
+            await self._clock.wait(self._changed, self._clock.now() + self._glance)
+            return
         if leases is None or isinstance(leases, datetime):
             if leases is None or leases > self._clock.now():
                 await self._rest(leases, is_fed)
@@ -144,17 +151,38 @@ class Worker:
             self._trouble = self._trouble or task.exception()
 
     async def _call(self, lease: Lease) -> None:
-        answer = await self._send(lease)
-        if answer is None:
-            return
+        """One call from its request to its end: however it goes, at the end it is settled, dropped or failed."""
         try:
-            report = await self._patiently(lambda: self._dispatcher.settle(lease, answer))
+            answer = await self._send(lease)
+            if answer is not None:
+                report = await self._patiently(lambda: self._dispatcher.settle(lease, answer))
+                self._tally.settled(report, self._clock.now())
         except Fenced as fenced:
-            why = str(fenced)
-            await self._patiently(lambda: self._dispatcher.drop(lease, why))
+            await self._drop(lease, "fenced", str(fenced))
             self._tally.fenced += 1
-            return
-        self._tally.settled(report, self._clock.now())
+        except (Busy, DiskFull):
+            # Waited for in vain: whoever starts next finds the call and ends it.
+            raise
+        except BowerbirdError as error:
+            await self._drop(lease, "unasked", str(error))
+            raise
+        except Exception as fault:
+            await self._fail(lease, fault_words(fault))
+
+    async def _fail(self, lease: Lease, why: str) -> None:
+        """Loses the one call whose answer broke our own code; the crawl goes on."""
+        try:
+            self._tally.given_up += await self._patiently(lambda: self._dispatcher.fail(lease, why))
+        except (Busy, DiskFull):
+            raise
+        except Exception as fault:
+            # Not even that: its tasks come back when their lease runs out.
+            why = f"{why}; then {fault_words(fault)}"
+            await self._drop(lease, "fault", why)
+        self._tally.blocked(f"{lease.ask.facet}: {why}", self._clock.now())
+
+    async def _drop(self, lease: Lease, outcome: str, why: str) -> None:
+        await self._patiently(lambda: self._dispatcher.drop(lease, outcome, why))
 
     async def _send(self, lease: Lease) -> Answer | None:
         """The service's answer; None if the call was given back because its credential may not log in yet."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3 as standard
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -123,23 +123,24 @@ class SqliteDatabase:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Transactions that end within one turn of the loop share a commit; each returns only when it is durable."""
-        async with self._lock:
-            is_joining: bool = self._writer.in_transaction
-            if is_joining:
-                self._writer.execute("savepoint mine")
-            else:
-                await self._begin(self._writer, "begin immediate")
-            try:
-                yield SqliteTransaction(self._writer)
-                if is_joining:
-                    self._writer.execute("release mine")
-            except BaseException as error:
-                self._undo(error, is_joining)
-                raise self._translated(error) from error
-            finally:
-                asyncio.get_running_loop().call_soon(self._commit)
-            durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._ended.append(durable)
+        with ExitStack() as afterwards:
+            # Registered before anything else: others may wait for the commit, whatever befalls this one.
+            afterwards.callback(asyncio.get_running_loop().call_soon, self._commit)
+            async with self._lock:
+                is_joining: bool = self._writer.in_transaction
+                try:
+                    if is_joining:
+                        self._writer.execute("savepoint mine")
+                    else:
+                        await self._begin(self._writer, "begin immediate")
+                    yield SqliteTransaction(self._writer)
+                    if is_joining:
+                        self._writer.execute("release mine")
+                except BaseException as error:
+                    self._undo(error, is_joining)
+                    raise self._translated(error) from error
+                durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._ended.append(durable)
         await durable
 
     def _undo(self, error: BaseException, is_joining: bool) -> None:
@@ -157,7 +158,7 @@ class SqliteDatabase:
             return
         try:
             self._writer.execute("commit")
-        except self._module.Error as error:
+        except Exception as error:
             self._roll_back(self._writer)
             self._tell(self._translated(error))
         else:

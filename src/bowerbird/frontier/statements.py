@@ -73,6 +73,13 @@ update tasks set ready = ?, due = ?, state = ?, token = null, worker = null wher
 """
 
 
+# Nothing but the lease and the attempt: of a call that our own code could not settle nothing else is known for certain.
+SET_BACK = """
+update tasks set ready = 0, due = ?, state = ?, token = null, worker = null, woken = 0, attempts = attempts + 1, failure = ?
+where task = ? and token = ?
+"""
+
+
 def sweep(dialect: str) -> str:
     skip = " for update skip locked" if dialect == "postgresql" else ""
     return f"""
@@ -88,11 +95,10 @@ def next_due(any_of: str) -> str:
     return f"select due from tasks where ready = 0 and due is not null and +lane {any_of} order by due limit 1"
 
 
-def recover(any_of: str) -> str:
-    """Frees what dead workers held; `tasks_held` finds it among any number of tasks."""
-    return f"""
+# What workers hold that have ended; `tasks_held` finds it among any number of tasks.
+RECOVER = """
 update tasks set ready = 1, due = ?, state = 'waiting', token = null, worker = null, woken = 0
-where worker is not null and worker {any_of}
+where worker is not null and worker not in (select worker from workers where ended_at is null)
 returning lane
 """
 

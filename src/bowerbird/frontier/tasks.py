@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.errors import Fenced
 from bowerbird.frontier import statements as sql
 from bowerbird.frontier.held import Held
-from bowerbird.model import Arrival, Draw, Progress, Settled, Standing, Task, Turn
+from bowerbird.model import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn
 from bowerbird.ports import Database, Row, Transaction
 
 SWEEP_SIZE = 1000
@@ -19,10 +19,11 @@ SWEEP_SIZE = 1000
 class TaskFrontier:
     """Implements `ports.Frontier` for one worker on either database."""
 
-    def __init__(self, database: Database, worker: int, *, lease: timedelta, call: timedelta) -> None:
-        """`lease`: how long tasks stay ours; `call`: what must be left of it to start a call."""
+    def __init__(self, database: Database, me: Callable[[], int], *, lease: timedelta, call: timedelta) -> None:
+        """`me`: the number of this worker, as it is now; `lease`: how long tasks stay ours; `call`: what must be left of it to
+        start a call."""
         self._database = database
-        self._worker = worker
+        self._me = me
         self._lease = lease
         self._call = call
         self._held = Held()
@@ -111,7 +112,7 @@ class TaskFrontier:
             return []
         token = self._token = self._token or (await tx.fetch(sql.NEXT_TOKEN))[0]["value"]
         expiry = to_micros(now + self._lease)
-        await tx.execute_many(sql.CLAIM, [(expiry, token, self._worker, row["task"]) for row in rows])
+        await tx.execute_many(sql.CLAIM, [(expiry, token, self._me(), row["task"]) for row in rows])
         return [_task(row, token) for row in rows]
 
     # -- ending leases -------------------------------------------------------------------------------------------
@@ -126,6 +127,10 @@ class TaskFrontier:
         changes = [_settled_row(item, is_woken=bool(held[item.task.task][1]), now=now) for item in settled]
         await tx.execute_many(sql.SETTLE, changes)
         return frozenset(item.task.lane for item, change in zip(settled, changes, strict=True) if change[0])
+
+    async def set_back(self, tx: Transaction, setbacks: Sequence[Setback]) -> None:
+        rows = [_set_back_row(each) for each in setbacks]
+        await tx.execute_many(sql.SET_BACK, rows)
 
     async def give_back(self, tx: Transaction, tasks: Sequence[Task], due: datetime) -> None:
         await tx.execute_many(sql.GIVE_BACK, [(0, to_micros(due), "asleep", task.task, task.token) for task in tasks])
@@ -154,10 +159,11 @@ class TaskFrontier:
     async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:
         return await tx.execute(sql.revive(self._database.any("bigint")), to_micros(now), self._database.members(lanes))
 
-    async def recover(self, tx: Transaction, dead: Sequence[int], now: datetime) -> int:
-        """Makes ready what dead workers held; says how many tasks that were."""
-        statement = sql.recover(self._database.any("bigint"))
-        return len(await tx.fetch(statement, to_micros(now), self._database.members(list(dead))))
+    async def recover(self, tx: Transaction, now: datetime) -> int:
+        return len(await tx.fetch(sql.RECOVER, to_micros(now)))
+
+    def let_go(self) -> None:
+        self._held.empty()
 
     def forget(self) -> None:
         """Takes back what the lease did whose transaction failed; without that, tasks held before would wait for their expiry."""
@@ -182,6 +188,12 @@ def _settled_row(item: Settled, *, is_woken: bool, now: datetime) -> tuple[objec
         *(ready, due, item.standing.priority, state, int(item.is_paged), progress.cursor, progress.newest, progress.head),
         *(item.attempts, item.pages, int(item.is_visit), visited_at, item.failure, item.standing.memory, item.task.task),
     )
+
+
+def _set_back_row(setback: Setback) -> tuple[object, ...]:
+    task = setback.task
+    place = (None, "failed") if setback.failure is not None else (to_micros(setback.due), "asleep")
+    return (*place, setback.failure, task.task, task.token)
 
 
 def _task(row: Row, token: int) -> Task:

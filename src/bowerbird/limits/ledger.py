@@ -47,6 +47,8 @@ class LedgerState(Struct, frozen=True, gc=False, kw_only=True):
     """Nothing was heard from the server in this window yet: one call at a time."""
     resumed_at: datetime | None = None
     backoff_until: datetime | None = None
+    backoff_since: datetime | None = None
+    """When the wait was decided: only a good answer to a call sent later ends it."""
     backoff_step: int = 0
     next_at: datetime | None = None
     spent: int = 0

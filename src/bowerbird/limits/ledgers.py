@@ -98,7 +98,17 @@ class BookedLedgers:
 
     async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
         for charge in sorted(charges, key=_bucket):
-            await self._change(tx, charge, now, partial(settling.lost, charge=charge, now=now))
+            await self._change(tx, charge, now, partial(settling.lost, amount=charge.amount, now=now))
+
+    async def reconcile(self, tx: Transaction, in_flight: Mapping[str, int], now: datetime) -> Mapping[str, int]:
+        """Read anew: only a version that nobody changes meanwhile belongs to the calls that were found in flight."""
+        freed: dict[str, int] = {}
+        for state in await rows.read_all(tx):
+            phantoms = state.in_flight - in_flight.get(state.bucket, 0)
+            if phantoms > 0 and await rows.replace(tx, state, freed_state := settling.lost(state, phantoms, now)):
+                self._states[state.bucket] = freed_state
+                freed[state.bucket] = phantoms
+        return freed
 
     async def _change(
         self, tx: Transaction, charge: Charge, now: datetime, change: Callable[[LedgerState], LedgerState]

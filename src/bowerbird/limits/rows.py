@@ -8,14 +8,15 @@ from typing import Any
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.limits.ledger import LedgerState
-from bowerbird.limits.server_clock import Offset
+from bowerbird.limits.server_clock import Offset, is_plausible
 from bowerbird.model import WindowKind
 from bowerbird.ports import Row, Transaction
 
 _MICROSECOND = timedelta(microseconds=1)
 _COLUMNS = (
     *("allowance", "window_micros", "kind", "remaining", "in_flight", "finished", "reset_at", "offset_low", "offset_high"),
-    *("probing", "resumed_at", "backoff_until", "backoff_step", "next_at", "spent", "refused", "version", "updated_at"),
+    *("probing", "resumed_at", "backoff_until", "backoff_since", "backoff_step", "next_at", "spent", "refused", "version"),
+    "updated_at",
 )
 _SELECT = f"select bucket, {', '.join(_COLUMNS)} from ledgers"
 _INSERT = (
@@ -59,6 +60,7 @@ def _values(state: LedgerState) -> tuple[Any, ...]:
         int(state.is_probing),
         _micros(state.resumed_at),
         _micros(state.backoff_until),
+        _micros(state.backoff_since),
         state.backoff_step,
         _micros(state.next_at),
         state.spent,
@@ -90,6 +92,7 @@ def _state(row: Row) -> LedgerState:
         is_probing=bool(row["probing"]),
         resumed_at=_time(row["resumed_at"]),
         backoff_until=_time(row["backoff_until"]),
+        backoff_since=_time(row["backoff_since"]),
         backoff_step=row["backoff_step"],
         next_at=_time(row["next_at"]),
         spent=row["spent"],
@@ -102,4 +105,6 @@ def _state(row: Row) -> LedgerState:
 def _offset(low: int | None, high: int | None) -> Offset | None:
     if low is None or high is None:
         return None
-    return Offset(timedelta(microseconds=low), timedelta(microseconds=high))
+    offset = Offset(timedelta(microseconds=low), timedelta(microseconds=high))
+    # Older versions believed any date.
+    return offset if is_plausible(offset) else None

@@ -24,18 +24,28 @@ class Offset(Struct, frozen=True, gc=False):
         return self.high - self.low
 
 
+MOST_OFFSET = timedelta(days=366)
+"""A `Date` further away from our own clock is nonsense, or an attack on our arithmetic: no reading of a clock."""
+
+
+def is_plausible(offset: Offset) -> bool:
+    return offset.low >= -MOST_OFFSET and offset.high <= MOST_OFFSET
+
+
 UNKNOWN = Offset(timedelta(seconds=-2), timedelta(seconds=2))
 """Assumed until the first `Date`: both clocks are set by network time, more or less."""
 
 
-def learned(known: Offset | None, date: datetime, sent: datetime, received: datetime) -> Offset:
+def learned(known: Offset | None, date: datetime, sent: datetime, received: datetime) -> Offset | None:
     """The bounds after one more `Date`, which is cut to whole seconds and was written between `sent` and `received`."""
-    low, high = date - received, date + _RESOLUTION - sent
+    told = Offset(date - received, date - sent + _RESOLUTION)
+    if not is_plausible(told):
+        return known
     if known is None:
-        return Offset(low, high)
-    narrowed = Offset(max(low, known.low), min(high, known.high))
+        return told
+    narrowed = Offset(max(told.low, known.low), min(told.high, known.high))
     # A contradiction means that one of the clocks jumped: only the newest word counts.
-    return narrowed if narrowed.low <= narrowed.high else Offset(low, high)
+    return narrowed if narrowed.low <= narrowed.high else told
 
 
 def aged(known: Offset | None, passed: timedelta) -> Offset | None:

@@ -23,6 +23,7 @@ _LONGEST_BACKOFF = timedelta(minutes=5)
 _LONGEST_STEP = 10
 _TOLERANCE = timedelta(seconds=2)
 _SECOND = timedelta(seconds=1)
+_LONGEST_MONTH = timedelta(days=32)
 
 
 class Trouble(Enum):
@@ -57,32 +58,36 @@ class _News(Enum):
 
 
 def settled(state: LedgerState, charge: Charge, heard: Heard) -> LedgerState:
-    """The account after one call ended."""
+    """The account after one call was answered, or will not be."""
+    return _ended(state, charge, charge.amount, heard)
+
+
+def _ended(state: LedgerState, charge: Charge | None, amount: int, heard: Heard) -> LedgerState:
     # Learning comes first: whether a reset has passed depends on the server's clock.
     state = structs.replace(state, offset=_offset(state, heard))
     reading = _believable(state, heard)
     if reading is None:
         state = turned(state, heard.received_at)
     news = _News.NONE if reading is None else _news(state, reading.reset_at, heard.received_at)
-    values = _own_count(state, heard) if reading is None else _read(state, charge, heard, reading, news)
+    values = _own_count(state, heard) if charge is None or reading is None else _read(state, charge, heard, reading, news)
     if heard.trouble is Trouble.EXHAUSTED and news is not _News.OLD:
         values["remaining"] = min(0, values["remaining"])
     return changed(
         state,
         heard.received_at,
         offset=state.offset,
-        in_flight=max(0, state.in_flight - charge.amount),
-        finished=state.finished + charge.amount,
-        spent=state.spent - charge.amount + heard.cost,
+        in_flight=max(0, state.in_flight - amount),
+        finished=state.finished + amount,
+        spent=state.spent - amount + heard.cost,
         refused=state.refused + heard.is_refusal,
         **values,
         **_back_off(state, heard, news),
     )
 
 
-def lost(state: LedgerState, charge: Charge, now: datetime) -> LedgerState:
+def lost(state: LedgerState, amount: int, now: datetime) -> LedgerState:
     """The account after a call died with its worker: it may have been made, so it is spent."""
-    return settled(state, charge, Heard(sent_at=now, received_at=now, cost=charge.amount, is_answered=False, is_good=False))
+    return _ended(state, None, amount, Heard(sent_at=now, received_at=now, cost=amount, is_answered=False, is_good=False))
 
 
 def _offset(state: LedgerState, heard: Heard) -> Offset | None:
@@ -151,9 +156,8 @@ def _reset(state: LedgerState, reset_at: datetime | None, received_at: datetime)
         # Mastodon adds the fraction of the request's second to the true reset.
         beyond = (reset_at - EPOCH) % state.window
         reset_at = reset_at - beyond if beyond < _SECOND else reset_at
-    if state.kind is not WindowKind.MONTH and reset_at > received_at + state.clock.high + state.window + _TOLERANCE:
-        return None
-    return reset_at
+    longest = _LONGEST_MONTH if state.kind is WindowKind.MONTH else state.window
+    return None if reset_at > received_at + state.clock.high + longest + _TOLERANCE else reset_at
 
 
 def _news(state: LedgerState, reset_at: datetime | None, received_at: datetime) -> _News:
@@ -169,21 +173,22 @@ def _news(state: LedgerState, reset_at: datetime | None, received_at: datetime) 
 
 
 def _back_off(state: LedgerState, heard: Heard, news: _News) -> dict[str, Any]:
+    # What was sent before the wait was decided says nothing about whether it is over.
+    is_later = state.backoff_since is None or heard.sent_at > state.backoff_since
     if heard.is_good:
-        return {"backoff_step": 0, "backoff_until": None}
+        return {"backoff_step": 0, "backoff_until": None, "backoff_since": None} if is_later else {}
     # A refusal by a window that is over says nothing about when to try again.
     is_wait = heard.trouble is Trouble.BACK_OFF or (heard.trouble is Trouble.EXHAUSTED and news is _News.OLD)
-    if not is_wait or _is_known(state, heard):
+    if not is_wait or not (is_later or heard.retry_after):
         return {}
-    step = min(state.backoff_step + 1, _LONGEST_STEP)
-    return {"backoff_step": step, "backoff_until": heard.received_at + (heard.retry_after or _delay(step))}
-
-
-def _is_known(state: LedgerState, heard: Heard) -> bool:
-    """A call sent before the last step of the back-off belongs to the same incident: it does not make the wait longer."""
-    if state.backoff_until is None or heard.retry_after is not None:
-        return False
-    return heard.sent_at < state.backoff_until - _delay(state.backoff_step)
+    # Of one incident only the first answer makes the next wait longer.
+    step = min(state.backoff_step + is_later, _LONGEST_STEP)
+    until = heard.received_at + (heard.retry_after or _delay(step))
+    return {
+        "backoff_step": step,
+        "backoff_until": max(until, state.backoff_until or until),
+        "backoff_since": heard.received_at if is_later else state.backoff_since,
+    }
 
 
 def _delay(step: int) -> timedelta:

@@ -43,7 +43,7 @@ from bowerbird.model.items import (
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
 from bowerbird.model.streams import Backoff, Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
-from bowerbird.model.tasks import Arrival, Draw, Progress, Settled, Standing, Task, Turn, Visit
+from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
 from bowerbird.model.words import Network, Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
 
@@ -99,6 +99,7 @@ __all__ = [
     "SavedUser",
     "Secret",
     "Service",
+    "Setback",
     "Settled",
     "Side",
     "Source",

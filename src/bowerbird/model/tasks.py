@@ -125,6 +125,14 @@ class Turn(NamedTuple):
     is_paged: bool = False
 
 
+class Setback(Struct, frozen=True, gc=False):
+    """A leased task whose call our own code could not settle: tried again at `due`, or given up with its reason."""
+
+    task: Task
+    due: datetime
+    failure: str | None = None
+
+
 class Settled(Struct, frozen=True, gc=False, kw_only=True):
     """The new state of one leased task."""
 

@@ -34,7 +34,7 @@ def clean_page(page: Page) -> Page:
     """The same page with nothing in it that a database refuses; what was set aside is among the broken."""
     users, bad_users = _clean(page.users, _users_fit, _mended_user, Subject.USER)
     posts, bad_posts = _clean(page.posts, _posts_fit, _mended_post, Subject.POST)
-    if users is page.users and posts is page.posts and _keys_fit(page) and _words_fit(page):
+    if users is page.users and posts is page.posts and _keys_fit(page) and _words_fit(page) and _is_plain(_own_words(page)):
         return page
     return msgspec.structs.replace(
         page,
@@ -43,6 +43,12 @@ def clean_page(page: Page) -> Page:
         relations=tuple(r for r in page.relations if all(map(is_key, _names(r)))),
         ended=tuple(end for end in page.ended if all(map(is_key, _names(end)))),
         gone=tuple(g for g in page.gone if is_key(g.key)),
+        unplaced=tuple(each for each in page.unplaced if is_key(each.user)),
+        billed=tuple(filter(is_key, page.billed)),
+        cursor=page.cursor and clean_text(page.cursor),
+        head=page.head and clean_text(page.head),
+        about=page.about and clean_text(page.about),
+        detail=clean_text(page.detail),
         user_tags=tuple(t for t in page.user_tags if is_key(t.user) and is_key(t.tag) and _is_plain((t.name,))),
         trends=tuple(t for t in page.trends if is_key(t.word) and _is_plain((t.place,))),
         broken=page.broken + tuple(bad_users) + tuple(bad_posts),
@@ -149,8 +155,13 @@ def _names(relation: Relation | RelationEnd) -> list[str]:
 def _keys_fit(page: Page) -> bool:
     keys = [name for relation in page.relations for name in _names(relation)]
     keys += [name for end in page.ended for name in _names(end)]
-    keys += [g.key for g in page.gone]
+    keys += [g.key for g in page.gone] + [each.user for each in page.unplaced] + list(page.billed)
     return all(0 < len(key) <= LONGEST_ID for key in keys) and _is_plain(keys)
+
+
+def _own_words(page: Page) -> tuple[str | None, ...]:
+    """What a page says of itself; all of it is written down."""
+    return page.cursor, page.head, page.about, page.detail
 
 
 def _words_fit(page: Page) -> bool:

@@ -46,6 +46,9 @@ class LocatingStore:
         self._authors = f"select id, location, description, opts_out from users where id {text}"
         self._hidden = f"select id from posts where deleted_at is not null and id {text}"
 
+    def clean(self, page: Page) -> Page:
+        return self._store.clean(page)
+
     async def save(
         self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
     ) -> Saved:

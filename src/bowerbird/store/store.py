@@ -90,6 +90,9 @@ class Store:
         self._beside = BesideStatements(database)
         self._reactions = ReactionStatements(database)
 
+    def clean(self, page: Page) -> Page:
+        return clean_reactions(clean_beside(clean_page(page)))
+
     async def save(
         self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
     ) -> Saved:
@@ -105,7 +108,6 @@ class Store:
     async def _save_page(self, s: Sighting, page: Page, question: _Question) -> Saved:
         await self._wait_for_turn(s.tx)
         await self._packer.prepare(s.tx)
-        page = clean_reactions(clean_beside(clean_page(page)))
         saved = await self._save_items(s, page, question)
         await set_aside(s, question.facet.name, page.broken)
         await self._packer.learn(s.tx, s.at)

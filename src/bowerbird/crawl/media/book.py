@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -75,8 +75,8 @@ class Doubt(Struct, frozen=True):
 class Book:
     """Reads and writes `media_files` for one worker; each method is one step of a transaction of its caller."""
 
-    def __init__(self, database: Database, worker: int, kinds: Sequence[str]) -> None:
-        self._worker = worker
+    def __init__(self, database: Database, me: Callable[[], int], kinds: Sequence[str]) -> None:
+        self._me = me
         self._kinds = kinds
         lock = " for update skip locked" if database.dialect == "postgresql" else ""
         self._next = (
@@ -86,7 +86,7 @@ class Book:
 
     async def free(self, tx: Transaction, now: datetime) -> None:
         """Lets go what dead workers were fetching."""
-        await tx.execute(_FREE, to_micros(now), self._worker)
+        await tx.execute(_FREE, to_micros(now), self._me())
 
     async def has_news(self, tx: Transaction) -> bool:
         """Whether there are media not taken in, or doubts; only reads."""
@@ -110,13 +110,13 @@ class Book:
             rows = await tx.fetch(self._next, kind, to_micros(now), room - len(claimed)) if len(claimed) < room else ()
             claimed += [Wanted(row["file"], row["id"], row["url"], row["attempts"] + 1) for row in rows]
         until = to_micros(now + HOLD)
-        await tx.execute_many(_CLAIM, [(self._worker, until, each.file) for each in claimed])
+        await tx.execute_many(_CLAIM, [(self._me(), until, each.file) for each in claimed])
         return claimed
 
     async def keep(self, tx: Transaction, wanted: Wanted, shelved: Shelved, kind: str, now: datetime) -> bool:
         """The file is on disk; False when it is no longer wanted, or another worker's business."""
         values = (shelved.sha256, shelved.size, kind[:200] or None, shelved.path, to_micros(now))
-        return await tx.execute(_KEPT, *values, wanted.file, self._worker) == 1
+        return await tx.execute(_KEPT, *values, wanted.file, self._me()) == 1
 
     async def is_unwanted(self, tx: Transaction, wanted: Wanted) -> bool:
         """Whether a post that showed it was taken back while it was being fetched."""
@@ -128,7 +128,7 @@ class Book:
         is_over = fetched.is_final or wanted.attempts >= MOST_ATTEMPTS
         due = now + max(retry_delay(wanted.attempts), min(fetched.retry_after or timedelta(0), _LONGEST_RETRY))
         state = "given_up" if is_over else "waiting"
-        await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file, self._worker)
+        await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file, self._me())
 
     async def doubts(self, tx: Transaction) -> list[Doubt]:
         rows = await tx.fetch(_DOUBTED, _INTAKE)

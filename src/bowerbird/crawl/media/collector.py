@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from bowerbird.crawl.media.book import Book, Wanted
@@ -19,12 +20,14 @@ _GLANCE = timedelta(minutes=1)
 class Collector:
     """One worker's part in fetching; another may work beside it."""
 
-    def __init__(self, database: Database, clock: Clock, transport: MediaTransport, plan: MediaPlan, worker: int) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, transport: MediaTransport, plan: MediaPlan, me: Callable[[], int]
+    ) -> None:
         self._database = database
         self._clock = clock
         self._transport = transport
         self._plan = plan
-        self._book = Book(database, worker, plan.kinds)
+        self._book = Book(database, me, plan.kinds)
         self._shelf = Shelf(plan.folder)
         self._called = asyncio.Event()
         self._is_ended = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +11,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.errors import Fenced
 from bowerbird.model import Subscription
-from bowerbird.ports import Database, Row, Transaction
+from bowerbird.ports import Row, Transaction
 
 HOLD = timedelta(minutes=2)
 """A worker that has not renewed its hold for so long has lost the stream to whoever comes."""
@@ -71,22 +70,24 @@ async def enrol_stream(tx: Transaction, crawl: int, service: int, wanted: Subscr
     return number
 
 
-async def take(
-    tx: Transaction, database: Database, stream: int, worker: int, dead: Sequence[int], now: datetime
-) -> Position | datetime:
-    """The stream, which is then ours; or when the hold of the worker that has it runs out."""
+async def take(tx: Transaction, stream: int, worker: int, now: datetime) -> Position | datetime:
+    """The stream, which is then ours; or when the hold of the worker that has it runs out.
+
+    Who is taken for dead takes nothing: it could be taken away again at once.
+    """
     row = await tx.fetch_one(
         "update streams set worker = ?, token = token + 1, held_until = ?, state = 'connecting', reason = null "
         "where stream = ? and (worker is null or worker = ? or held_until is null or held_until <= ? "
-        f"or worker {database.any('bigint')}) returning {_POSITION}",
-        *(worker, to_micros(now + HOLD), stream, worker, to_micros(now), database.members(list(dead))),
+        "or worker not in (select worker from workers where ended_at is null)) "
+        f"and exists (select 1 from workers where worker = ? and ended_at is null) returning {_POSITION}",
+        *(worker, to_micros(now + HOLD), stream, worker, to_micros(now), worker),
     )
     if row is not None:
         return _position(row)
     held = await tx.fetch_one("select held_until from streams where stream = ?", stream)
     if held is None:
         raise LookupError(f"stream {stream} is gone from the database")
-    return from_micros(held["held_until"])
+    return _time(held["held_until"]) or now
 
 
 async def advance(tx: Transaction, position: Position, step: Step, now: datetime) -> Position:

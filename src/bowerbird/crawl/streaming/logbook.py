@@ -80,8 +80,9 @@ class Logbook:
         """Takes the stream; if another worker has it, says when its hold runs out."""
 
         async def work(tx: Transaction, now: datetime) -> Position | datetime:
-            dead = await roster.dead_workers(tx, self._stream.worker, now)
-            return await book.take(tx, self._parts.database, self._stream.stream, self._stream.worker, dead, now)
+            me = self._stream.me()
+            await roster.end_workers(tx, await roster.dead_workers(tx, me, now), now)
+            return await book.take(tx, self._stream.stream, me, now)
 
         taken = await self.write(work)
         if isinstance(taken, datetime):

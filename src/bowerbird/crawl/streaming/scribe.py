@@ -97,7 +97,7 @@ class Scribe:
         stream, call = self._stream, self._logbook.call
         kept: list[Saved] = []
         woken: frozenset[int] = frozenset()
-        for page in (page for each in heard for page in each.pages):
+        for page in (self._parts.store.clean(page) for each in heard for page in each.pages):
             saved = await self._parts.store.hear(
                 tx, page, service=stream.service, facet=stream.channel.facet, call=call, now=now
             )  # fmt: skip

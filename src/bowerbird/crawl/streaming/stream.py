@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from bowerbird.model import Channel, Charge, Service, Subscription
@@ -13,7 +15,8 @@ class Stream(Struct, frozen=True, kw_only=True):
 
     stream: int
     crawl: int
-    worker: int
+    me: Callable[[], int]
+    """The number of this worker, as it is now."""
     lane: int
     wanted: Subscription
     service: Service

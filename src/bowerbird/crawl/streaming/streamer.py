@@ -166,7 +166,8 @@ class Streamer:
     def _pause(self, trouble: Trouble) -> Pause:
         credential = self._stream.credential
         is_bad_token = trouble.outcome is Outcome.BAD_TOKEN and credential is not None
-        if is_bad_token and credential and self._parts.sessions.expired(credential, self._stream.provider):
+        if is_bad_token and credential and self._parts.sessions.has_expired(credential, self._stream.provider):
+            self._parts.sessions.renew(credential)
             return Pause(timedelta(0), "waiting", trouble.words)
         return self._waits.after(trouble)
 

@@ -92,10 +92,8 @@ class Round:
 
     def judge(self, found: Inventory, wanted: Inventory, tally: Tally) -> None:
         """Compares what was stored, and asks the service what it saw."""
-        tally.differs(compare(found, wanted))
         audit = self.service.audit()
-        tally.over_limit += audit["over_limit"]
-        tally.refused += audit["refused"]
+        tally.judge(compare(found, wanted), audit)
         tally.unlogged += max(0, _served(audit["buckets"]) - found.logged)
         tally.calls += found.logged
         tally.lost_calls += found.lost_calls

@@ -9,11 +9,11 @@ from msgspec import Struct, field, structs
 from bowerbird.evaluate.crash.inventory import Differences
 from bowerbird.evaluate.crash.stores import Trace
 
-_WRONG = ("lost", "doubled", "extra", "differing", "loose", "over_limit", "refused", "damaged", "unlogged", "failed")
+_WRONG = ("lost", "doubled", "extra", "differing", "loose", "over_limit", "refused", "damaged", "unlogged", "failed", "wedged")
 
 
 class Tally(Struct, kw_only=True):
-    """What the rounds on one kind of database came to; the first ten must stay 0."""
+    """What the rounds on one kind of database came to; the first eleven must stay 0."""
 
     lost: int = 0
     doubled: int = 0
@@ -31,6 +31,10 @@ class Tally(Struct, kw_only=True):
     """Calls that the service served and our log does not know."""
     failed: int = 0
     """Crawl processes that ended by themselves, but not well."""
+    wedged: int = 0
+    """Crawls that never came to their end although nothing stood in their way any more."""
+    faults: int = 0
+    """Lines of a settle at which an exception was raised."""
     kills: int = 0
     rounds: int = 0
     kills_at_start: int = 0
@@ -58,6 +62,12 @@ class Tally(Struct, kw_only=True):
         for name in ("lost", "doubled", "extra", "differing", "loose"):
             setattr(self, name, getattr(self, name) + getattr(differences, name))
         self.examples |= differences.examples
+
+    def judge(self, differences: Differences, audit: dict[str, Any]) -> None:
+        """What the store of a finished crawl came to, and what its service saw."""
+        self.differs(differences)
+        self.over_limit += audit["over_limit"]
+        self.refused += audit["refused"]
 
     def note(self, what: str, example: str) -> None:
         self.examples.setdefault(what, []).append(example)

@@ -1,0 +1,33 @@
+"""This process among the workers of a crawl."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from bowerbird.crawl import roster
+from bowerbird.ports import Transaction
+
+
+class Enrolment:
+    """The number under which this process works.
+
+    A process that was silent for too long (it was stopped, its machine slept) is taken for dead by the others, and everything
+    it held was given to them. When it wakes up it enrols anew: under its old number its next death would be seen by nobody.
+    """
+
+    def __init__(self, name: str, worker: int) -> None:
+        self._name = name
+        self._worker = worker
+
+    def number(self) -> int:
+        return self._worker
+
+    async def renew(self, tx: Transaction, now: datetime) -> int:
+        """A sign of life; answers our number, which is another when it came too late. `confirm` it after the commit."""
+        is_alive = await roster.heartbeat(tx, self._worker, now)
+        return self._worker if is_alive else await roster.enrol_worker(tx, self._name, now)
+
+    def confirm(self, worker: int) -> bool:
+        """Whether the number is a new one: then nothing that was held under the old one is ours."""
+        is_new, self._worker = worker != self._worker, worker
+        return is_new

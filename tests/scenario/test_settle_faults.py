@@ -1,0 +1,37 @@
+"""Whatever is raised while a call is settled: that call is lost, and nothing else."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+from still_world import SHORT, TWITTER
+
+from bowerbird.evaluate.crash.faults import FAILING, Breaking, FaultRounds
+from bowerbird.evaluate.crash.tally import Tally
+
+
+@pytest.mark.timeout(400)
+def test_an_exception_at_any_line_of_a_settle_loses_that_call_alone() -> None:
+    tally = Tally()
+    FaultRounds(TWITTER).run(Breaking(), 9, tally)
+    assert tally.is_clean, tally.figures()
+    assert tally.faults > 1_000
+
+
+@pytest.mark.timeout(240)
+def test_an_exception_while_such_a_call_is_put_aside_costs_no_more(tmp_path: Path) -> None:
+    tally, numbers = Tally(), count()
+    rounds = FaultRounds(SHORT, lambda: str(tmp_path / f"{next(numbers)}.db"))
+    rounds.run(Breaking(under=FAILING, spoils=True), 8, tally)
+    assert tally.is_clean, tally.figures()
+    assert tally.faults > 100
+
+
+@pytest.mark.timeout(240)
+def test_the_same_on_postgresql(postgres_url: str) -> None:
+    tally = Tally()
+    FaultRounds(SHORT, lambda: postgres_url).run(Breaking(stride=40), 1, tally)
+    assert tally.is_clean, tally.figures()
+    assert tally.faults > 10
