@@ -103,7 +103,7 @@ class QueryLog:
         sent, received = to_micros(answer.sent_at), to_micros(answer.received_at)
         await tx.execute(
             _SURVEYED,
-            *(self._crawl, lane, facet, self._worker, sent, received, sent, received, received, answer.status, str(outcome)),
+            *(self._crawl, lane, facet, self._me(), sent, received, sent, received, received, answer.status, str(outcome)),
             *(len(answer.body), received - sent, answer.failure[:500] or None),
         )
 

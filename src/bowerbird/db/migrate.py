@@ -37,15 +37,14 @@ async def migrate(tx: Transaction, dialect: str, now: datetime) -> None:
     await tx.execute(
         "create table if not exists migrations (version bigint primary key, name text not null, applied_at bigint not null)"
     )
-    row = await tx.fetch_one("select max(version) as version from migrations")
-    version = (row["version"] if row else None) or 0
-    newest = scripts()[-1][0]
+    applied = {row["version"] for row in await tx.fetch("select version from migrations")}
+    version, newest = max(applied, default=0), scripts()[-1][0]
     if version > newest:
         raise StoreError(
             f"the database is of version {version}, bowerbird knows up to {newest}: install a newer one, or use another database"
         )
     for number, name, script in scripts():
-        if number > version:
+        if number not in applied:
             await _apply(tx, statements(script, dialect))
             await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, ?)", number, name, to_micros(now))
 
