@@ -60,9 +60,14 @@ def homes() -> Vantage:
 class Pair:
     """The two servers, and crawls that name both."""
 
-    def __init__(self, clock: VirtualClock) -> None:
+    def __init__(self, clock: VirtualClock, second: str = "") -> None:
+        """`second`: the software of the second server, where that is not Mastodon."""
         self.clock = clock
-        self.services = {name: simulate(Setup(domain=name, servers=SERVERS), world()) for name in SERVERS}
+        flavours = {SERVERS[1]: second} if second else {}
+        self.services = {
+            name: simulate(Setup(domain=name, servers=SERVERS, flavour=flavours.get(name, ""), flavours=flavours), world())
+            for name in SERVERS
+        }
 
     def crawl(self, seeds: Sequence[str], depth: int = 9, lie: str = "") -> AbstractAsyncContextManager[Crawl]:
         tables = [
@@ -128,9 +133,9 @@ class PairVault:
         self._vaults[secret.name[:-1]].keep(secret)
 
 
-def with_pair(work: Callable[[Pair], Awaitable[Any]]) -> Any:
+def with_pair(work: Callable[[Pair], Awaitable[Any]], second: str = "") -> Any:
     async def main(clock: VirtualClock) -> Any:
-        return await work(Pair(clock))
+        return await work(Pair(clock, second))
 
     return run_virtual(main, start=START)
 
@@ -259,6 +264,26 @@ def test_what_one_server_shows_of_its_accounts_does_not_depend_on_what_another_s
     honest, lied = at_home(""), at_home(lie)
     assert len(honest) > 300
     assert {key: value[:-1] for key, value in lied.items()} == {key: value[:-1] for key, value in honest.items()}
+
+
+@pytest.mark.parametrize("second", ["gotosocial", "takahe", "pleroma"])
+def test_people_of_a_server_that_does_not_send_their_ids_are_one_row_each(second: str) -> None:
+    async def work(pair: Pair) -> None:
+        keys = [pair.services["one.example"].dialect.account_key(number) for number in range(1, 6)]
+        async with pair.crawl(keys) as crawl:
+            await pair.run(crawl)
+            known = await column(crawl, "select id from users where id not like 'mastodon:%' and seen_at is not null")
+            names = [name_in(uri) for uri in known]
+            assert len(set(names)) == len(names) > 30
+            assert {host for host, _ in names} == set(SERVERS)
+
+    with_pair(work, second)
+
+
+def name_in(uri: str) -> tuple[str, str]:
+    """Server and name in any of the addresses of an account."""
+    parts = urlsplit(uri)
+    return parts.netloc, parts.path.strip("/").removeprefix("users/").removeprefix("@").partition("@")[0]
 
 
 def test_a_seed_written_with_its_server_is_asked_about_there() -> None:

@@ -72,6 +72,32 @@ def test_nothing_is_called_gone_when_an_item_cannot_even_be_identified() -> None
     assert (len(found.broken), found.gone, found.results) == (1, (), 2)
 
 
+@pytest.mark.parametrize(
+    ("url", "uri", "known"),
+    [
+        ("https://g.example/@bob", "https://g.example/users/bob/statuses/01J", "https://g.example/users/bob"),
+        ("https://g.example/@Bob", "https://g.example/users/bob/statuses/01J/activity", "https://g.example/users/bob"),
+        ("https://t.example/@bob/", "https://t.example/@bob@t.example/posts/1/", "https://t.example/@bob@t.example/"),
+        ("https://p.example/@bob", "https://p.example/objects/5f", "https://p.example/@bob"),
+        ("https://g.example/@bob", "https://evil.example/users/bob/statuses/1", "https://g.example/@bob"),
+        ("https://g.example/@bob", "https://g.example/users/eve/statuses/1", "https://g.example/@bob"),
+    ],
+)
+def test_an_account_without_its_id_has_it_from_a_post_of_its_own(url: str, uri: str, known: str) -> None:
+    written = account(url=url, acct=url.rstrip("/").rpartition("@")[2]) | {"uri": None}
+    found = page("post", "7", status(id="7", uri=uri, account=written))
+    assert ([user.id for user in found.users], [post.author for post in found.posts]) == ([known], [known])
+    alone = page("profile", "1", written)
+    assert [user.id for user in alone.users] == [url]
+
+
+def test_pleroma_tells_the_id_in_a_place_of_its_own() -> None:
+    written = account(url="https://m.example/@bob", pleroma={"ap_id": "https://m.example/users/bob"}) | {"uri": None}
+    assert [user.id for user in page("profile", "1", written).users] == ["https://m.example/users/bob"]
+    odd = account(url="https://m.example/@bob", pleroma=[1]) | {"uri": None}
+    assert [user.id for user in page("profile", "1", odd).users] == ["https://m.example/@bob"]
+
+
 def test_a_suspended_account_is_gone_and_mapped_without_content() -> None:
     found = page("profile", "1", account(suspended=True, note="<p>old</p>"))
     assert found.outcome is Outcome.SUSPENDED

@@ -43,6 +43,7 @@ select post_no, cast(? as bigint), kind, at, sweep, place, found_at, found_by, s
 on conflict (post_no, kind, user_no) do nothing
 """
 _MOVES = (
+    "update user_keys set user_no = ? where user_no = ?",
     "update lists set owner = ? where owner = ?",
     "update posts set author = ? where author = ?",
     "update user_history set user_no = ? where user_no = ?",
@@ -70,7 +71,7 @@ async def name_user(s: Sighting, user_no: int, known_id: str) -> None:
 
 
 async def merge_users(s: Sighting, guessed: int, known: int) -> None:
-    """Everything that was said of the guessed row is said of the known one; the guessed row goes. Its key is the caller's."""
+    """Everything that was said of the guessed row is said of the known one; the guessed row goes, its keys move."""
     for statement in (
         *(_JOIN_OUT, _JOIN_IN, _MOVE_MENTIONS, _MOVE_LISTINGS, _MOVE_TAGS, _MOVE_MEMBERSHIPS, _MOVE_REACTIONS),
         *_MOVES,

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from bowerbird.model import User
 from bowerbird.ports import Database, Row
 from bowerbird.store.merge import merge_users, name_user
-from bowerbird.store.names import has_local_keys, id_for, is_provisional
+from bowerbird.store.names import has_local_keys, id_for, ids_at, is_provisional
 from bowerbird.store.sighting import Sighting, listed
 
 
@@ -34,6 +34,7 @@ class PeopleStatements:
     def __init__(self, database: Database) -> None:
         text = database.any("text")
         self.by_id = f"select user_no, id, opts_out from users where id {text}"
+        self.at_address = f"select user_no, id, url, opts_out from users where id {text}"
         self.by_key = (
             "select k.key, k.user_no, u.id, u.opts_out from user_keys k join users u on u.user_no = k.user_no "
             f"where k.service = ? and k.key {text}"
@@ -102,6 +103,8 @@ async def _number_local(
     named = {user.key: user.id for user in users}
     rows = await s.fetch_in(sql.by_key, named.keys() | keys, s.service)
     by_key = {row["key"]: row for row in rows}
+    await _join_addresses(s, sql, people, [user for user in users if user.key not in by_key], named)
+    _keep_ids(s, people, named, by_key)
     await _settle_names(s, sql, people, named, by_key)
     _note(people, (row for key, row in by_key.items() if key not in named))
     unnamed = {key: id_for(s.network, s.service_name, key) for key in keys - named.keys() - by_key.keys()}
@@ -113,6 +116,48 @@ async def _number_local(
     await s.execute_many(sql.set_key, [(s.service, key, people.keys[key]) for key in sorted(changed)])
 
 
+def _keep_ids(s: Sighting, people: People, named: dict[str, str], by_key: Mapping[str, Row]) -> None:
+    """Where a page has only the web address of somebody whose id is known, the id stands."""
+    for key, row in by_key.items():
+        if key in named and row["id"] in ids_at(named[key]):
+            people.ids[named[key]] = row["user_no"]
+            named[key] = row["id"]
+
+
+def _is_guess(s: Sighting, known_id: str, told: str) -> bool:
+    """Whether the id that is told now is the better one of the same account."""
+    return is_provisional(s.network, known_id) or told in ids_at(known_id)
+
+
+async def _join_addresses(
+    s: Sighting, sql: PeopleStatements, people: People, strangers: Sequence[User], named: dict[str, str]
+) -> None:
+    """Finds whom the service shows for the first time under their other name: by the web address of the profile where one
+    server tells the id and another does not. Both must tell the same address."""
+    guesses = {known: user for user in strangers for known in ids_at(user.id)}
+    # Only by the rules that we know: anybody may claim somebody else's address.
+    addressed = {user.url: user for user in strangers if user.url and user.id in ids_at(user.url)}
+    for row in await s.fetch_in(sql.at_address, sorted({*guesses, *addressed})):
+        if row["id"] in guesses and row["url"] in (None, guesses[row["id"]].id):
+            user = guesses[row["id"]]
+            _note(people, [row])
+            people.ids[user.id], named[user.key] = row["user_no"], row["id"]
+        elif row["id"] in addressed:
+            await _rename(s, sql, people, row, addressed[row["id"]].id)
+
+
+async def _rename(s: Sighting, sql: PeopleStatements, people: People, row: Row, known_id: str) -> None:
+    """Gives somebody the id that was learned, or joins the row with the one that has it."""
+    if known_id not in people.ids:
+        _note(people, await s.fetch_in(sql.by_id, [known_id]))
+    known, guessed = people.ids.get(known_id), row["user_no"]
+    if known is None:
+        await name_user(s, guessed, known_id)
+        _note(people, [{"id": known_id, "user_no": guessed, "opts_out": row["opts_out"]}])
+    elif known != guessed:
+        await merge_users(s, guessed, known)
+
+
 async def _settle_names(
     s: Sighting, sql: PeopleStatements, people: People, named: Mapping[str, str], by_key: Mapping[str, Row]
 ) -> None:
@@ -120,15 +165,10 @@ async def _settle_names(
     guessed = {
         key: row
         for key, row in by_key.items()
-        if key in named and row["id"] != named[key] and is_provisional(s.network, row["id"])
+        if key in named and row["id"] != named[key] and _is_guess(s, row["id"], named[key])
     }
     if not guessed:
         return
     _note(people, await s.fetch_in(sql.by_id, {named[key] for key in guessed}))
     for key, row in guessed.items():
-        known = people.ids.get(named[key])
-        if known is None:
-            await name_user(s, row["user_no"], named[key])
-            people.ids[named[key]] = row["user_no"]
-        elif known != row["user_no"]:
-            await merge_users(s, row["user_no"], known)
+        await _rename(s, sql, people, row, named[key])

@@ -152,6 +152,7 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
     known = by_number.keys() - people.new
     stored = {row["user_no"]: row for row in await s.fetch_in(sql.stored, known)}
     by_number |= await _with_newer_handles(s, by_number, stored)
+    by_number |= _under_their_ids(by_number, stored)
     views = {number for number, row in stored.items() if not may_change(s, row["id"], row)}
     returns = await back_again(s, sql.gone, {number: by_number[number] for number in known}, views)
     people.shut |= returns.stale & views
@@ -180,6 +181,15 @@ async def _with_newer_handles(s: Sighting, users: Mapping[int, User], stored: Ma
     since = await s.observed_at() - _LAG
     late = [number for number in renamed if stored[number]["changed_at"] > since]
     return {number: msgspec.structs.replace(users[number], handle=stored[number]["handle"]) for number in late}
+
+
+def _under_their_ids(users: Mapping[int, User], stored: Mapping[int, Row]) -> dict[int, User]:
+    """Those whom the page names otherwise than the store does."""
+    return {
+        number: msgspec.structs.replace(users[number], id=row["id"])
+        for number, row in stored.items()
+        if row["id"] != users[number].id
+    }
 
 
 async def note_checked(s: Sighting, sql: UserStatements, saved: Sequence[SavedUser], people: People, *, is_heeded: bool) -> None:

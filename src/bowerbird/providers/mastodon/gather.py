@@ -23,12 +23,12 @@ class MastodonGathering(Gathering):
         # Compatible servers put more bits below the time than Mastodon does; none puts more there than X.
         return int(FLAKES.key_at(at))
 
-    def user(self, raw: bytes) -> User:
+    def user(self, raw: bytes, status_uri: str | None = None) -> User:
         known = self.harvest.authors.get(raw)
         if known is not None:
             return known
         account = accounts.read(raw)
-        user = self.harvest.add_user(user_of(account, raw))
+        user = self.harvest.add_user(user_of(account, raw, status_uri))
         if account.suspended:
             self.harvest.lose(Subject.USER, user.key, Outcome.SUSPENDED, is_stated=True)
         self.harvest.authors[raw] = user
@@ -60,7 +60,7 @@ class MastodonGathering(Gathering):
             if status.id in self.ask.targets and self.facet.subject is Subject.POST:
                 self.harvest.lose(Subject.POST, status.id, Outcome.PROTECTED)
             return None
-        author = self.user(bytes(status.account))
+        author = self.user(bytes(status.account), status.uri)
         if is_there(status.reblog):
             original = self._nested(bytes(status.reblog), uris, depth)
             return self.harvest.add_post(repost_of(status, author, original, raw), is_along=depth > 0) if original else None

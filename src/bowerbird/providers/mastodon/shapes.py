@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from msgspec import Raw, Struct
 
 from bowerbird.model import Media, Post, PostKind, User
-from bowerbird.providers.items import Reader, count
+from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
 from bowerbird.providers.markup import plain, text_and_links
 from bowerbird.providers.times import iso
 
@@ -19,6 +19,10 @@ kaupunki 居住地 场所 所在地"""
 _WHERE = frozenset({*_LABELS.split(), "based in", "lives in", "i live in"})
 """Labels that people give to the field in which they say where they are."""
 _OPEN = frozenset({"public", "unlisted", None})
+_STATUS_URI = re.compile(
+    r"(?P<actor>https?://[^/]+/(?:users/(?P<name>[^/]+)(?=/)|@(?P<named>[^/@]+)@[^/]+/))(?:/statuses|posts)/"
+)
+"""How the address of a post begins with that of its author: on Mastodon and GoToSocial, and on Takahē."""
 
 
 class _Field(Struct, gc=False):
@@ -44,6 +48,29 @@ class Account(Struct):
     indexable: bool | None = None
     suspended: bool | None = None
     fields: list[_Field] | None = None
+    pleroma: Raw = Raw(b"")
+
+    def identity(self, status_uri: str | None) -> str:
+        """The account's global id. Some servers do not send it: the address of a post of its own tells it, or else the web
+        address of its profile stands for it."""
+        return self.uri or self._ap_id() or self._author_in(status_uri or "") or _required(self.url, "account without uri")
+
+    def _ap_id(self) -> str | None:
+        try:
+            return _pleromas.read(bytes(self.pleroma)).ap_id if is_there(self.pleroma) else None
+        except UNREADABLE:
+            return None
+
+    def _author_in(self, status_uri: str) -> str | None:
+        found = _STATUS_URI.match(status_uri)
+        if found is None or _host(found["actor"]) != _host(self.url or ""):
+            return None
+        name = found["name"] or found["named"]
+        return found["actor"] if name.casefold() == self.acct.partition("@")[0].casefold() else None
+
+
+class _Pleroma(Struct, gc=False):
+    ap_id: str | None = None
 
 
 class _Application(Struct, gc=False):
@@ -108,6 +135,7 @@ class Status(Struct):
         return self.visibility in _OPEN
 
 
+_pleromas = Reader(_Pleroma)
 accounts = Reader(Account)
 statuses = Reader(Status)
 quotes = Reader(Quote)
@@ -119,9 +147,9 @@ def _required(text: str | None, why: str) -> str:
     return text
 
 
-def user_of(account: Account, raw: bytes) -> User:
-    """The account as a user; of a suspended one only its names and numbers remain."""
-    identity = _required(account.uri or account.url, "account without uri")
+def user_of(account: Account, raw: bytes, status_uri: str | None = None) -> User:
+    """The account as a user; of a suspended one only its names and numbers remain. `status_uri`: the post it came with."""
+    identity = account.identity(status_uri)
     name, handle = _required(account.id, "account without id"), _handle(account, identity)
     if account.suspended:
         return User(id=identity, key=name, handle=handle, raw=raw)
@@ -158,11 +186,15 @@ def _handle(account: Account, identity: str) -> str:
     """`alice@server` also for the server's own accounts, so that handles of different servers can stand side by side."""
     if "@" in account.acct:
         return account.acct
-    try:
-        host = urlsplit(account.url or identity).netloc
-    except ValueError:
-        host = ""
+    host = _host(account.url or identity)
     return f"{account.acct}@{host}" if host else account.acct
+
+
+def _host(address: str) -> str:
+    try:
+        return urlsplit(address).netloc
+    except ValueError:
+        return ""
 
 
 def _opts_out(account: Account, description: str) -> bool:
