@@ -45,7 +45,6 @@ from bowerbird.crawl.streaming.book import enrol_stream
 from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Worker
-from bowerbird.db import open_database
 from bowerbird.errors import CredentialError
 from bowerbird.export.sample import enough
 from bowerbird.flows import builtin_flows
@@ -73,8 +72,8 @@ from bowerbird.settings import load_settings
 from bowerbird.store import Store
 from bowerbird.store.choosing import chosen
 from bowerbird.store.located import LocatingStore
+from bowerbird.store.opening import open_store
 from bowerbird.store.recall import Recall
-from bowerbird.store.repacking import repack
 from bowerbird.store.sightings import is_source
 from bowerbird.store.walked import stored_links
 
@@ -129,18 +128,6 @@ class Crawl(Struct, frozen=True, kw_only=True):
     seeds: AsyncIterator[Arrival]
     notes: Sequence[str] = ()
     """What the servers of the crawl cannot do of what it would ask, each as a sentence."""
-
-
-@asynccontextmanager
-async def open_store(where: str, clock: Clock) -> AsyncIterator[Database]:
-    """The migrated database of a crawl, closed at the end."""
-    database = await open_database(where, clock)
-    try:
-        await database.migrate()
-        await repack(database, clock)
-        yield database
-    finally:
-        await database.close()
 
 
 @asynccontextmanager

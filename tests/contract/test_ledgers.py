@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.app import open_store
 from bowerbird.clock import RealClock
 from bowerbird.errors import Busy
 from bowerbird.limits import ledger, rows
@@ -12,6 +11,7 @@ from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Answer, Charge, Limit, Outcome, Page, Reading, WindowKind
 from bowerbird.planning.booking import book, lend
 from bowerbird.ports import Database
+from bowerbird.store.opening import open_store
 
 NOW = datetime(2026, 1, 5, 12, 1, tzinfo=UTC)
 RESET = datetime(2026, 1, 5, 12, 15, tzinfo=UTC)

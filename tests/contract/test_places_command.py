@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bowerbird.app import open_store
 from bowerbird.cli import run
 from bowerbird.clock import RealClock
+from bowerbird.store.opening import open_store
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 ROWS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from store_pages import FEDIVERSE, TIMELINE, Crawled, X, federated, post, toot, user
+from store_pages import FEDIVERSE, POSTS, TIMELINE, Crawled, X, federated, post, toot, user
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
@@ -65,7 +65,8 @@ async def test_items_leave_with_the_account_or_post_they_name(crawled: Crawled) 
     await crawled.save(Page(users=(user("1", handle="ada"), user("2")), posts=(post("10"), post("20", "2"))), TIMELINE, "1")
     raws = (b'{"user":{"id":1},"text":"hers"}', b'{"screen_name":"ada"}', b'{"id_str":"20","text":"gone"}', b'{"id":333}')
     await crawled.save(Page(broken=tuple(broken(raw) for raw in raws)), TIMELINE, "1")
-    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED), Gone(Subject.POST, "20", Outcome.NOT_FOUND))))
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)))
+    await crawled.save(Page(gone=(Gone(Subject.POST, "20", Outcome.NOT_FOUND),)), POSTS, "20")
     assert [bytes(row["raw"]) for row in await crawled.rows("select raw from quarantine")] == [b'{"id":333}']
     assert await crawled.count("quarantine_names", "item not in (select item from quarantine)") == 0
     assert (await crawled.row("select items from quarantine_sources"))["items"] == 4
@@ -76,8 +77,8 @@ async def test_items_leave_with_accounts_and_posts_of_servers_that_have_keys_of_
     await crawled.save(page, TIMELINE, "77", service=FEDIVERSE)
     raws = (b'{"account":{"id":"77"}}', b'{"uri":"https:\\/\\/home.example\\/users\\/ada"}', b'{"id":"900"}', b'{"id":"901"}')
     await crawled.save(Page(broken=tuple(broken(raw) for raw in raws)), TIMELINE, "77", service=FEDIVERSE)
-    gone = (Gone(Subject.USER, "77", Outcome.SUSPENDED), Gone(Subject.POST, "900", Outcome.NOT_FOUND))
-    await crawled.save(Page(gone=gone), service=FEDIVERSE)
+    await crawled.save(Page(gone=(Gone(Subject.USER, "77", Outcome.SUSPENDED),)), service=FEDIVERSE)
+    await crawled.save(Page(gone=(Gone(Subject.POST, "900", Outcome.NOT_FOUND),)), POSTS, "900", service=FEDIVERSE)
     assert [bytes(row["raw"]) for row in await crawled.rows("select raw from quarantine")] == [b'{"id":"901"}']
 
 

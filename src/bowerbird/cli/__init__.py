@@ -35,6 +35,7 @@ COMMANDS = {
     "stop": "Let a running crawl finish what is in flight and end.",
     "backup": "Copy a store while its crawl goes on.",
     "restore": "Make a store of a backup.",
+    "scrub": "Rewrite a store so that nothing deleted is left in its files.",
     "upgrade": "Bring the store of an older bowerbird up to date.",
     "overlap": "Say what search alone would have missed beside a stream.",
     "gone": "List absent accounts, ended relations and deleted posts.",

@@ -157,8 +157,6 @@ async def _from_postgres(where: str, target: Path, clock: Clock, said: Said) -> 
             await _check_version(connection)
             for table in await _copied_tables(connection):
                 await _copy_table(connection, copy, table, said)
-        async with copy.transaction() as tx:
-            await tx.execute("analyze")
     finally:
         await copy.close()
     _fold(target)

@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 from msgspec import Struct, structs
 
-from bowerbird.app import Outside, open_crawl, open_store, vocabulary
+from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import from_micros
 from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.crawl.flow import Stop
@@ -24,6 +24,7 @@ from bowerbird.providers.tables import with_limits
 from bowerbird.providers.x.billing import PRICES, resource
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.population import populate
+from bowerbird.store.opening import open_store
 
 _FLOW = 'seeds = ["0"]\nflow.name = "probe"\nflow.seeds = ["profiles", "profile"]\n'
 _FACETS = ("profiles", "profile", "timeline")

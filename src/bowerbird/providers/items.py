@@ -87,6 +87,15 @@ def is_there(raw: Raw) -> bool:
     return bytes(raw) not in (b"", b"null")
 
 
+def without(raw: bytes, *nested: Raw) -> bytes:
+    """The payload with null for items that are embedded in it: those are kept as items of their own, or must not be kept, and
+    a copy would outlive them."""
+    for each in nested:
+        if bytes(each).startswith(b"{"):
+            raw = raw.replace(bytes(each), b"null")
+    return raw
+
+
 class Harvest:
     """What a page has yielded so far: every user and post once, and what could not be mapped."""
 

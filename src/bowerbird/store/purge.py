@@ -19,6 +19,10 @@ on conflict (subject, id) do update set reason = excluded.reason where deletions
 """
 
 
+_MARK = "update sequences set value = 1 where name = 'residue' and value = 0"
+"""Copies of what is deleted here may be left in unused places of the file, until it is written anew."""
+
+
 def _emptied(names: Collection[str]) -> str:
     return ", ".join(f"{name} = null" for name in (*names, "raw", "raw_dictionary"))
 
@@ -44,10 +48,17 @@ class PurgeStatements:
             f"update posts set {_emptied(_POST_CONTENT)}, {WITHDRAWN}, "
             f"deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
         )
-        # Reposts and quotes carry a copy of what they pass on. A statement of its own each: both may then use an index.
+        # Reposts and quotes carry a copy of what they pass on, and whoever passes on a quote carries what is quoted there. A
+        # statement of its own each: all may then use an index.
+        quotes = f"(select id from posts where quote_of in {gone})"
+        reposts = f"(select post_no from posts where repost_of in {gone})"
+        unpacked = "update posts set raw = null, raw_dictionary = null"
         self.copies = (
+            *(f"delete from {table} where post_no in {reposts}" for table in ("post_history", "post_versions")),
             f"update posts set text = null, links = null, raw = null, raw_dictionary = null where repost_of in {gone}",
-            f"update posts set raw = null, raw_dictionary = null where quote_of in {gone}",
+            f"{unpacked} where quote_of in {gone}",
+            f"{unpacked} where repost_of in {quotes}",
+            f"{unpacked} where quote_of in {quotes}",
         )
         tables = ("post_tags", "post_mentions", "media", "post_history", "post_versions", "reactions")
         self.post_parts = (
@@ -79,6 +90,7 @@ async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int])
     await s.execute_in(sql.post_rows, posts, *withdrawing(s), s.at)
     for statement in sql.post_parts:
         await s.execute_in(statement, posts)
+    await s.tx.execute(_MARK)
 
 
 async def bury(s: Sighting, subject: str, ids: Collection[str], reason: str) -> None:

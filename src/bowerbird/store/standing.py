@@ -127,7 +127,7 @@ async def read_standing(database: Database) -> Standing:
             gone=Gone(*[await _up_to_many(tx, what) for what in _GONE]),
             media=await _media(tx, database),
             media_trouble=await _media_trouble(tx),
-            size=await _size(tx, database),
+            size=await read_size(tx, database),
         )
 
 
@@ -164,7 +164,8 @@ async def _media_trouble(tx: Transaction) -> str:
     return str(row["error"]) if row is not None else ""
 
 
-async def _size(tx: Transaction, database: Database) -> int:
+async def read_size(tx: Transaction, database: Database) -> int:
+    """Bytes on disk."""
     if database.dialect == "sqlite":
         row = await tx.fetch_one("select page_count * page_size as size from pragma_page_count(), pragma_page_size()")
     else:

@@ -44,3 +44,6 @@ create table quarantine_names (
     primary key (name, item)
 );
 create index quarantine_names_item on quarantine_names (item);
+
+-- 1: something was deleted since the database was last written anew, and copies of it may be left between its rows.
+insert into sequences (name, value) select 'residue', case when exists (select 1 from users) then 1 else 0 end;

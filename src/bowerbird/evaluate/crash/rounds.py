@@ -10,7 +10,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from bowerbird.app import open_store
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.evaluate.crash.inventory import Inventory, compare, take_inventory
 from bowerbird.evaluate.crash.scene import Scene
@@ -20,6 +19,7 @@ from bowerbird.ports import Clock
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import SimulatedService
 from bowerbird.simulated.world import World
+from bowerbird.store.opening import open_store
 
 PATIENCE = timedelta(minutes=3)
 """How long a crawl may take to finish when it is left alone."""

@@ -9,7 +9,7 @@ import msgspec
 
 from bowerbird.model import Outcome, Post, Subject, User
 from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.items import UNREADABLE, is_there, without
 from bowerbird.providers.snowflakes import FLAKES
 from bowerbird.providers.twitter_v1.shapes import NETWORK_PREFIX, Tweet, accounts, post_of, repost_of, tweets, user_of
 
@@ -27,7 +27,7 @@ class TwitterGathering(Gathering):
         if known is not None:
             return known
         account = accounts.read(raw)
-        user = user_of(account, raw)
+        user = user_of(account, without(raw, account.status))
         if is_there(account.status) and not user.is_protected:
             user = self._with_newest(user, bytes(account.status))
         self.harvest.authors[raw] = user = self.harvest.add_user(user)

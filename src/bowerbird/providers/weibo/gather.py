@@ -9,7 +9,7 @@ import msgspec
 
 from bowerbird.model import Outcome, Post, Subject, User
 from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.items import UNREADABLE, is_there, without
 from bowerbird.providers.weibo.ids import latest_key
 from bowerbird.providers.weibo.shapes import (
     NETWORK_PREFIX,
@@ -37,7 +37,7 @@ class WeiboGathering(Gathering):
         if known is not None:
             return known
         account = accounts.read(raw)
-        user = user_of(account, raw)
+        user = user_of(account, without(raw, account.status))
         if is_there(account.status):
             user = self._with_newest(user, bytes(account.status))
         self.harvest.authors[raw] = user = self.harvest.add_user(user)
@@ -111,7 +111,8 @@ class WeiboGathering(Gathering):
         answered = None
         if is_there(comment.reply_comment):
             answered = NETWORK_PREFIX + comments.read(bytes(comment.reply_comment)).key
-        return self.harvest.add_post(comment_of(comment, author, raw, root=root, answered=answered))
+        own = without(raw, comment.status, comment.reply_comment)
+        return self.harvest.add_post(comment_of(comment, author, own, root=root, answered=answered))
 
     def _commented(self, comment: Comment) -> str:
         """The id of the post that a comment stands under: it comes along, or is the one asked about."""

@@ -1,0 +1,26 @@
+"""The store of a crawl, brought up to date and clean."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bowerbird.db import open_database
+from bowerbird.db.rewriting import rewrite_small
+from bowerbird.ports import Clock, Database
+from bowerbird.store.repacking import repack
+
+
+@asynccontextmanager
+async def open_store(where: str, clock: Clock) -> AsyncIterator[Database]:
+    """The migrated database of a crawl, closed at the end."""
+    # Before and after: a process that was killed did not get to the second.
+    await rewrite_small(where, clock)
+    database = await open_database(where, clock)
+    try:
+        await database.migrate()
+        await repack(database, clock)
+        yield database
+    finally:
+        await database.close()
+        await rewrite_small(where, clock)
