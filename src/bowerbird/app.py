@@ -197,6 +197,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     )
     dispatcher = Dispatcher(parts, row.crawl, admission)
     rebuilder = Rebuilder(parts, dispatcher, Recall(database), row.crawl, wiring.tally)
+    heard = stream_parts(wiring.streams, parts, outside.transport, dispatcher, wiring.tally)
     loop = Worker(
         dispatcher,
         outside.transport,
@@ -205,10 +206,10 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         wiring.lanes,
         wiring.tally,
         glance=outside.glance,
-        ends_when_empty=plan.flow.stop.when_empty and not wiring.streams,
+        ends_when_empty=lambda: plan.flow.stop.when_empty and all(part.is_refused and part.is_refused() for part in heard),
         is_fed=rebuilder.is_at_it,
     )
-    beside = [*_beside(wiring, parts, dispatcher, outside), rebuilder.part(wiring.queues)]
+    beside = [*heard, *wiring.mute, *keeping_parts(plan, parts, outside.media, wiring.me.number), rebuilder.part(wiring.queues)]
     if plan.flow.stop.half_width is not None:
         judging = Judging(partial(enough, database, plan.name), wiring.tally, outside.clock, loop.end)
         beside.append(Part(name="sample", run=judging.run))
@@ -287,7 +288,8 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
         add_turns(wiring.scheduler, lane, wiring.charges[lane.lane])
     for each in streams:
         # Signatures are made over the address that is asked, and streams may have another than the rest.
-        await _add_stream(tx, wiring, each, provider(service.provider, now=now, base=each.host.base), seeder)
+        speaking = Served(provider(service.provider, now=now, base=each.host.base), service, served.flavour, [])
+        await _add_stream(tx, wiring, each, speaking.provider, seeder)
     sources = {numbers[use.name]: use.name for use in flow.facets if is_source(speaks.facets[use.name])}
     heard = {each.lane: STREAM for each in wiring.streams if each.service.name == service.name}
     wiring.queues.extend(queues_of(flow, service, seeder, numbers, sources | heard))
@@ -327,12 +329,6 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
             charges=fill(channel.facet, service.name, credential),
         )
     )
-
-
-def _beside(wiring: _Wiring, parts: Parts, dispatcher: Dispatcher, outside: Outside) -> list[Part]:
-    """What runs beside the loop of calls: streams, scheduled backups, downloads."""
-    listening_parts = stream_parts(wiring.streams, parts, outside.transport, dispatcher, wiring.tally)
-    return [*listening_parts, *wiring.mute, *keeping_parts(wiring.plan, parts, outside.media, wiring.me.number)]
 
 
 def _ranker(own: Own, use: FacetUse, place: Place) -> Ranker:

@@ -21,6 +21,7 @@ from bowerbird.crawl.http import HttpTransport
 from bowerbird.crawl.worker import Ending
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.ports import Database
+from bowerbird.simulated.tokens import Token
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HTML = "<!doctype html><html><body>Not Found</body></html>"
@@ -39,6 +40,8 @@ class Manner(Struct, frozen=True, kw_only=True):
     """Of an object."""
     no_route: tuple[int, str, str] = (404, "application/json", '{"error":"Not Found"}')
     says_what_it_is: bool = True
+    stream_refusal: str = ""
+    """What the streaming server says in its header, with a 401 and nothing else."""
 
 
 MASTODON_45 = Manner(version="4.5.0")
@@ -104,6 +107,8 @@ class SmallServer:
             "/api/v1/statuses/{id}": self._one_post,
             "/api/v1/statuses/{id}/reblogged_by": self._others,
         }
+        if self.manner.stream_refusal:
+            table["/api/v1/streaming"] = self._no_stream
         if self.manner.says_what_it_is:
             table |= {"/api/v2/instance": self._instance, "/.well-known/nodeinfo": self._nodeinfo, "/nodeinfo/2.0": self._node}
         for path, handler in table.items():
@@ -125,6 +130,9 @@ class SmallServer:
             return self._said(self.manner.no_batch)
         shape = self.account if request.path.endswith("accounts") else self.post
         return web.json_response([shape(key) for key in request.query.getall("id[]", []) if key not in self.absent])
+
+    async def _no_stream(self, request: web.Request) -> web.Response:
+        return web.Response(status=401, headers={"X-Error-Message": self.manner.stream_refusal})
 
     async def _instance(self, request: web.Request) -> web.Response:
         return web.json_response({"domain": "small.example", "version": self.manner.version, "configuration": {"urls": {}}})
@@ -188,17 +196,22 @@ class Crawled(Struct, frozen=True):
 
 @asynccontextmanager
 async def crawled(
-    server: SmallServer, flow: str, seeds: list[str], *, store: str = ":memory:", most: int = 400
+    server: SmallServer, flow: str, seeds: list[str], *, store: str = ":memory:", most: int = 400, more: str = ""
 ) -> AsyncIterator[Crawled]:
-    """Runs a crawl of the server to its end, at most so many calls."""
+    """Runs a crawl of the server to its end, at most so many calls; `more`: tables at the end of its file."""
     text = (
         f"{flow}\nseeds = {msgspec.json.encode(seeds).decode()}\nstop.calls = {most}\n"
-        f'[service]\nname = "small"\nprovider = "mastodon"\nbase = "{server.base}"\n'
+        f'[service]\nname = "small"\nprovider = "mastodon"\nbase = "{server.base}"\n{more}\n'
     )
     plan = msgspec.structs.replace(parse_crawl(text, Path("small.toml"), vocabulary()), store=store)
     clock = RealClock()
     transport = HttpTransport(clock, "bowerbird-test")
-    outside = Outside(clock=clock, transport=transport, vault=TokenVault("mastodon", []), glance=timedelta(milliseconds=50))
+    outside = Outside(
+        clock=clock,
+        transport=transport,
+        vault=TokenVault("mastodon", [Token(value="secret", kind="user")]),
+        glance=timedelta(milliseconds=50),
+    )
     try:
         async with open_crawl(plan, outside) as crawl:
             ending = await crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1))

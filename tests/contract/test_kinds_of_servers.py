@@ -97,3 +97,62 @@ flow.edges = [{from = "profile", to = "tags", take = "asked"}, {from = "profile"
             + sum(count for path, count in server.seen.items() if path.endswith("featured_tags"))
             <= 8
         )
+
+
+async def test_objects_that_a_server_answers_with_a_page_of_html_are_gone_when_others_are_answered() -> None:
+    async with serving(TAKAHE) as server:
+        server.absent = {"101", "602"}
+        async with crawled(server, 'flow = "hydrate"', server.posts()) as done:
+            assert done.ending.state == "finished", done.ending
+            assert await done.count("posts where text is not null") == 16
+            assert await done.count("deletions where reason = 'not_found'") == 2
+            assert await done.count("tasks where state = 'failed'") == 0
+
+
+async def test_a_proxy_that_answers_everything_with_a_page_of_html_erases_nothing(tmp_path: Path) -> None:
+    store = str(tmp_path / "crawl.db")
+    async with serving(TAKAHE) as server:
+        async with crawled(server, 'flow = "hydrate"', server.posts()[:6], store=store):
+            server.absent = set(server.posts())
+        async with crawled(server, 'flow = "hydrate"', server.posts()[6:8], store=store, most=14) as done:
+            assert await done.count("calls where status = 404") == 5
+            assert await done.count("deletions") == 0
+            assert await done.count("posts where text is not null") == 6
+
+
+async def test_a_list_that_a_server_never_has_is_not_offered_after_three_pages_of_html() -> None:
+    flow = """
+flow.seeds = ["posts"]
+flow.facets.posts.ranker = "fifo"
+flow.facets.likes.ranker = "fifo"
+flow.edges = [{from = "posts", to = "likes", take = "own_posts"}]
+"""
+    async with serving(TAKAHE) as server, crawled(server, flow, server.posts()) as done:
+        assert done.ending.state == "finished", done.ending
+        assert "does not offer likes" in done.ending.reason
+        assert await done.count("posts where text is not null") == 18
+        assert await done.count("posts where deleted_at is not null") == 0
+        assert sum(count for path, count in server.seen.items() if path.endswith("favourited_by")) <= 10
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [("Invalid access token", "bad_token"), ("Access token does not have the required scopes", "forbidden_scope")],
+)
+async def test_a_stream_that_can_never_open_ends_the_crawl_with_the_servers_words(words: str, outcome: str) -> None:
+    manner = msgspec.structs.replace(MASTODON_45, stream_refusal=words)
+    stream = '[[streams]]\nchannel = "public"'
+    async with serving(manner) as server, crawled(server, 'flow = "listen"', [], more=stream) as done:
+        assert done.ending.state == "failed"
+        assert f"public never connected: {outcome}: 401 {words}" in done.ending.reason
+        assert server.seen["/api/v1/streaming"] == 1, "it is not tried again and again"
+
+
+@pytest.mark.parametrize(("manner", "channel"), [(GOTOSOCIAL, "hashtag"), (TAKAHE, "public")])
+async def test_a_stream_that_would_stay_silent_is_said_at_once(manner: Manner, channel: str) -> None:
+    stream = f'[[streams]]\nchannel = "{channel}"' + ('\ntag = ["birds"]' if channel == "hashtag" else "")
+    async with serving(manner) as server, crawled(server, 'flow = "listen"', [], more=stream) as done:
+        assert done.ending.state == "failed"
+        assert "cannot be heard" in done.ending.reason
+        assert any("cannot be heard" in note for note in done.crawl.notes)
+        assert "/api/v1/streaming" not in server.seen

@@ -128,8 +128,9 @@ def test_a_cursor_that_repeats_ends_the_listing_and_says_so() -> None:
     assert "same position" in found.detail
 
 
-def test_an_empty_page_ends_the_listing_even_with_a_link() -> None:
-    assert page("followers", "9", [], link=LINK.format(5)).cursor is None
+def test_an_empty_page_without_a_link_ends_the_listing() -> None:
+    assert page("followers", "9", []).cursor is None
+    assert page("timeline", "9", []).cursor is None
 
 
 def test_a_status_becomes_a_post_with_its_author() -> None:

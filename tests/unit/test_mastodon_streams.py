@@ -10,9 +10,10 @@ from provider_payloads import account, answer, mastodon, status
 from stream_payloads import event, frame, hear, listening
 
 from bowerbird.errors import UserError
-from bowerbird.model import Ask, Gone, NoticeKind, Opening, Outcome, PostKind, Subject, Wire
+from bowerbird.model import Ask, Gone, KeyTime, NoticeKind, Opening, Outcome, PostKind, Subject, Wire
 from bowerbird.ports import StreamProvider
 from bowerbird.providers.listening import Recent
+from bowerbird.providers.mastodon.channels import FLAKES, ULIDS
 
 BIRDS = {"tag": ("#Birds", "trees")}
 LATE = "109348677773283527"
@@ -154,7 +155,7 @@ def test_a_deletion_comes_after_the_post_of_the_same_batch() -> None:
     heard = hear(mastodon, "public", frame("update", status("100")), frame("update", status("101")), frame("delete", "100"))
     assert [[post.key for post in page.posts] for page in heard.pages] == [["100", "101"], []]
     assert heard.pages[1].gone == (Gone(Subject.POST, "100", Outcome.NOT_FOUND),)
-    assert heard.head == "101"
+    assert heard.head == "100", "ids that tell no time: the first of the last minute"
 
 
 def test_a_deletion_may_overtake_the_post() -> None:
@@ -186,11 +187,19 @@ def test_what_is_not_public_is_not_kept() -> None:
     assert (heard.events, heard.pages) == (1, ())
 
 
-def test_ids_that_are_no_numbers_are_ordered_by_length_and_letters() -> None:
-    keys = ("01HZX3VJ5T8W6M2N4P7Q9R0S1A", "01HZX3VJ5T8W6M2N4P7Q9R0S1B", "9hQpcFUVRvOOMSvGkq")
-    heard = hear(mastodon, "public", *(frame("update", status(key)) for key in keys))
-    assert heard.head == keys[1]
-    assert heard.newest_at == datetime(2019, 12, 8, 3, 48, 33, 901000, tzinfo=UTC)
+@pytest.mark.parametrize("form", [ULIDS, FLAKES])
+def test_a_listing_starts_a_minute_before_the_newest_post_whatever_the_ids(form: KeyTime) -> None:
+    early, late = (form.key_at(datetime(2026, 1, 5, 12, minute, tzinfo=UTC)) for minute in (10, 20))
+    heard = hear(mastodon, "public", *(frame("update", status(key)) for key in (late, early)))
+    assert heard.head == form.key_at(datetime(2026, 1, 5, 12, 19, tzinfo=UTC))
+
+
+def test_where_ids_tell_no_time_the_times_of_the_posts_do() -> None:
+    times = {"a1": "12:00:00", "a2": "12:04:00", "a3": "12:04:50", "a4": "12:05:00"}
+    listener = listening(mastodon, "public")
+    told = [frame("update", status(key, created_at=f"2026-01-05T{at}.000Z")) for key, at in times.items()]
+    assert listener.hear(told[:1]).head == "a1"
+    assert listener.hear(told[1:]).head == "a2"
 
 
 def test_a_message_that_cannot_be_read_loses_only_itself() -> None:
@@ -249,3 +258,16 @@ def test_a_time_has_an_id_and_the_head_of_a_batch_is_one_of_a_minute_before_it()
     assert channel.key_time is not None
     assert heard.newest_at is not None
     assert heard.head == channel.key_time.key_at(heard.newest_at - channel.disorder)
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [
+        ("Invalid access token", Outcome.BAD_TOKEN),
+        ("Missing access token", Outcome.BAD_TOKEN),
+        ("Access token does not have the required scopes", Outcome.FORBIDDEN_SCOPE),
+    ],
+)
+def test_a_refusal_without_a_body_is_read_from_its_header(words: str, outcome: Outcome) -> None:
+    found = mastodon.refused(mastodon.subscription("public", {}), answer(b"", 401, x_error_message=words))
+    assert (found.outcome, found.detail) == (outcome, f"401 {words}")

@@ -22,35 +22,35 @@ class Served(Generic[P]):
         """`plain`: the provider as the network has it; `flavour`: None on networks whose servers are all alike."""
         self._plain = plain
         self._service = service
-        self._flavour = flavour
+        self.flavour = flavour
         self._notes = notes
 
     @property
     def provider(self) -> P:
         """The provider with the facets that the server offers."""
         speaks = self._plain
-        return speaks.flavoured(self._flavour) if self._flavour and isinstance(speaks, FlavouredProvider) else speaks
+        return speaks.flavoured(self.flavour) if self.flavour and isinstance(speaks, FlavouredProvider) else speaks
 
     def flow(self, flow: Flow, kinds: Collection[str]) -> Flow:
         """The flow without what the server lacks; `kinds`: of the credentials it is asked with."""
         speaks, flow = self._plain, flow.among(self._plain.facets)
-        if self._flavour is None or not isinstance(speaks, FlavouredProvider):
+        if self.flavour is None or not isinstance(speaks, FlavouredProvider):
             return flow
         used = {use.name for use in flow.facets}
-        lacking = {name: why for name, why in speaks.lacks(self._flavour).items() if name in used}
+        lacking = {name: why for name, why in speaks.lacks(self.flavour).items() if name in used}
         name = self._service.name
         self._notes += [
             f"{name} cannot be asked for {facet}: {why}. The crawl goes on there without." for facet, why in lacking.items()
         ]
-        self._notes += [f"{name}: {caution}." for caution in speaks.cautions(self._flavour, used - lacking.keys(), kinds)]
+        self._notes += [f"{name}: {caution}." for caution in speaks.cautions(self.flavour, used - lacking.keys(), kinds)]
         return flow.without(lacking.keys())
 
     def streams(self, planned: Sequence[StreamPlan], mute: list[Part]) -> list[StreamPlan]:
         """The streams that can bring anything; any other becomes a part that has failed, in case the crawl has nothing else."""
         speaks = self._plain
-        if self._flavour is None or not isinstance(speaks, FlavouredProvider):
+        if self.flavour is None or not isinstance(speaks, FlavouredProvider):
             return list(planned)
-        mutes = speaks.mutes(self._flavour)
+        mutes = speaks.mutes(self.flavour)
         mute += [self._mute(each, mutes[each.subscription.channel]) for each in planned if each.subscription.channel in mutes]
         return [each for each in planned if each.subscription.channel not in mutes]
 

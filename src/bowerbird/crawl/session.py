@@ -103,11 +103,12 @@ class Session:
         if not any(failures) and not lacking:
             return ending
         is_unheard = any(failures) and all(failures) and not self.tally.size(in_all=False).items
+        is_refused = any(part.is_refused() for part in self._beside if part.is_refused is not None)
         is_unanswered = bool(lacking) and not self.tally.by_outcome[Outcome.OK]
         reason = "; ".join(filter(None, (ending.reason, *lacking, *failures)))
         if is_unanswered:
             reason += "; nothing else was answered: ask for other facets, or ask another server (`bowerbird doctor` says which)"
-        return Ending("failed" if is_unheard or is_unanswered else ending.state, reason)
+        return Ending("failed" if is_unheard or is_refused or is_unanswered else ending.state, reason)
 
     def _attend_calls(self) -> None:
         """Has the loop of calls watched; it runs in this very task."""

@@ -45,6 +45,8 @@ class Part(Struct, frozen=True, kw_only=True):
     silence: timedelta = timedelta(minutes=10)
     failure: Callable[[], str] | None = None
     """At the end: what it never managed to do, in words; empty when all is well."""
+    is_refused: Callable[[], bool] | None = None
+    """Whether it can do nothing before a human has changed something, and never could."""
 
 
 class _Watched(Struct, frozen=True):

@@ -49,7 +49,7 @@ class Worker:
         tally: Tally,
         *,
         glance: timedelta = timedelta(seconds=1),
-        ends_when_empty: bool = True,
+        ends_when_empty: Callable[[], bool] = lambda: True,
         is_fed: Callable[[], bool] = lambda: False,
     ) -> None:
         """`glance`: how often the loop looks up while it waits, to see targets that other workers added; `is_fed`: whether
@@ -217,7 +217,7 @@ class Worker:
         """How the crawl ends when nothing is ready, in flight or due; None when it is told to wait for more."""
         if self._dispatcher.is_stuck():
             return Ending("failed", STUCK)
-        if not self._ends_when_empty:
+        if not self._ends_when_empty():
             return None
         given_up = f"; {self._tally.given_up:,} targets were given up, the next start tries them again"
         return Ending("finished", NOTHING_LEFT + (given_up if self._tally.given_up else ""))

@@ -13,6 +13,10 @@ from bowerbird.model.items import Page
 from bowerbird.model.limits import Facet
 from bowerbird.model.words import Outcome
 
+_LONGEST_KEY = 30
+_LATEST_MS = 200 * 366 * 86_400_000
+"""Two centuries: what is later is no time."""
+
 
 class Wire(StrEnum):
     """How messages are cut out of the connection."""
@@ -42,10 +46,28 @@ class KeyTime(Struct, frozen=True, gc=False):
 
     epoch: datetime
     bits: int
+    digits: str = "0123456789"
+    """What keys are written with, the lowest first."""
+    length: int = 0
+    """Of every key; 0: they are as long as they need to be."""
 
     def key_at(self, when: datetime) -> str:
         """The smallest key of that time."""
-        return str(max((when - self.epoch) // timedelta(milliseconds=1), 0) << self.bits)
+        value, key = max((when - self.epoch) // timedelta(milliseconds=1), 0) << self.bits, ""
+        while value or len(key) < max(self.length, 1):
+            value, digit = divmod(value, len(self.digits))
+            key = self.digits[digit] + key
+        return key
+
+    def time_of(self, key: str) -> datetime | None:
+        """When the post of a key was taken in; None where the key is of another kind, or of no time that can be."""
+        if len(key) > _LONGEST_KEY or (self.length and len(key) != self.length) or not set(key) <= set(self.digits) or not key:
+            return None
+        value = 0
+        for letter in key:
+            value = value * len(self.digits) + self.digits.index(letter)
+        since = value >> self.bits
+        return self.epoch + timedelta(milliseconds=since) if since < _LATEST_MS else None
 
     def is_ahead(self, key: str, when: datetime) -> bool:
         """Whether a number is above every key of that time; other keys tell nothing."""

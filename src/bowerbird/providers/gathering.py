@@ -33,7 +33,7 @@ from bowerbird.providers.snowflakes import AHEAD, is_credible, newest, order
 G = TypeVar("G", bound="Gathering")
 
 REPEATED = "the server answered the same position again; the listing is taken as ended"
-EMPTY = "the server showed an empty page and yet a next one; the listing is taken as ended"
+EMPTY = "the server showed nothing but empty pages, each with a next one; the listing is taken as ended"
 OVERFULL = "the server listed far more than was asked for; the rest was left out and the listing is taken as ended"
 BROKEN_OFF = (REPEATED, EMPTY, OVERFULL)
 LOOKS = 3

@@ -23,6 +23,16 @@ where c.call > ? and c.objects = 1 and c.outcome in ({_REASONS}) and c.targets l
 order by c.call
 """
 _GONE = "select id from deletions where call > ? and reason = 'not_found' order by call, id"
+# A seed by id whose account the service names and does not show; its key there is not everywhere the tail of its id.
+_CLOSED = """
+select t.target, u.reason from unavailable u join users x on x.user_no = u.user_no
+join tasks t on t.depth = 0 and t.added_by is null
+join lanes l on l.lane = t.lane join crawls w on w.crawl = l.crawl join services s on s.service = l.service
+left join user_keys k on k.service = l.service and k.key = t.target
+where u.call > ? and u.until is null and u.reason <> 'not_found' and w.name = ?
+    and (k.user_no = u.user_no or x.id = t.target or x.id = s.network || ':' || t.target)
+order by t.task
+"""
 _LANES = "select l.lane from lanes l join crawls w on w.crawl = l.crawl where w.name = ?"
 
 
@@ -47,11 +57,20 @@ async def unfound_handles(database: Database, after: int = 0) -> list[UnfoundHan
 
 async def unfound_seeds(database: Database, crawl: str, after: int) -> list[str]:
     """Seeds of a crawl, by handle or id, that calls with a higher number did not find at the first look."""
-    handles = [each.target for each in await unfound_handles(database, after) if each.crawl == crawl]
+    found = await unfound_handles(database, after)
+    handles = [each.target for each in found if each.crawl == crawl and each.reason == Outcome.NOT_FOUND]
     async with database.reading() as tx:
         gone = [key for row in await tx.fetch(_GONE, after) for key in _keys(row["id"])]
         lanes = [row["lane"] for row in await tx.fetch(_LANES, crawl)]
     return list(dict.fromkeys([*handles, *await _seeds_among(database, gone, lanes)]))
+
+
+async def closed_seeds(database: Database, crawl: str, after: int) -> dict[str, str]:
+    """Seeds of a crawl that are there and not shown, as calls with a higher number found, each with the reason."""
+    found = await unfound_handles(database, after)
+    closed = {each.target: each.reason for each in found if each.crawl == crawl and each.reason != Outcome.NOT_FOUND}
+    async with database.reading() as tx:
+        return closed | {row["target"]: row["reason"] for row in await tx.fetch(_CLOSED, after, crawl)}
 
 
 async def last_call(database: Database) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bowerbird.cli.live import words
@@ -35,7 +35,8 @@ def report_values(run: Run) -> dict[str, Any]:
     """The summary for machines."""
     values = {name: value for name, value in as_values(run.last).items() if name not in ("doing", "left")}
     ending = {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
-    return values | ending | {"seeds_not_found": run.unfound, "seeds_left_alone": run.left_alone}
+    seeds = {"seeds_not_found": run.unfound, "seeds_closed": run.closed, "seeds_left_alone": run.left_alone}
+    return values | ending | seeds
 
 
 def _amounts(last: Glimpse, *, is_whole: bool) -> str:
@@ -56,6 +57,7 @@ def _troubles(run: Run) -> list[str]:
         lines.append(f"given up   {words.many(last.given_up, 'task')} after many tries; `bowerbird status` says why")
     if run.unfound:
         lines.append(f"seeds      {_unfound(run.unfound)}")
+    lines += [f"seeds      {_closed(reason, run.closed)}" for reason in dict.fromkeys(run.closed.values())]
     if run.left_alone:
         lines.append(f"seeds      {_left_alone(run.left_alone, run.first_left_alone)}")
     return lines
@@ -65,6 +67,13 @@ def _unfound(seeds: Sequence[str]) -> str:
     more = f" and {len(seeds) - _MOST_SEEDS:,} more; `bowerbird gone` lists them" if len(seeds) > _MOST_SEEDS else ""
     verb = "was" if len(seeds) == 1 else "were"
     return f"{words.many(len(seeds), 'seed')} {verb} not found: {', '.join(seeds[:_MOST_SEEDS])}{more}"
+
+
+def _closed(reason: str, closed: Mapping[str, str]) -> str:
+    seeds = [seed for seed, why in closed.items() if why == reason]
+    more = f" and {len(seeds) - _MOST_SEEDS:,} more; `bowerbird gone` lists them" if len(seeds) > _MOST_SEEDS else ""
+    verb = "is" if len(seeds) == 1 else "are"
+    return f"{words.many(len(seeds), 'seed')} {verb} {reason.replace('_', ' ')}: {', '.join(seeds[:_MOST_SEEDS])}{more}"
 
 
 def _left_alone(count: int, first: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.worker import Ending
 from bowerbird.ports import Clock
-from bowerbird.store.unfound import last_call, unfound_seeds
+from bowerbird.store.unfound import closed_seeds, last_call, unfound_seeds
 
 Enough = Callable[[Glimpse], str]
 """Gives a reason to end the crawl, or nothing."""
@@ -39,6 +39,8 @@ class Run(Struct, frozen=True):
     """By Ctrl-C, as against any other reason."""
     unfound: tuple[str, ...] = ()
     """Seeds that this run did not find."""
+    closed: dict[str, str] = {}
+    """Seeds that are there and not shown, as this run found: suspended, protected; each with the reason."""
     left_alone: int = 0
     """Seeds that, as this run found, asked not to be collected."""
     first_left_alone: tuple[str, ...] = ()
@@ -106,6 +108,7 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
         await Watcher(crawl, outside.clock).glimpse(),
         interrupts.is_ctrl_c,
         tuple(unfound),
+        await closed_seeds(crawl.database, crawl.plan.name, last),
         crawl.tally.left_alone,
         crawl.tally.first_left_alone,
     )

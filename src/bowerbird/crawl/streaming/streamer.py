@@ -13,7 +13,7 @@ from bowerbird.crawl.streaming.gaps import Cause
 from bowerbird.crawl.streaming.logbook import Logbook
 from bowerbird.crawl.streaming.scribe import Dictation, Scribe
 from bowerbird.crawl.streaming.stream import Stream
-from bowerbird.crawl.streaming.waits import Pause, Trouble, Waits
+from bowerbird.crawl.streaming.waits import REFUSED, Pause, Trouble, Waits
 from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import Fenced
@@ -28,6 +28,8 @@ STEADY = timedelta(minutes=1)
 """A connection that lived so long was a good one, even if nothing was said."""
 TOO_BIG = 1009
 """The WebSocket's close code for a message beyond the bound."""
+_ABOUT_US = frozenset({Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE, Outcome.NOT_OFFERED})
+"""Refusals of whoever asks, or of the stream as such: no other wording of the subscription would help."""
 STOPPED = Ended("asked to stop")
 PAUSED = Ended("asked to pause")
 RESET = (
@@ -60,6 +62,7 @@ class Streamer:
         self._alive_at = parts.clock.now()
         self._has_connected = False
         self._refusal = ""
+        self._is_refused = False
 
     def part(self) -> Part:
         return Part(
@@ -69,11 +72,16 @@ class Streamer:
             pause=self.pause,
             is_alive_since=self.is_alive_since,
             failure=self.failure,
+            is_refused=self.is_refused,
         )
 
     def failure(self) -> str:
         """Why no connection ever was open, if one was tried."""
         return f"{self._stream.name} never connected: {self._refusal}" if self._refusal and not self._has_connected else ""
+
+    def is_refused(self) -> bool:
+        """Whether the service refuses to open it in a way that only a human can change, and never opened it."""
+        return self._is_refused and not self._has_connected
 
     def end(self) -> None:
         """Asks for an orderly end: what was received is saved first."""
@@ -128,7 +136,9 @@ class Streamer:
             else:
                 trouble, cause = await self._converse(line, cause)
             if not self._ending.is_set() and not trouble.is_wanted:
-                await self._rest(self._pause(trouble))
+                pause = self._pause(trouble)
+                self._is_refused = pause.state == REFUSED and trouble.outcome in _ABOUT_US
+                await self._rest(pause)
         await self._logbook.release()
 
     async def _begin_call(self) -> bool:

@@ -12,6 +12,8 @@ from bowerbird.model import Backoff, Channel, Outcome
 LONG_WAIT = timedelta(minutes=15)
 """After a refusal that a human must look into; a new start of the crawl tries at once."""
 
+REFUSED = "refused"
+"""The state of a stream that only a human can help."""
 _LIMITED = frozenset({Outcome.RATE_LIMITED, Outcome.SECOND_LIMIT, Outcome.QUOTA_EXHAUSTED})
 _BROKEN = frozenset({Outcome.OK, Outcome.UNANSWERED})
 _PASSING = frozenset({Outcome.OVERLOADED, Outcome.UNREADABLE})
@@ -52,7 +54,7 @@ class Waits:
     def after(self, trouble: Trouble) -> Pause:
         rule = self._rule(trouble)
         if rule is None:
-            return Pause(max(LONG_WAIT, trouble.retry_after or LONG_WAIT), "refused", trouble.words)
+            return Pause(max(LONG_WAIT, trouble.retry_after or LONG_WAIT), REFUSED, trouble.words)
         self._failures[rule] += 1
         wait = max(rule.wait(self._failures[rule]), trouble.retry_after or timedelta(0))
         return Pause(wait, "waiting", trouble.words)

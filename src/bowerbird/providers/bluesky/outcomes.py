@@ -34,14 +34,15 @@ _BY_NAME = {
     "UpstreamFailure": Outcome.OVERLOADED,
     "UpstreamTimeout": Outcome.OVERLOADED,
     "InternalServerError": Outcome.OVERLOADED,
-    "MethodNotImplemented": Outcome.BAD_REQUEST,
-    "XRPCNotSupported": Outcome.BAD_REQUEST,
+    "MethodNotImplemented": Outcome.NOT_OFFERED,
+    "XRPCNotSupported": Outcome.NOT_OFFERED,
 }
 _BY_STATUS = {
     401: Outcome.BAD_TOKEN,
     403: Outcome.FORBIDDEN_SCOPE,
     # Only a proxy answers 404 without an error name: believing it would cost stored content.
     404: Outcome.UNREADABLE,
+    405: Outcome.NOT_OFFERED,
     408: Outcome.OVERLOADED,
     429: Outcome.RATE_LIMITED,
 }
@@ -97,7 +98,7 @@ def _of(status: int, error: _Error | None) -> Outcome:
     by_name = _BY_NAME.get(error.error) if error else None
     if status >= 500:
         # A 5xx is the server's own trouble unless it says that it does not know the method.
-        return by_name if by_name is Outcome.BAD_REQUEST else Outcome.OVERLOADED
+        return by_name if by_name is Outcome.NOT_OFFERED else Outcome.OVERLOADED
     if by_name is not None:
         return by_name
     if status == 400 and error is not None and error.message.casefold().startswith(_MISSING):

@@ -38,7 +38,6 @@ class Mastodon:
     has_local_keys = True
     """A key means something on its own server alone."""
     hints: Mapping[str, frozenset[str]] = facets.HINTS
-    channels: Mapping[str, Channel] = channels.CHANNELS
     secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("access_token",), "app": ("access_token",)}
     """What a secret must hold, by kind of credential."""
 
@@ -46,6 +45,7 @@ class Mastodon:
         self.tables = tables
         self.facets = table_for(tables, "user")
         self.flavour = flavour
+        self.channels: Mapping[str, Channel] = flavours.channels(flavour)
 
     def facets_for(self, kind: str) -> FacetTable:
         return table_for(self.tables, kind)

@@ -23,7 +23,11 @@ _CONNECTIONS = Limit(
     bucket="{service}/{credential}/connections", allowance=100, window=timedelta(minutes=5), kind=WindowKind.FIRST_CALL
 )
 KEY_TIME = KeyTime(EPOCH, bits=16)
-"""Of Mastodon itself; servers with other ids list their newest page."""
+"""Of Mastodon itself."""
+ULIDS = KeyTime(EPOCH, bits=80, digits="0123456789ABCDEFGHJKMNPQRSTVWXYZ", length=26)
+"""Of GoToSocial."""
+FLAKES = KeyTime(EPOCH, bits=64, digits="0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", length=18)
+"""Of Pleroma and its kin."""
 LATEST = timedelta(minutes=1)
 """A post of another server comes when it is delivered, but its id is of the time it was written: most are here by then."""
 _BACKOFF = Backoff(first=timedelta(seconds=1), most=timedelta(minutes=5))

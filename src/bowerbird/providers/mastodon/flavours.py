@@ -5,12 +5,12 @@ Only what is certain from the software's own routes stands here; the rest a serv
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
-from bowerbird.model import Facet, Flavour
-from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, base_name
+from bowerbird.model import Channel, Facet, Flavour
+from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, FLAKES, ULIDS, base_name
 from bowerbird.providers.mastodon.requests import ALONE
 from bowerbird.providers.mastodon.survey import number
 from bowerbird.providers.tables import Tables
@@ -26,7 +26,7 @@ _SINCE = {
 }
 """The version of Mastodon that brought a route."""
 _WITHOUT = {
-    "gotosocial": ("profiles", "posts", "quotes", "link", "trending", "trends", "directory", "tags"),
+    "gotosocial": ("profiles", "posts", "quotes", "link", "trending", "trends", "directory"),
     "takahe": ("profiles", "posts", "quotes", "link", "versions", "directory"),
     "pleroma": ("profiles", "posts", "quotes", "link", "trending", "trends", "tags"),
 }
@@ -34,6 +34,7 @@ _KIN = {"akkoma": "pleroma", "soapbox": "pleroma", "rebased": "pleroma"}
 """Software with the routes of another."""
 _NO_STREAMS = frozenset({"takahe"})
 _SOCKETS_ONLY = frozenset({"gotosocial", "pleroma"})
+_KEY_TIMES = {"gotosocial": ULIDS, "pleroma": FLAKES}
 _HASHTAGS = ("hashtag", "hashtag_local")
 _FEEDS = {"hashtag": "hashtag_feeds", "public": "live_feeds", "link": "trending_link_feeds"}
 """Facets, and what the server calls the timelines they read."""
@@ -74,6 +75,14 @@ def flavoured(tables: Tables, flavour: Flavour) -> Tables:
         kind: {name: _alone(facet) if name in alone else facet for name, facet in table.items() if name not in absent}
         for kind, table in tables.items()
     }
+
+
+def channels(flavour: Flavour) -> Mapping[str, Channel]:
+    """The channels with ids as the server writes them."""
+    written = _KEY_TIMES.get(_kind(flavour))
+    if written is None:
+        return CHANNELS
+    return {name: msgspec.structs.replace(channel, key_time=written) for name, channel in CHANNELS.items()}
 
 
 def cautions(flavour: Flavour, facets: Collection[str], kinds: Collection[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from bowerbird.providers.gathering import EMPTY, REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
 from bowerbird.providers.mastodon.gather import MastodonGathering
 from bowerbird.providers.mastodon.outcomes import is_missing_route, outcome, perhaps
+from bowerbird.providers.mastodon.positions import after_empty, bare
 from bowerbird.providers.mastodon.requests import ALONE, route
 from bowerbird.providers.mastodon.versions import versions_of
 from bowerbird.providers.mastodon.words import trends_of, user_tags_of
@@ -33,6 +34,8 @@ class _AccountsFound(Struct):
     accounts: list[Raw]
 
 
+_ABOUT_ALL = frozenset({"public", "directory", "trending", "trends", "search", "people"})
+"""Facets that name no object of the server: neither a post nor a hashtag nor a page."""
 _contexts = Reader(_Context)
 _statuses_found = Reader(_StatusesFound)
 _accounts_found = Reader(_AccountsFound)
@@ -61,16 +64,15 @@ def _is_missing_route(ended: Outcome, asked: str, facet: Facet, answer: Answer, 
         return True
     if ended is Outcome.UNREADABLE or asked in ALONE.values():
         return False
-    # Of words there is no missing one, but the page that `link` is about; Mastodon's own words tell the rest apart.
-    is_about_all = facet.subject is Subject.WORD and facet.name != "link"
-    return is_about_all or (flavour.software == "mastodon" and is_missing_route(answer))
+    # Where no object is named none can be missing; Mastodon's own words tell the rest apart.
+    return facet.name in _ABOUT_ALL or (flavour.software == "mastodon" and is_missing_route(answer))
 
 
 def _perhaps(ended: Outcome, facet: Facet, answer: Answer) -> Outcome | None:
     if ended is not Outcome.UNREADABLE:
         return None
     found = perhaps(answer)
-    return Outcome.NOT_OFFERED if found is not None and facet.subject is Subject.WORD else found
+    return Outcome.NOT_OFFERED if found is not None and facet.name in _ABOUT_ALL else found
 
 
 def _all_gone(ask: Ask, facet: Facet, reason: Outcome) -> tuple[Gone, ...]:
@@ -133,11 +135,18 @@ def _reactions(kind: ReactionKind) -> Callable[[MastodonGathering], Page]:
 def _linked(found: MastodonGathering, results: int) -> tuple[str | None, str]:
     """The next position as the `Link` header gives it: such positions are internal ids and never computed."""
     cursor = headers.next_position(found.answer.headers, "max_id")
-    if cursor is not None and not results:
-        return None, EMPTY
-    if cursor is not None and cursor == found.ask.progress.cursor:
+    if cursor is not None and cursor == bare(found.ask.progress.cursor):
         return None, REPEATED
-    return cursor, ""
+    return _onward(found, cursor, results)
+
+
+def _onward(found: MastodonGathering, cursor: str | None, results: int) -> tuple[str | None, str]:
+    """An empty page with a next one is no end: some servers cut pages first and leave out then what is not public. Only a
+    long run of them is."""
+    if cursor is None or results:
+        return cursor, ""
+    further = after_empty(cursor, found.ask.progress.cursor)
+    return (further, "") if further is not None else (None, EMPTY)
 
 
 def _timeline(found: MastodonGathering) -> Page:
@@ -156,16 +165,19 @@ def _head(found: MastodonGathering, keys: list[str]) -> str | None:
 
 def _older(found: MastodonGathering, keys: list[str], results: int) -> tuple[str | None, str]:
     """The position of the next older page; None when the known posts are reached or the list has ended."""
-    before, known = found.ask.progress.cursor, found.ask.progress.newest
+    before, known = bare(found.ask.progress.cursor), found.ask.progress.newest
     if known is not None and any(order(key) <= order(known) for key in keys):
         return None, ""
-    cursor = headers.next_position(found.answer.headers, "max_id") if results else None
+    cursor = headers.next_position(found.answer.headers, "max_id")
     if cursor is None and "link" not in found.answer.headers and results >= page_size(found.ask, found.facet):
         # Some compatible servers send no Link header; for posts the oldest id of a full page says the same.
         cursor = oldest(keys)
     if cursor is not None and before is not None and order(cursor) >= order(before):
         return None, REPEATED
-    return cursor, ""
+    if cursor is not None and known is not None and order(cursor) <= order(known):
+        # Some servers take no `since_id`: what lies before is known, whether the page shows any of it or not.
+        return None, ""
+    return _onward(found, cursor, results)
 
 
 def _quotes(found: MastodonGathering) -> Page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
 from bowerbird.providers.mastodon.facets import HINTS
+from bowerbird.providers.mastodon.positions import bare
 from bowerbird.providers.paths import page_size, segment
 
 _PATHS = {
@@ -102,12 +103,13 @@ def _position(facet: str, progress: Progress) -> Query:
     if facet in _OFFSET:
         since: Query = (("min_id", progress.newest),) if facet == "search" and progress.newest else ()
         return (*since, ("offset", progress.cursor)) if progress.cursor else since
-    if progress.cursor is None:
+    cursor = bare(progress.cursor)
+    if cursor is None:
         # A revisit's first page goes unpositioned too: the newest page tells as much, at the price of no paging token.
         return ()
     if facet in _INCREMENTAL and progress.newest:
-        return ("max_id", progress.cursor), ("since_id", progress.newest)
-    return (("max_id", progress.cursor),)
+        return ("max_id", cursor), ("since_id", progress.newest)
+    return (("max_id", cursor),)
 
 
 def _hints(ask: Ask) -> Query:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -20,12 +21,11 @@ from bowerbird.model import (
     Service,
     Subject,
     Subscription,
-    from_micros,
 )
 from bowerbird.providers import headers
 from bowerbird.providers.items import Reader
 from bowerbird.providers.listening import NO_ANSWER, Hearing, MessageListener, no_stream
-from bowerbird.providers.mastodon.channels import EVENTS, KEY_TIME, LATEST, base_name, has_only_media
+from bowerbird.providers.mastodon.channels import EVENTS, FLAKES, KEY_TIME, LATEST, ULIDS, base_name, has_only_media
 from bowerbird.providers.mastodon.gather import MastodonGathering
 from bowerbird.providers.mastodon.outcomes import outcome
 from bowerbird.providers.mastodon.shapes import Status, statuses
@@ -37,6 +37,7 @@ _STREAMS = {"local": "public:local", "remote": "public:remote", "hashtag_local":
 _LONGEST_KEY = 300
 _DIGITS = 18
 """Of the ids of this century: longer numbers tell no time."""
+_MOST_UNDATED = 10_000
 _FIRST_SERVER = datetime(2016, 1, 1, tzinfo=UTC)
 _BY_STATUS = {400: Outcome.BAD_REQUEST, 401: Outcome.BAD_TOKEN, 403: Outcome.FORBIDDEN_SCOPE, 429: Outcome.RATE_LIMITED}
 
@@ -86,6 +87,7 @@ class MastodonListener(MessageListener[MastodonGathering]):
         super().__init__()
         self._ask, self._facet, self._service = Ask(wanted.channel, ()), facet, service
         self._is_events = wanted.channel.endswith(EVENTS)
+        self._before = _Before()
 
     def gathering(self) -> MastodonGathering:
         return MastodonGathering(self._ask, self._facet, NO_ANSWER, self._service)
@@ -93,8 +95,7 @@ class MastodonListener(MessageListener[MastodonGathering]):
     def hear(self, messages: Sequence[bytes]) -> Heard:
         """The head is what a listing must start from to find also posts that had not come yet."""
         heard = super().hear(messages)
-        at = None if heard.head is None else _told(heard.head)
-        return heard if at is None else msgspec.structs.replace(heard, head=KEY_TIME.key_at(at - LATEST))
+        return heard if heard.head is None else msgspec.structs.replace(heard, head=self._before.stepped_back(heard.head))
 
     def read(self, hearing: Hearing[MastodonGathering], message: bytes) -> None:
         event, payload = _event(message) if self._is_events else _framed(hearing, message)
@@ -109,6 +110,7 @@ class MastodonListener(MessageListener[MastodonGathering]):
         if self.recent.is_repeated(status.id, hash(raw)):
             hearing.count()
             return
+        self._before.heard(status)
         hearing.tell(status.id, taken_in(status))
         hearing.found.post(status, raw, hearing.harvest.ids)
 
@@ -150,7 +152,31 @@ def taken_in(status: Status) -> datetime | None:
 
 
 def _told(key: str) -> datetime | None:
-    if not is_number(key) or len(key) > _DIGITS:
+    """When the server had a post, by whichever kind of id it writes."""
+    if is_number(key) and len(key) > _DIGITS:
         return None
-    at = from_micros((int(key) >> 16) * 1000)
-    return at if at > _FIRST_SERVER else None
+    at = KEY_TIME.time_of(key) if is_number(key) else ULIDS.time_of(key) or FLAKES.time_of(key)
+    return at if at is not None and at > _FIRST_SERVER else None
+
+
+class _Before:
+    """The posts of the last minute, for servers whose ids tell no time: what was there a minute before the newest one."""
+
+    def __init__(self) -> None:
+        self._undated: deque[tuple[datetime, str]] = deque()
+
+    def heard(self, status: Status) -> None:
+        at = iso(status.created_at)
+        if at is None or _told(status.id) is not None:
+            return
+        self._undated.append((at, status.id))
+        newest_at = max(when for when, _ in self._undated)
+        while len(self._undated) > 1 and (self._undated[1][0] <= newest_at - LATEST or len(self._undated) > _MOST_UNDATED):
+            self._undated.popleft()
+
+    def stepped_back(self, head: str) -> str:
+        """A key of a minute before this one, as near as can be known."""
+        at = _told(head)
+        if at is not None:
+            return next(form for form in (KEY_TIME, ULIDS, FLAKES) if form.time_of(head) == at).key_at(at - LATEST)
+        return self._undated[0][1] if self._undated else head

@@ -27,6 +27,7 @@ _BY_CODE = {
     195: Outcome.BAD_REQUEST,
     215: Outcome.BAD_TOKEN,
     220: Outcome.FORBIDDEN_SCOPE,
+    251: Outcome.NOT_OFFERED,
     326: Outcome.BAD_TOKEN,
     421: Outcome.NOT_FOUND,
     422: Outcome.NOT_FOUND,
@@ -38,6 +39,7 @@ _BY_STATUS = {
     403: Outcome.UNREADABLE,
     404: Outcome.UNREADABLE,
     408: Outcome.OVERLOADED,
+    410: Outcome.NOT_OFFERED,
     420: Outcome.RATE_LIMITED,
     429: Outcome.RATE_LIMITED,
 }

@@ -11,7 +11,9 @@ ADDRESS_LIMIT, USER_LIMIT, SPECIAL_LIMIT = 10022, 10023, 10024
 
 _BY_CODE = {
     **dict.fromkeys((10001, 10002, 10003, 10009, 10010, 10011), Outcome.OVERLOADED),
-    **dict.fromkeys((10004, 10005, 10014), Outcome.FORBIDDEN_SCOPE),
+    **dict.fromkeys((10004, 10005, 10014, 21335), Outcome.FORBIDDEN_SCOPE),
+    # There is no such interface, or not for reading.
+    **dict.fromkeys((10020, 10021), Outcome.NOT_OFFERED),
     **dict.fromkeys((10006, 21301, 21314, 21315, 21316, 21317, 21319, 21327, 21332), Outcome.BAD_TOKEN),
     **dict.fromkeys((ADDRESS_LIMIT, USER_LIMIT, SPECIAL_LIMIT), Outcome.RATE_LIMITED),
     # Signs of being taken for a robot: the address, or the account, must calm down.
