@@ -16,7 +16,7 @@ from bowerbird.policies.registry import Place, ranker
 from bowerbird.providers import provider
 from bowerbird.providers.gathering import REPEATED
 from bowerbird.store.completeness.days import Days
-from bowerbird.store.completeness.entries import Cause, Entry, Missing, Total
+from bowerbird.store.completeness.entries import Cause, Entry, Missing, Total, given_up
 from bowerbird.store.completeness.facts import ShortfallFacts, TaskFacts
 from bowerbird.store.completeness.judging import Evidence, Habits, habits_of, judge_account
 from bowerbird.store.completeness.rates import Rate, missed
@@ -204,3 +204,8 @@ def test_an_account_was_told_of_once_for_each_kind_of_item() -> None:
     assert [told.again(*each) for each in accounts] == [False] * 5
     assert [told.again(*each) for each in accounts] == [True] * 5
     assert not told.again("posts", 6, "e")
+
+
+def test_what_a_server_does_not_offer_is_a_matter_of_reach_and_not_unknown() -> None:
+    assert given_up("not_offered: 404 Not implemented") == (Cause.REACH, "not offered by the server: 404 Not implemented")
+    assert given_up("unreadable: 404") == (Cause.UNKNOWN, "given up: unreadable: 404")

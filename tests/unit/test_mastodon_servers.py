@@ -12,7 +12,6 @@ from provider_payloads import NOON, answer, read
 from bowerbird.model import EPOCH, Answer, Ask, Flavour, NotOffered, Outcome, Progress, Request
 from bowerbird.providers.mastodon import Mastodon
 from bowerbird.providers.mastodon.channels import FLAKES, KEY_TIME, ULIDS
-from bowerbird.providers.mastodon.positions import MOST_EMPTY
 
 mastodon = Mastodon()
 GOTOSOCIAL = Flavour(software="gotosocial", version="0.20.0")
@@ -191,17 +190,6 @@ def test_an_empty_page_with_a_next_one_is_not_the_end(facet: str) -> None:
     assert ("max_id", "90") in mastodon.request(Ask(facet, ("7",), Progress(cursor))).query
 
 
-@pytest.mark.parametrize("facet", ["timeline", "followers"])
-def test_a_server_that_shows_nothing_but_empty_pages_is_left_with_a_word(facet: str) -> None:
-    cursor: str | None = "999999"
-    pages = 0
-    while cursor is not None and pages < 10 * MOST_EMPTY:
-        pages += 1
-        cursor, detail, is_whole = onward(facet, [], cursor, str(999_999 - pages))
-    assert (pages, is_whole) == (MOST_EMPTY, False)
-    assert "empty pages" in detail
-
-
 def test_a_revisit_ends_at_what_is_known_where_since_id_is_ignored() -> None:
     assert onward("timeline", [], "99", "50", newest="60")[0] is None
     assert onward("timeline", [], "99", "70", newest="60")[0] is not None
@@ -227,3 +215,11 @@ def test_known_ids_are_of_their_time() -> None:
 @pytest.mark.parametrize("key", ["", "x", "01HZX3VJ5T8W6M2N4P7Q9R0S1I", "7" * 400, "ZZZZZZZZZZZZZZZZZZZZZZZZZZ"])
 def test_what_is_no_id_tells_no_time(key: str) -> None:
     assert ULIDS.time_of(key) is None
+
+
+@pytest.mark.parametrize("form", [KEY_TIME, ULIDS, FLAKES])
+def test_keys_of_times_that_have_not_come_are_known_as_such(form: Any) -> None:
+    assert form.is_ahead(form.key_at(AT + timedelta(days=2)), AT)
+    assert not form.is_ahead(form.key_at(AT), AT)
+    assert not form.is_ahead("!", AT)
+    assert not ULIDS.is_ahead("116000000000000000", AT)

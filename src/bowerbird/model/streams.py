@@ -70,8 +70,11 @@ class KeyTime(Struct, frozen=True, gc=False):
         return self.epoch + timedelta(milliseconds=since) if since < _LATEST_MS else None
 
     def is_ahead(self, key: str, when: datetime) -> bool:
-        """Whether a number is above every key of that time; other keys tell nothing."""
-        return key.isascii() and key.isdigit() and (len(key) > 20 or int(key) > int(self.key_at(when)))
+        """Whether a key is above every one of that time; keys of another kind tell nothing."""
+        if not key or not set(key) <= set(self.digits) or (self.length and len(key) != self.length):
+            return False
+        latest = self.key_at(when)
+        return (len(key), key) > (len(latest), latest)
 
 
 class Channel(Struct, frozen=True, kw_only=True):

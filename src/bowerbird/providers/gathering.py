@@ -33,9 +33,8 @@ from bowerbird.providers.snowflakes import AHEAD, is_credible, newest, order
 G = TypeVar("G", bound="Gathering")
 
 REPEATED = "the server answered the same position again; the listing is taken as ended"
-EMPTY = "the server showed nothing but empty pages, each with a next one; the listing is taken as ended"
 OVERFULL = "the server listed far more than was asked for; the rest was left out and the listing is taken as ended"
-BROKEN_OFF = (REPEATED, EMPTY, OVERFULL)
+BROKEN_OFF = (REPEATED, OVERFULL)
 LOOKS = 3
 """So many empty answers to a whole batch are believed: one may be the silent failure of a server."""
 

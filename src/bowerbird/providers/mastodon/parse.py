@@ -9,11 +9,10 @@ from msgspec import Raw, Struct
 
 from bowerbird.model import Answer, Ask, Facet, Flavour, Gone, Outcome, Page, ReactionKind, Service, Subject
 from bowerbird.providers import headers
-from bowerbird.providers.gathering import EMPTY, REPEATED, read_page
+from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
 from bowerbird.providers.mastodon.gather import MastodonGathering
 from bowerbird.providers.mastodon.outcomes import is_missing_route, outcome, perhaps
-from bowerbird.providers.mastodon.positions import after_empty, bare
 from bowerbird.providers.mastodon.requests import ALONE, route
 from bowerbird.providers.mastodon.versions import versions_of
 from bowerbird.providers.mastodon.words import trends_of, user_tags_of
@@ -116,7 +115,7 @@ def _single(found: MastodonGathering) -> Page:
 def _relations(found: MastodonGathering) -> Page:
     raws = listed(found.answer.body)
     keys = [user.key for user in found.users(raws)]
-    cursor, detail = _linked(found, len(raws))
+    cursor, detail = _linked(found)
     page = found.page(results=len(raws), cursor=cursor, detail=detail)
     return msgspec.structs.replace(page, relations=found.edges((*keys, *sorted(found.lost_keys))))
 
@@ -125,28 +124,22 @@ def _reactions(kind: ReactionKind) -> Callable[[MastodonGathering], Page]:
     def read(found: MastodonGathering) -> Page:
         raws = listed(found.answer.body)
         keys = [user.key for user in found.users(raws)]
-        cursor, detail = _linked(found, len(raws))
+        cursor, detail = _linked(found)
         page = found.page(results=len(raws), cursor=cursor, detail=detail)
         return msgspec.structs.replace(page, reactions=found.reactions(kind, keys))
 
     return read
 
 
-def _linked(found: MastodonGathering, results: int) -> tuple[str | None, str]:
-    """The next position as the `Link` header gives it: such positions are internal ids and never computed."""
+def _linked(found: MastodonGathering) -> tuple[str | None, str]:
+    """The next position as the `Link` header gives it: such positions are internal ids and never computed.
+
+    An empty page with a next one is no end: some servers cut pages first and leave out then what is not public.
+    """
     cursor = headers.next_position(found.answer.headers, "max_id")
-    if cursor is not None and cursor == bare(found.ask.progress.cursor):
+    if cursor is not None and cursor == found.ask.progress.cursor:
         return None, REPEATED
-    return _onward(found, cursor, results)
-
-
-def _onward(found: MastodonGathering, cursor: str | None, results: int) -> tuple[str | None, str]:
-    """An empty page with a next one is no end: some servers cut pages first and leave out then what is not public. Only a
-    long run of them is."""
-    if cursor is None or results:
-        return cursor, ""
-    further = after_empty(cursor, found.ask.progress.cursor)
-    return (further, "") if further is not None else (None, EMPTY)
+    return cursor, ""
 
 
 def _timeline(found: MastodonGathering) -> Page:
@@ -165,7 +158,7 @@ def _head(found: MastodonGathering, keys: list[str]) -> str | None:
 
 def _older(found: MastodonGathering, keys: list[str], results: int) -> tuple[str | None, str]:
     """The position of the next older page; None when the known posts are reached or the list has ended."""
-    before, known = bare(found.ask.progress.cursor), found.ask.progress.newest
+    before, known = found.ask.progress.cursor, found.ask.progress.newest
     if known is not None and any(order(key) <= order(known) for key in keys):
         return None, ""
     cursor = headers.next_position(found.answer.headers, "max_id")
@@ -177,13 +170,13 @@ def _older(found: MastodonGathering, keys: list[str], results: int) -> tuple[str
     if cursor is not None and known is not None and order(cursor) <= order(known):
         # Some servers take no `since_id`: what lies before is known, whether the page shows any of it or not.
         return None, ""
-    return _onward(found, cursor, results)
+    return cursor, ""
 
 
 def _quotes(found: MastodonGathering) -> Page:
     raws = listed(found.answer.body)
     found.posts(raws)
-    cursor, detail = _linked(found, len(raws))
+    cursor, detail = _linked(found)
     return found.page(results=len(raws), cursor=cursor, detail=detail)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
 from bowerbird.providers.mastodon.facets import HINTS
-from bowerbird.providers.mastodon.positions import bare
 from bowerbird.providers.paths import page_size, segment
 
 _PATHS = {
@@ -103,7 +102,7 @@ def _position(facet: str, progress: Progress) -> Query:
     if facet in _OFFSET:
         since: Query = (("min_id", progress.newest),) if facet == "search" and progress.newest else ()
         return (*since, ("offset", progress.cursor)) if progress.cursor else since
-    cursor = bare(progress.cursor)
+    cursor = progress.cursor
     if cursor is None:
         # A revisit's first page goes unpositioned too: the newest page tells as much, at the price of no paging token.
         return ()

@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from bowerbird.model import Outcome
+
 
 class Cause(StrEnum):
     """Why something is missing."""
@@ -23,6 +25,14 @@ class Cause(StrEnum):
     DELETED = "deleted"
     """It, or the account that wrote it, is gone."""
     UNKNOWN = "unknown"
+
+
+def given_up(failure: str | None) -> tuple[Cause, str]:
+    """Why a task was given up, and what that says of what it would have brought."""
+    outcome, _, words = (failure or "").partition(": ")
+    if outcome == Outcome.NOT_OFFERED:
+        return Cause.REACH, f"not offered by the server: {words}"
+    return Cause.UNKNOWN, f"given up: {failure}"
 
 
 OPTED_OUT = "their authors asked not to be collected"

@@ -13,7 +13,7 @@ from math import ceil, sqrt
 
 from msgspec import Struct
 
-from bowerbird.store.completeness.entries import Cause, Missing, opted_out, summed
+from bowerbird.store.completeness.entries import Cause, Missing, given_up, opted_out, summed
 from bowerbird.store.completeness.facts import WEEK, ShortfallFacts, TaskFacts
 from bowerbird.store.completeness.rates import Rate, missed
 
@@ -190,7 +190,7 @@ def _expected(account: Evidence, habits: Habits, left: int) -> int:
 def _waiting(account: Evidence) -> tuple[Cause, str]:
     task = account.task
     if task is not None and task.state == "failed":
-        return Cause.UNKNOWN, f"given up: {task.failure}"
+        return given_up(task.failure)
     if account.was_out:
         return Cause.OUTAGE, "the service was down for most of the time in which it waited to be asked"
     if task is not None and task.cursor is not None:

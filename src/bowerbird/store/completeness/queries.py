@@ -10,7 +10,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.model import Subject
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.store.completeness.entries import Cause, Entry, Missing, opted_out, summed
+from bowerbird.store.completeness.entries import Cause, Entry, Missing, given_up, opted_out, summed
 from bowerbird.store.completeness.facts import AccountReader, ShortfallFacts, TaskFacts
 from bowerbird.store.completeness.rates import Rate, missed
 from bowerbird.store.completeness.told import Told
@@ -154,7 +154,7 @@ def _waiting(query: _Query, around: Surroundings) -> list[Missing]:
 
 def _why(query: _Query, around: Surroundings) -> tuple[Cause, str]:
     if query.task.state == "failed":
-        return Cause.UNKNOWN, f"given up: {query.task.failure}"
+        return given_up(query.task.failure)
     if around.was_out(query.lane, query.task.waits_since(query.lane.as_of)):
         return Cause.OUTAGE, "the service was down for most of the time in which it waited to be asked"
     if query.task.cursor is not None:
