@@ -15,7 +15,7 @@ from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.crawl import roster
 from bowerbird.crawl.beside import keeping_parts, stream_parts
-from bowerbird.crawl.credentials import own_credentials, stream_credential, usable_credentials
+from bowerbird.crawl.credentials import check_named, own_credentials, stream_credential, usable_credentials, wrong_kind
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.enrolment import Enrolment
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
@@ -45,7 +45,6 @@ from bowerbird.crawl.streaming.book import enrol_stream
 from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Worker
-from bowerbird.errors import CredentialError
 from bowerbird.export.sample import enough
 from bowerbird.flows import builtin_flows
 from bowerbird.frontier import TaskFrontier
@@ -163,6 +162,7 @@ class _Wiring(Struct, frozen=True):
 
 
 async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own, asked: Mapping[str, Survey]) -> Crawl:
+    check_named(plan.flow.facets, plan.services, outside.vault)
     ledgers = BookedLedgers(pace=outside.is_paced)
     surveyor = Surveyor(database, ledgers, outside.transport, outside.clock)
     flavours = {each.service.name: await surveyor.learn(each, asked) for each in _unknown(plan, outside.clock)}
@@ -180,7 +180,8 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         admission = Admission(database, row.crawl, wiring.lanes, plan.flow.filters.max_users)
         await admission.open(tx)
         # A new start is a new chance: the user may have mended what the service refused.
-        await roster.accept_credentials(tx, sorted({name for each in wiring.charges.values() for name in each if name}))
+        for lane, charges in wiring.charges.items():
+            await roster.accept_credentials(tx, wiring.lanes[lane].service.name, sorted(name for name in charges if name))
     book = LoginBook(database, ledgers, outside.clock, partial(_login_charges, outside.vault))
     sessions = Sessions(outside.vault, outside.transport, outside.clock, book)
     parts = Parts(
@@ -197,10 +198,10 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     )
     dispatcher = Dispatcher(parts, row.crawl, admission)
     rebuilder = Rebuilder(parts, dispatcher, Recall(database), row.crawl, wiring.tally)
-    heard = stream_parts(wiring.streams, parts, outside.transport, dispatcher, wiring.tally)
+    heard = stream_parts(wiring.streams, parts, sessions.transport, dispatcher, wiring.tally)
     loop = Worker(
         dispatcher,
-        outside.transport,
+        sessions.transport,
         sessions,
         outside.clock,
         wiring.lanes,
@@ -284,7 +285,7 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
         # As the network has it: a batch that a server does not take is still asked by ids alone.
         if lane.facet.is_lookup and plain.facets[use.name].objects_per_call == 1:
             wiring.homes[host_of(service)] = lane.lane
-        wiring.charges[lane.lane] = _charges(speaks, lane, own_credentials(use, planned, wiring.vault))
+        wiring.charges[lane.lane] = _charges(speaks, lane, own_credentials(use, planned, wiring.plan.services, wiring.vault))
         add_turns(wiring.scheduler, lane, wiring.charges[lane.lane])
     for each in streams:
         # Signatures are made over the address that is asked, and streams may have another than the rest.
@@ -355,10 +356,7 @@ def _charges(speaks: TabledProvider, lane: Lane, credentials: tuple[Credential, 
     }
     if not charges:
         kinds = [kind for kind in speaks.tables if name in speaks.tables[kind]]
-        raise CredentialError(
-            f"{lane.service.name}: {name} can only be asked with a credential of kind {' or '.join(kinds)}; "
-            f"add one with: bowerbird credentials add NAME --provider {speaks.name} --kind {kinds[0]}"
-        )
+        raise wrong_kind(lane.service, f"{name} can only be asked", kinds)
     return charges
 
 

@@ -53,6 +53,7 @@ from bowerbird.model import (
     User,
     WindowKind,
     Wire,
+    origin,
 )
 from bowerbird.policies.registry import ranker
 from bowerbird.ports import Database, Row
@@ -302,7 +303,7 @@ class TinyVault:
         self.kept: dict[str, Secret] = {}
 
     def credentials(self) -> Sequence[Credential]:
-        return ()
+        return [Credential(name=name, provider=SERVICE.provider, servers=(origin(SERVICE.base),)) for name in self.kept]
 
     def secret(self, name: str) -> Secret:
         return self.kept[name]

@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def token(server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", next(iter(server.service.tokens)).value)
-    assert cli.run(["credentials", "add", "mine", "--provider", "mastodon"]) == 0
+    assert cli.run(["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base]) == 0
     capsys.readouterr()
 
 
@@ -143,17 +143,21 @@ def test_a_wrong_token_fails_with_words_and_3(
     server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", "wrong")
-    cli.run(["credentials", "add", "mine", "--provider", "mastodon"])
+    cli.run(["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base])
     assert cli.run(["crawl", str(server.crawl_file(folder / "a.toml")), "--quiet"]) == 3
     assert "The access token is invalid" in capsys.readouterr().out
     assert cli.run(["status", str(folder / "a.db")]) == 0
-    assert "credential mine was refused" in capsys.readouterr().out
+    assert "refused the credential mine" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("token")
 def test_listening_to_nobody_fails_with_words_and_3(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stream = '[[streams]]\nchannel = "public"\nbase = "ws://127.0.0.1:9"'
     file = server.crawl_file(folder / "a.toml", flow="listen", seeds=0, more=stream)
+    assert cli.run(["crawl", str(file), "--for", "1s", "--quiet", "--json"]) == 2
+    bind = next(line for line in capsys.readouterr().err.split(": ") if line.startswith("bowerbird credentials bind"))
+    assert cli.run(bind.split()[1:]) == 0, "the command that the refusal names"
+    capsys.readouterr()
     assert cli.run(["crawl", str(file), "--for", "1s", "--quiet", "--json"]) == 3
     ended = result(capsys)
     assert ended["state"] == "failed"

@@ -26,7 +26,7 @@ def folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", next(iter(server.service.tokens)).value)
     monkeypatch.chdir(tmp_path)
-    assert cli.run(["credentials", "add", "mine", "--provider", "mastodon"]) == 0
+    assert cli.run(["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base]) == 0
     capsys.readouterr()
     return tmp_path
 

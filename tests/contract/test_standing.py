@@ -59,14 +59,18 @@ async def test_the_pace_is_that_of_the_settled_calls(database: Database) -> None
 
 async def test_refused_credentials_and_quarantine_are_told(database: Database) -> None:
     async with database.transaction() as tx:
-        await roster.refuse_credential(tx, "mine", "401 revoked", NOW)
+        for name in ("a", "b"):
+            await roster.enrol_service(tx, Service(name=name, provider="mastodon", base=f"https://{name}.example"), "mastodon")
+        await roster.refuse_credential(tx, "a", "mine", "401 revoked", NOW)
+        await roster.refuse_credential(tx, "b", "mine", "401 not ours", NOW)
+        await roster.accept_credentials(tx, "b", ["mine"])
         await tx.execute_many(
             "insert into quarantine_sources (service, facet, why, items, bytes, first_at, last_at) "
             "values (1, 'timeline', ?, ?, 9, 1, 1)",
             [("no id", 3_000_001), ("no author", 1)],
         )
     standing = await read_standing(database)
-    assert [(one.credential, one.reason, one.since) for one in standing.refusals] == [("mine", "401 revoked", NOW)]
+    assert [(one.service, one.credential, one.reason) for one in standing.refusals] == [("a", "mine", "401 revoked")]
     assert [(one.why, one.items, one.kept) for one in standing.quarantine] == [("no id", 3_000_001, 0), ("no author", 1, 0)]
 
 

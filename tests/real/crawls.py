@@ -13,7 +13,7 @@ from pathlib import Path
 from bowerbird.db import open_database
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.limits.vault import FileVault
-from bowerbird.model import Credential, Secret
+from bowerbird.model import Credential, Secret, origin
 from bowerbird.ports import Clock, Row
 
 PATIENCE = timedelta(minutes=2)
@@ -88,9 +88,9 @@ class Crawls:
     def store(self, file: Path) -> str:
         return str(file.with_suffix(".db"))
 
-    def add_credential(self, file: Path, values: Mapping[str, str]) -> None:
-        vault = FileVault(file.parent / "vault")
-        vault.add(Credential(name="reader", provider="bluesky", kind="user"), Secret(name="reader", values=dict(values)))
+    def add_credential(self, file: Path, values: Mapping[str, str], server: str) -> None:
+        reader = Credential(name="reader", provider="bluesky", kind="user", servers=(origin(server),))
+        FileVault(file.parent / "vault").add(reader, Secret(name="reader", values=dict(values)))
 
     async def run(self, file: Path) -> None:
         """Lets a crawl come to its end."""

@@ -71,7 +71,8 @@ class Firehose:
         network, crawls = self._network, self._crawls
         async with cable(network.pds, self._clock, self._chance) as (through, line):
             whole = Listening(crawls.listening("firehose", _LISTEN, network.pds, network.pds), self._clock)
-            crawls.add_credential(whole.file, {"identifier": written.accounts[0].handle, "app_password": written.password})
+            values = {"identifier": written.accounts[0].handle, "app_password": written.password}
+            crawls.add_credential(whole.file, values, network.pds)
             cut = Listening(crawls.listening("cut", _LISTEN, network.appview, through), self._clock)
             async with _ended(whole, cut):
                 life, ends = await self._heard(line, whole, cut)

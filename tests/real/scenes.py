@@ -61,7 +61,8 @@ class Scenes:
         """The same through the reader's own host: with a session opened by password, which the host passes on."""
         file = self._crawls.written("logged_in", 'use = "timelines"', self.written.open, self._network.pds)
         reader = self.written.accounts[0]
-        self._crawls.add_credential(file, {"identifier": reader.handle, "app_password": self.written.password})
+        values = {"identifier": reader.handle, "app_password": self.written.password}
+        self._crawls.add_credential(file, values, self._network.pds)
         await self._crawls.run_until_idle(file)
         comparison, stock = await self._compared(file)
         self._compare_timelines(comparison, self.written.open)

@@ -19,7 +19,7 @@ from bowerbird.evaluate import plans
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.limits import rows
 from bowerbird.limits.ledger import LedgerState
-from bowerbird.model import Credential
+from bowerbird.model import Credential, origin
 from bowerbird.planning.cast import cast
 from bowerbird.planning.course import Course
 from bowerbird.planning.plan import Inquiry, figures, hours, plan_crawl
@@ -107,7 +107,7 @@ def test_what_is_looked_at_on_the_hour_belongs_to_it() -> None:
 
 def test_another_credential_halves_the_time_of_a_crawl_that_limits_hold_up() -> None:
     plan = crawl('flow = "hydrate"', more='limits.posts.token = { allowance = 10, window = "5m" }')
-    own = Credential(name="mine", provider="mastodon", account="me")
+    own = Credential(name="mine", provider="mastodon", account="me", servers=(origin(plan.services[0].service.base),))
     made = plan_crawl(plan, Inquiry(seeds=2_000, credentials=(own,), world=SMALL, scope=SHORT))
     more = figures(made)["variants"]["one more credential"]
     assert more["hours"] == pytest.approx(more["hours_before"] / 2, rel=0.15)

@@ -19,6 +19,7 @@ from bowerbird.crawl.files.crawl_file import parse_crawl
 from bowerbird.crawl.worker import Ending
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.model import Answer, Credential, Request, Secret, Service
+from bowerbird.ports import Vault
 from bowerbird.simulated.mastodon.federation import Vantage
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport
@@ -69,14 +70,18 @@ class Pair:
             for name in SERVERS
         }
 
-    def crawl(self, seeds: Sequence[str], depth: int = 9, lie: str = "") -> AbstractAsyncContextManager[Crawl]:
+    def crawl(
+        self, seeds: Sequence[str], depth: int = 9, lie: str = "", shared: Vault | None = None
+    ) -> AbstractAsyncContextManager[Crawl]:
+        """`shared`: a vault whose one credential `both` is used at both servers."""
+        own = {name: "both" if shared else f"{name}1" for name in SERVERS}
         tables = [
-            f'[[services]]\nname = "{name}"\nprovider = "mastodon"\nbase = "https://{name}"\ncredentials = ["{name}1"]\n'
+            f'[[services]]\nname = "{name}"\nprovider = "mastodon"\nbase = "https://{name}"\ncredentials = ["{own[name]}"]\n'
             for name in SERVERS
         ]
         text = f"{FLOW}\nfilters.max_depth = {depth}\nseeds = {msgspec.json.encode(seeds).decode()}\n" + "".join(tables)
         plan = msgspec.structs.replace(parse_crawl(text, Path("pair.toml"), vocabulary()), store=":memory:")
-        transport, vault = Lying(self.services, self.clock, lie), PairVault(self.services)
+        transport, vault = Lying(self.services, self.clock, lie), shared or PairVault(self.services)
         return open_crawl(plan, Outside(clock=self.clock, transport=transport, vault=vault, glance=timedelta(days=1)))
 
     async def run(self, crawl: Crawl) -> Ending:
@@ -121,7 +126,9 @@ class PairVault:
     """One token for each server; implements `ports.Vault`."""
 
     def __init__(self, services: dict[str, SimulatedService]) -> None:
-        self._vaults = {name: TokenVault("mastodon", list(each.tokens), name=name) for name, each in services.items()}
+        self._vaults = {
+            name: TokenVault("mastodon", list(each.tokens), name=name, base=f"https://{name}") for name, each in services.items()
+        }
 
     def credentials(self) -> Sequence[Credential]:
         return [each for vault in self._vaults.values() for each in vault.credentials()]
@@ -131,6 +138,17 @@ class PairVault:
 
     def keep(self, secret: Secret) -> None:
         self._vaults[secret.name[:-1]].keep(secret)
+
+
+class SharedVault(TokenVault):
+    """One token that the user lets both servers know."""
+
+    def credentials(self) -> Sequence[Credential]:
+        (token,) = super().credentials()
+        return [msgspec.structs.replace(token, name="both", servers=tuple(f"https://{name}" for name in SERVERS))]
+
+    def secret(self, name: str) -> Secret:
+        return super().secret("user1")
 
 
 def with_pair(work: Callable[[Pair], Awaitable[Any]], second: str = "") -> Any:
@@ -297,5 +315,30 @@ def test_a_seed_written_with_its_server_is_asked_about_there() -> None:
             stored = {post.removesuffix("/activity") for post in await column(crawl, "select id from posts")}
             assert pair.posts_to_find(stranger) <= stored
         assert pair.services["one.example"].calls == 1, "only what it is"
+
+    with_pair(work)
+
+
+def test_what_one_server_refuses_the_other_is_still_asked_with() -> None:
+    async def work(pair: Pair) -> None:
+        (token,) = pair.services["two.example"].tokens
+        assert pair.services["one.example"].tokens.get(token.value) is None
+        names = {number: world().profiles.at(number, 0).first_handle for number in range(50) if is_open(number)}
+        seeds = [f"@{name}@{homes().home(number)}" for number, name in names.items()]
+        async with pair.crawl(seeds, depth=0, shared=SharedVault("mastodon", [token])) as crawl:
+            await pair.run(crawl)
+            refused = "select s.name, c.credential from credentials c join services s on s.service = c.service"
+            assert await rows(crawl, refused) == [("one.example", "both")]
+            per_service = await rows(
+                crawl,
+                "select s.name, c.outcome, count(*) from calls c join lanes l on l.lane = c.lane "
+                "join services s on s.service = l.service where c.credential = 'both' group by s.name, c.outcome",
+            )
+            calls = {(name, outcome): count for name, outcome, count in per_service}
+            assert calls["one.example", "bad_token"] >= 3
+            assert not any(name == "one.example" and outcome == "ok" for name, outcome in calls)
+            assert {outcome for name, outcome in calls if name == "two.example"} == {"ok"}
+            found = await column(crawl, "select handle from users where handle like '%@two.example'")
+            assert len(found) > 5
 
     with_pair(work)

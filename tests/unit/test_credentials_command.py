@@ -8,6 +8,7 @@ import pytest
 
 from bowerbird import cli
 from bowerbird.limits.vault import FileVault
+from bowerbird.model import Credential, Secret
 
 OAUTH = {"consumer_key": "ck", "consumer_secret": "cs", "access_token": "at", "access_token_secret": "ats"}
 
@@ -31,9 +32,12 @@ def add(*arguments: str) -> int:
     return cli.run(["credentials", "add", "one", *arguments])
 
 
+MASTODON = ("--provider", "mastodon", "--server", "https://ours.example")
+
+
 def test_a_secret_from_the_environment_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", "from-env")
-    assert add("--provider", "mastodon", "--account", "ada", "--app", "lab") == 0
+    assert add(*MASTODON, "--account", "ada", "--app", "lab") == 0
     assert vault(home).secret("one").values == {"access_token": "from-env"}
     kept = vault(home).credentials()[0]
     assert (kept.provider, kept.kind, kept.account, kept.app) == ("mastodon", "user", "ada", "lab")
@@ -42,7 +46,7 @@ def test_a_secret_from_the_environment_is_kept(home: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("text", ["tok-en==\n", "access_token=tok-en==", '{"access_token": "tok-en=="}'])
 def test_a_secret_from_standard_input_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     type_in(monkeypatch, text)
-    assert add("--provider", "mastodon", "--stdin") == 0
+    assert add(*MASTODON, "--stdin") == 0
     assert vault(home).secret("one").values == {"access_token": "tok-en=="}
 
 
@@ -77,7 +81,7 @@ def test_an_incomplete_secret_is_refused_and_not_repeated(
 
 
 def test_without_any_secret_the_ways_to_give_it_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert add("--provider", "mastodon") == 2
+    assert add(*MASTODON) == 2
     assert "BOWERBIRD_SECRET_ACCESS_TOKEN" in capsys.readouterr().err
 
 
@@ -92,13 +96,14 @@ def test_an_unknown_provider_or_kind_is_refused(capsys: pytest.CaptureFixture[st
 
 def test_the_list_shows_names_and_no_secret(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     type_in(monkeypatch, "hush")
-    add("--provider", "mastodon", "--stdin")
+    add(*MASTODON, "--stdin")
     assert cli.run(["credentials", "list"]) == 0
     assert cli.run(["credentials", "list", "--json"]) == 0
     shown = capsys.readouterr().out
     assert "hush" not in shown
     listed = json.loads(shown.splitlines()[-1])
-    assert listed["credentials"] == [{"name": "one", "provider": "mastodon", "kind": "user", "account": "one", "app": ""}]
+    described = {"name": "one", "provider": "mastodon", "kind": "user", "account": "one", "app": ""}
+    assert listed["credentials"] == [described | {"servers": ["https://ours.example"]}]
     assert listed["has_password"] is False
 
 
@@ -109,7 +114,7 @@ def test_an_empty_list_says_how_to_add(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_removed_credential_is_gone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     type_in(monkeypatch, "hush")
-    add("--provider", "mastodon", "--stdin")
+    add(*MASTODON, "--stdin")
     assert cli.run(["credentials", "remove", "one"]) == 0
     assert list(vault(home).credentials()) == []
     assert cli.run(["credentials", "remove", "one"]) == 2
@@ -118,7 +123,7 @@ def test_a_removed_credential_is_gone(home: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_password_can_be_given_up_for_a_key_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOWERBIRD_VAULT_PASSWORD", "open sesame")
     type_in(monkeypatch, "hush")
-    add("--provider", "mastodon", "--stdin")
+    add(*MASTODON, "--stdin")
     assert vault(home).has_password
     assert cli.run(["credentials", "password", "--none"]) == 0
     assert vault(home).secret("one").values == {"access_token": "hush"}
@@ -127,3 +132,79 @@ def test_a_password_can_be_given_up_for_a_key_file(home: Path, monkeypatch: pyte
 def test_a_new_password_needs_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["credentials", "password"]) == 2
     assert "in a terminal" in capsys.readouterr().err
+
+
+def servers(home: Path) -> tuple[str, ...]:
+    return vault(home).credentials()[0].home
+
+
+@pytest.mark.parametrize("provider", ["mastodon", "bluesky"])
+def test_where_every_server_has_its_own_secrets_one_must_be_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], provider: str
+) -> None:
+    type_in(monkeypatch, '{"access_token": "hush-hush", "identifier": "ada", "app_password": "hush-hush"}')
+    assert add("--provider", provider, "--stdin") == 2
+    assert "say which server the credential belongs to, for it is sent to no other: --server https://" in capsys.readouterr().err
+    assert list(vault(home).credentials()) == []
+
+
+def test_a_credential_of_a_network_with_one_api_belongs_to_that_unless_another_is_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    type_in(monkeypatch, "bearer_token=hush-hush")
+    assert add("--provider", "x", "--kind", "app", "--stdin") == 0
+    assert servers(home) == ("https://api.x.com", "https://api.twitter.com")
+    type_in(monkeypatch, "bearer_token=hush-hush")
+    assert add("--provider", "x", "--kind", "app", "--stdin", "--replace", "--server", "http://127.0.0.1:8080/") == 0
+    assert servers(home) == ("http://127.0.0.1:8080",)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "http://elsewhere.example",
+        "https://ada@ours.example",
+        "https://ours.example/path",
+        "https://ours.example?x",
+        "https://ours\u3002example",
+        "https://ours.example\\@evil.example",
+        "https://ours.example:port",
+        "https://",
+        "ftp://ours.example",
+    ],
+)
+def test_a_secret_is_bound_to_plain_addresses_of_servers_only(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], written: str
+) -> None:
+    type_in(monkeypatch, "hush-hush")
+    assert add("--provider", "mastodon", "--stdin", "--server", written) == 2
+    assert "write the server's address" in capsys.readouterr().err
+    assert list(vault(home).credentials()) == []
+
+
+def test_binding_anew_replaces_what_was_said_before_and_forgets_the_session(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {"identifier": "ada", "app_password": "hush-hush"}
+    old = Credential(name="one", provider="bluesky")
+    vault(home).add(old, Secret(name="one", values={**given, "access_jwt": "session-of-elsewhere", "did": "did:plc:ada"}))
+    assert cli.run(["credentials", "list"]) == 0
+    assert "bowerbird credentials bind one --server" in " ".join(capsys.readouterr().out.split())
+    assert cli.run(["credentials", "bind", "one", "--server", "Bsky.Social", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["servers"] == ["https://bsky.social"]
+    assert servers(home) == ("https://bsky.social",)
+    assert vault(home).secret("one").values == given
+    assert cli.run(["credentials", "bind", "one"]) == 2
+    assert cli.run(["credentials", "bind", "two", "--server", "https://bsky.social"]) == 2
+    assert cli.run(["credentials", "bind", "one", "--server", "https://a.example", "--server", "https://b.example"]) == 2
+    assert "belongs to one server" in capsys.readouterr().err
+
+
+def test_a_replaced_secret_stays_where_the_old_one_belonged(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    type_in(monkeypatch, "hush-hush")
+    streams = ("--server", "wss://streaming.ours.example")
+    assert add(*MASTODON, *streams, "--stdin") == 0
+    type_in(monkeypatch, "another-one")
+    assert add("--provider", "mastodon", "--stdin", "--replace") == 0
+    assert servers(home) == ("https://ours.example", "https://streaming.ours.example")
+    assert vault(home).secret("one").values == {"access_token": "another-one"}

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import pytest
 from provider_payloads import answer
 
-from bowerbird.cli.registration import server_address
+from bowerbird.cli.servers import server_address
 from bowerbird.errors import CredentialError
 from bowerbird.model import Answer
 from bowerbird.providers.mastodon.registration import (
@@ -104,7 +104,7 @@ def test_an_account_that_is_not_told_is_nobody(body: Any) -> None:
     ],
 )
 def test_a_server_is_named_by_its_address(written: str, base: str) -> None:
-    assert server_address(written) == base
+    assert server_address(written, "--register") == base
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_a_server_is_named_by_its_address(written: str, base: str) -> None:
 )
 def test_an_address_that_would_show_the_secret_or_is_none_is_refused(written: str) -> None:
     with pytest.raises(CredentialError, match="--register"):
-        server_address(written)
+        server_address(written, "--register")

@@ -152,12 +152,12 @@ async def test_a_lane_woken_while_its_bucket_is_empty_still_learns_when_it_fills
 async def test_a_refused_credential_is_not_used_again(desk: Desk) -> None:
     for lane in (1, 2):
         desk.scheduler.add(Turn(lane), 1.0, {"bad": [charge("a")], "good": [charge("b")]})
-    desk.scheduler.refuse(1, "bad", everywhere=True)
+    desk.scheduler.refuse({1, 2}, "bad")
     assert {choice.credential for choice in await desk.calls(10)} == {"good"}
     assert not desk.scheduler.is_stuck()
-    desk.scheduler.refuse(1, "good", everywhere=False)
+    desk.scheduler.refuse({1}, "good")
     assert {choice.turn.lane for choice in await desk.calls(10)} == {2}
-    desk.scheduler.refuse(2, "good", everywhere=False)
+    desk.scheduler.refuse({2}, "good")
     assert await desk.call() is None
     assert desk.scheduler.is_stuck()
 

@@ -149,12 +149,16 @@ def test_a_mistake_in_one_of_several_ends_names_the_line_of_its_table() -> None:
 
 def test_a_facet_is_asked_with_its_own_credentials_or_with_those_of_the_service() -> None:
     tokens = TokenBook()
-    vault = TokenVault("weibo", [tokens.issue("user", account=f"user{n}") for n in range(3)])
+    vault = TokenVault("weibo", [tokens.issue("user", account=f"user{n}") for n in range(3)], base="https://w")
     planned = ServicePlan(service=Service(name="w", provider="weibo", base="https://w"), credentials=("user1", "user2"))
-    assert [each.name for each in own_credentials(FacetUse("tags", credentials=("user3",)), planned, vault)] == ["user3"]
-    assert [each.name for each in own_credentials(FacetUse("tags"), planned, vault)] == ["user1", "user2"]
+
+    def asked_with(*named: str) -> list[str]:
+        return [each.name for each in own_credentials(FacetUse("tags", credentials=named), planned, [planned], vault)]
+
+    assert asked_with("user3") == ["user3"]
+    assert asked_with() == ["user1", "user2"]
     with pytest.raises(CredentialError, match="no weibo credential called 'user9'"):
-        own_credentials(FacetUse("tags", credentials=("user9",)), planned, vault)
+        asked_with("user9")
 
 
 def test_many_edges_are_drawn_in_bundles() -> None:

@@ -14,7 +14,7 @@ from bowerbird.cli.crew import Member, living
 from bowerbird.cli.live import words
 from bowerbird.cli.place import public
 from bowerbird.crawl import roster
-from bowerbird.crawl.credentials import usable_credentials
+from bowerbird.crawl.credentials import usable_credentials, where
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.flavours import Survey, survey
@@ -132,12 +132,13 @@ def _already_running(plan: CrawlPlan, member: Member, outside: Outside) -> str:
 
 
 def _check_credentials(planned: ServicePlan, outside: Outside) -> None:
-    name = planned.service.provider
-    needs_one = "none" not in provider(name).tables
-    if needs_one and not usable_credentials(planned, outside.vault):
+    service = planned.service
+    needs_one = "none" not in provider(service.provider).tables
+    if not usable_credentials(planned, outside.vault) and needs_one:
         raise CredentialError(
-            f"{planned.service.name} answers nobody without a credential, and the vault has none for {name}; "
-            f"add one with: bowerbird credentials add mine --provider {name}"
+            f"{service.name} answers nobody without a credential, and the vault has none for {service.provider} that belongs to "
+            f"{service.base}; add one with: bowerbird credentials add mine --provider {service.provider}"
+            f"{where(service.provider, service.base)}"
         )
 
 

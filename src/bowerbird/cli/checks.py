@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bowerbird.clock import RealClock
+from bowerbird.crawl.belonging import unbound
 from bowerbird.db.sqlite import SAFE_VERSION, sqlite_module
 from bowerbird.errors import BowerbirdError, CredentialError
 from bowerbird.limits.safe_files import is_private
@@ -101,7 +102,7 @@ def check_writing(name: str, folder: Path) -> Check:
 
 def check_vault(vault: FileVault) -> Check:
     try:
-        count = len(vault.credentials())
+        credentials = vault.credentials()
     except CredentialError as error:
         found, _, advice = str(error).partition("; ")
         return Check("vault", PROBLEM, found, advice)
@@ -109,6 +110,10 @@ def check_vault(vault: FileVault) -> Check:
         return Check("vault", OK, f"none yet at {vault.path}; `bowerbird credentials add` makes it")
     if not is_private(vault.path):
         return Check("vault", WARNING, f"others can read {vault.path}", f"run: chmod 600 {vault.path}")
+    if nobodys := next((each for each in credentials if not each.home), None):
+        found, _, advice = str(unbound(nobodys)).partition("; ")
+        return Check("vault", WARNING, found, advice)
+    count = len(credentials)
     how = "a password" if vault.has_password else "its key file"
     return Check("vault", OK, f"{count} credential{'s' * (count != 1)} in {vault.path}, opened by {how}")
 

@@ -11,6 +11,8 @@ import typer
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.registration import register
 from bowerbird.cli.secrets import PROVIDERS, read_secret, required_fields
+from bowerbird.cli.servers import server_address, servers_named
+from bowerbird.crawl.belonging import unbound
 from bowerbird.errors import CredentialError
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret
@@ -19,6 +21,10 @@ from bowerbird.settings import Settings, load_settings
 app = typer.Typer(help="Keep the keys to the networks in an encrypted vault.", no_args_is_help=True)
 
 VaultOption = Annotated[Path | None, typer.Option("--vault", metavar="FILE", help="The vault file; also BOWERBIRD_VAULT.")]
+ServerOption = Annotated[
+    list[str] | None,
+    typer.Option("--server", metavar="URL", help="The server it belongs to, and again for each host that its streams come from."),
+]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What crawl files call this credential.")]
 
 
@@ -45,7 +51,8 @@ def add(
     from_stdin: Annotated[
         bool, typer.Option("--stdin", help="Read the secret from standard input: field=value lines or JSON.")
     ] = False,
-    server: Annotated[
+    server: ServerOption = None,
+    register_at: Annotated[
         str | None,
         typer.Option("--register", metavar="SERVER", help="Mastodon: no token yet; register bowerbird there and get one."),
     ] = None,
@@ -57,26 +64,52 @@ def add(
 
     mastodon needs access_token, which --register gets for you; bluesky identifier and app_password; weibo access_token; x and
     twitter_v1 bearer_token (kind app), or consumer_key, consumer_secret, access_token and access_token_secret (kind user).
+
+    It is sent to no server but its own: on mastodon and bluesky name it with --server; the others have one API for all.
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
     opened = open_vault(settings)
-    if server is not None:
-        _check_registration(provider, kind, opened, name, replace=replace)
-        fresh = register(server, kind, settings, output, from_stdin=from_stdin)
+    required_fields(provider, kind)
+    said = [*(server or ()), *([register_at] if register_at else ())]
+    servers = servers_named(provider, said or (_before(opened, name, provider) if replace else ()))
+    if register_at is not None:
+        _check_registration(provider, opened, name, replace=replace)
+        fresh = register(server_address(register_at, "--register"), kind, settings, output, from_stdin=from_stdin)
         values, account = {"access_token": fresh.access_token}, account or fresh.account
     else:
         values = read_secret(provider, kind, from_stdin=from_stdin)
-    credential = Credential(name=name, provider=provider, kind=kind, account=account or name, app=application)
+    credential = Credential(name=name, provider=provider, kind=kind, account=account or name, app=application, servers=servers)
     opened.add(credential, Secret(name=name, values=values), replace=replace)
-    output.line(f"Added {name} to {opened.path} ({_seal(opened)}).")
-    output.result({"added": name, "vault": opened.path, "has_password": opened.has_password})
+    output.line(f"Added {name} to {opened.path} ({_seal(opened)}). It is sent to {_places(credential)} only.")
+    output.result({"added": name, "vault": opened.path, "has_password": opened.has_password, "servers": credential.home})
 
 
-def _check_registration(provider: str, kind: str, vault: FileVault, name: str, *, replace: bool) -> None:
+@app.command()
+def bind(name: NameArgument, server: ServerOption = None, vault: VaultOption = None, as_json: JsonFlag = False) -> None:
+    """Say which server a credential belongs to: it is sent to no other. What was said before no longer counts."""
+    output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
+    provider = opened.credential(name).provider
+    if not server:
+        raise CredentialError("say to which server it belongs: --server https://… (the one that gave it out)")
+    bound = opened.bind(name, servers_named(provider, server))
+    output.line(f"{name} is now sent to {_places(bound)} only.")
+    output.result({"bound": name, "servers": bound.home, "vault": opened.path})
+
+
+def _before(vault: FileVault, name: str, provider: str) -> tuple[str, ...]:
+    """Where a credential that is replaced belonged: a new secret of the same server is what replacing is for."""
+    known = (each for each in vault.credentials() if each.name == name and each.provider == provider)
+    return next((each.servers for each in known), ())
+
+
+def _places(credential: Credential) -> str:
+    return " and ".join(credential.home) or "nobody"
+
+
+def _check_registration(provider: str, vault: FileVault, name: str, *, replace: bool) -> None:
     """Refuses before a server has been asked what the vault would refuse afterwards: the fresh token would be lost."""
     if provider != "mastodon":
         raise CredentialError(f"--register is for mastodon only: {provider} gives out keys on its own pages")
-    required_fields(provider, kind)
     vault.check_name(name, replace=replace)
 
 
@@ -88,14 +121,17 @@ def list_(vault: VaultOption = None, as_json: JsonFlag = False) -> None:
     if not credentials:
         output.line(f"No credentials in {opened.path}. Add one with `bowerbird credentials add NAME --provider {PROVIDERS[0]}`.")
     else:
-        rows = [(one.name, one.provider, one.kind, one.account, one.app) for one in credentials]
-        output.table(f"{opened.path} ({_seal(opened)})", ("name", "provider", "kind", "account", "app"), rows)
+        rows = [(one.name, one.provider, one.kind, one.account, one.app, _places(one)) for one in credentials]
+        output.table(f"{opened.path} ({_seal(opened)})", ("name", "provider", "kind", "account", "app", "is sent to"), rows)
+    for one in credentials:
+        if not one.home:
+            output.line(str(unbound(one)))
     fields = ("name", "provider", "kind", "account", "app")
     output.result(
         {
             "vault": opened.path,
             "has_password": opened.has_password,
-            "credentials": [{name: getattr(one, name) for name in fields} for one in credentials],
+            "credentials": [{name: getattr(one, name) for name in fields} | {"servers": list(one.home)} for one in credentials],
         }
     )
 

@@ -59,7 +59,7 @@ def _plan(file: Path) -> CrawlPlan:
 
 def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Settings, vault: FileVault) -> list[Check]:
     """What must be asked over the network, and whom streams would be opened as."""
-    from bowerbird.cli.reach import check_streams, network_checks, server_checks
+    from bowerbird.cli.reach import check_credentials, check_streams, network_checks, server_checks
 
     places = {f"service {one.service.name}": one.service for one in plan.services} if plan else {}
     known = {place.base for place in places.values()}
@@ -71,7 +71,7 @@ def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Setti
     )
     store = plan.store if plan and plan.store.startswith("postgres") else None
     return [
-        *(check_streams(plan, vault) if plan else []),
+        *([*check_credentials(plan, vault), *check_streams(plan, vault)] if plan else []),
         *asyncio.run(network_checks(places, database or store, settings.user_agent)),
         *(asyncio.run(server_checks(plan, vault, settings.user_agent)) if plan else []),
     ]

@@ -12,10 +12,13 @@ from bowerbird.app import vocabulary
 from bowerbird.cli.flow import named_flow
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import DEFAULT_FILE
+from bowerbird.crawl.credentials import where
 from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.files.example import example
+from bowerbird.crawl.files.example import BASES, example
 from bowerbird.crawl.files.language.words import listed, meant
 from bowerbird.errors import UserError
+
+_LOGIN = "https://bsky.social"
 
 
 def command(
@@ -40,7 +43,7 @@ def command(
     output.line(f"Wrote {file}. What to do next:")
     steps = (
         ("edit it: what to collect, from where, until when", f"$EDITOR {file}"),
-        ("give it a key to the network", f"bowerbird credentials add mine --provider {provider}"),
+        ("give it a key to the network", f"bowerbird credentials add mine --provider {provider}{_server(provider, base)}"),
         ("check the set-up", f"bowerbird doctor {file}"),
         ("see what it will take and bring", f"bowerbird plan {file}"),
         ("run it, and again to go on where it stopped", f"bowerbird crawl {file}"),
@@ -48,6 +51,12 @@ def command(
     for number, (what, how) in enumerate(steps, start=1):
         output.line(f"  {number}. {what:<50}{how}")
     output.result({"file": file, "flow": flow, "provider": provider})
+
+
+def _server(provider: str, base: str | None) -> str:
+    """Where the key will belong; Bluesky's public address takes none, there one logs in elsewhere."""
+    place = base or BASES.get(provider, "")
+    return where(provider, _LOGIN if place == BASES["bluesky"] else place)
 
 
 def _text(file: Path, flow: str, provider: str, base: str | None) -> str:

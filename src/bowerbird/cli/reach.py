@@ -13,7 +13,7 @@ import aiohttp
 
 from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, as_problem
 from bowerbird.clock import RealClock
-from bowerbird.crawl.credentials import stream_credential, usable_credentials
+from bowerbird.crawl.credentials import stream_credential, usable_credentials, where
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.crawl.flavours import survey
@@ -76,6 +76,24 @@ def _lacking(plan: CrawlPlan, planned: ServicePlan, vault: Vault, flavour: Flavo
 
 def _host(base: str) -> str:
     return urlsplit(base).netloc.lower()
+
+
+def check_credentials(plan: CrawlPlan, vault: Vault) -> list[Check]:
+    """Whom each service of a crawl would be asked as: those of its own server alone."""
+    return [_check_credentials(planned, vault) for planned in plan.services]
+
+
+def _check_credentials(planned: ServicePlan, vault: Vault) -> Check:
+    name, service = f"credentials for {planned.service.name}", planned.service
+    try:
+        names = [each.name for each in usable_credentials(planned, vault)]
+    except CredentialError as error:
+        found, _, advice = str(error).partition("; ")
+        return Check(name, PROBLEM, found, advice)
+    if not names and "none" not in provider(service.provider).tables:
+        advice = f"bowerbird credentials add mine --provider {service.provider}{where(service.provider, service.base)}"
+        return Check(name, PROBLEM, f"none in the vault belongs to {service.base}, which answers nobody without", advice)
+    return Check(name, OK, f"{', '.join(names) or 'none'} for {service.base}")
 
 
 def check_streams(plan: CrawlPlan, vault: Vault) -> list[Check]:

@@ -14,7 +14,6 @@ from bowerbird.errors import CredentialError
 from bowerbird.model import Answer, Request, Service
 from bowerbird.settings import Settings
 
-_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _LONGEST_CODE = 1000
 
 
@@ -25,27 +24,14 @@ class Registered(Struct, frozen=True):
     account: str
 
 
-def register(server: str, kind: str, settings: Settings, output: Output, *, from_stdin: bool) -> Registered:
+def register(base: str, kind: str, settings: Settings, output: Output, *, from_stdin: bool) -> Registered:
     """The token of the kind asked for; nothing secret is shown on the way."""
     if kind == "user" and not from_stdin and not sys.stdin.isatty():
         raise CredentialError(
             "--register shows an address and then takes the code that it gives: run it in a terminal, "
             "write the code to standard input (--stdin), or use --kind app, which needs no code"
         )
-    return asyncio.run(_register(server_address(server), kind, settings, output, from_stdin=from_stdin))
-
-
-def server_address(written: str) -> str:
-    """The server's base address; secrets travel there, so only this machine may do without TLS."""
-    text = written if "://" in written else f"https://{written}"
-    try:
-        parts = urlsplit(text)
-        is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _HERE)
-    except ValueError:
-        is_safe = False
-    if not is_safe or not parts.hostname or parts.path.strip("/") or parts.query or parts.username:
-        raise CredentialError(f"--register is {written!r}: write the server's address, such as https://mastodon.social")
-    return f"{parts.scheme}://{parts.netloc}"
+    return asyncio.run(_register(base, kind, settings, output, from_stdin=from_stdin))
 
 
 async def _register(base: str, kind: str, settings: Settings, output: Output, *, from_stdin: bool) -> Registered:

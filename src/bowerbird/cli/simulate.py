@@ -105,6 +105,8 @@ def _introduce(service: SimulatedService, base: str, clock: RealClock) -> dict[s
         "Try:",
         f"  curl -i -H 'Authorization: {scheme} {bearer}' '{base}{path}'",
         f"  curl '{base}/_simulated/truth/{dialect.account_key(writers[0])}'",
+        "In the vault:",
+        f"  bowerbird credentials add mine --provider {dialect.name} --server {base}",
         "In a crawl file:",
         *(f"  {line}" for line in _snippet(dialect.name, base, handles)),
     ]

@@ -183,7 +183,10 @@ def _show_trouble(output: Output, standing: Standing) -> None:
     calls = {name: count for name, count in summary.calls.items() if name not in ("ok", "flying")}
     output.line("trouble", style="bold")
     for refusal in more.refusals:
-        output.line(f"  credential {refusal.credential} was refused: {refusal.reason}; renew it with `bowerbird credentials add`")
+        output.line(
+            f"  {refusal.service} refused the credential {refusal.credential}: {refusal.reason}; "
+            f"renew it with `bowerbird credentials add {refusal.credential} --replace`"
+        )
     if calls:
         output.line(
             "  answers other than ok: " + ", ".join(f"{_count(count)} {name.replace('_', ' ')}" for name, count in calls.items())

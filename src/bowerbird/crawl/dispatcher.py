@@ -197,11 +197,17 @@ class Dispatcher:
         if has_expired and lease.credential is not None:
             self._parts.sessions.renew(lease.credential)
         if is_refused:
-            self._parts.scheduler.refuse(lane.lane, lease.credential, everywhere=page.outcome is Outcome.BAD_TOKEN)
+            self._parts.scheduler.refuse(self._refusing(lane, page), lease.credential)
         not_offered = self.offers.settled(lane, lease, page, learned, self._parts.clock.now())
         if not_offered:
             self._parts.scheduler.close(lane.lane)
         return structs.replace(report, not_offered=not_offered)
+
+    def _refusing(self, lane: Lane, page: Page) -> set[int]:
+        """The lanes that lose a refused credential: those of the service, whose word counts nowhere else, or this one alone."""
+        if page.outcome is not Outcome.BAD_TOKEN:
+            return {lane.lane}
+        return {each.lane for each in self._parts.lanes.values() if each.service.name == lane.service.name}
 
     def _is_refused(self, lane: Lane, lease: Lease, page: Page, undo: ExitStack) -> bool:
         """Whether the credential is to be put aside: refused several times in a row, and not only expired."""
@@ -321,7 +327,7 @@ class Dispatcher:
             tx, self._crawl, f"{lane.service.name}/{lane.facet.name}", str(page.outcome), lease.call, page.detail, now
         )
         if is_refused and page.outcome is Outcome.BAD_TOKEN and lease.credential is not None:
-            await roster.refuse_credential(tx, lease.credential, page.detail, now)
+            await roster.refuse_credential(tx, lane.service.name, lease.credential, page.detail, now)
 
     async def give_back(self, lease: Lease, until: datetime) -> None:
         """Returns a call that could not be made: its credential may log in again at that time, others may ask before."""

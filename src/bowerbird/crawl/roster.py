@@ -195,14 +195,19 @@ async def note_error(
     )
 
 
-async def accept_credentials(tx: Transaction, names: Sequence[str]) -> None:
-    await tx.execute_many("delete from credentials where credential = ?", [(name,) for name in names])
+async def accept_credentials(tx: Transaction, service: str, names: Sequence[str]) -> None:
+    """A new start is a new chance: what this service refused before is tried again."""
+    await tx.execute_many(
+        "delete from credentials where credential = ? and service = (select service from services where name = ?)",
+        [(name, service) for name in names],
+    )
 
 
-async def refuse_credential(tx: Transaction, credential: str, reason: str, now: datetime) -> None:
-    """Tells everyone who looks that a service refused a credential; the running crawl no longer uses it."""
+async def refuse_credential(tx: Transaction, service: str, credential: str, reason: str, now: datetime) -> None:
+    """Tells everyone who looks that a service refused a credential; the running crawl no longer uses it there."""
     await tx.execute(
-        "insert into credentials (credential, state, reason, since) values (?, 'refused', ?, ?) "
-        "on conflict (credential) do update set state = 'refused', reason = excluded.reason, since = excluded.since",
-        *(credential, reason[:500], to_micros(now)),
+        "insert into credentials (service, credential, state, reason, since) "
+        "select service, ?, 'refused', ?, ? from services where name = ? "
+        "on conflict (service, credential) do update set state = 'refused', reason = excluded.reason, since = excluded.since",
+        *(credential, reason[:500], to_micros(now), service),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 
@@ -122,10 +122,10 @@ class Scheduler:
         for bucket in buckets:
             self._doubtful.update(dict.fromkeys(self._users.get(bucket, ())))
 
-    def refuse(self, lane: int, credential: str | None, *, everywhere: bool = True) -> None:
-        """Switches a credential off: for one lane (it may not ask this) or everywhere (the service refuses it)."""
+    def refuse(self, lanes: Collection[int], credential: str | None) -> None:
+        """Switches a credential off for these lanes: for one (it may not ask this), or for all of the service that refuses it."""
         for turns in self._lanes.values():
-            if everywhere or turns.turn.lane == lane:
+            if turns.turn.lane in lanes:
                 self._switch_off(turns, credential)
 
     def close(self, lane: int) -> None:

@@ -1,7 +1,8 @@
-"""Logins for services whose credentials must first be turned into a session (Bluesky's app passwords).
+"""Signs requests: the one place where a secret leaves the vault, and only towards a server that it belongs to.
 
-A session is kept in the vault, so that a process which is killed and started again does not log in again and again: logins have
-tight limits of their own. An expired session is renewed once; one refused at once after a login means that the credential is bad.
+Some services' credentials must first be turned into a session (Bluesky's app passwords). A session is kept in the
+vault, so that a process which is killed and started again does not log in again and again: logins have tight limits of their
+own. An expired session is renewed once; one refused at once after a login means that the credential is bad.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from datetime import datetime, timedelta
 
 from msgspec import structs
 
+from bowerbird.crawl.belonging import check_belongs
 from bowerbird.crawl.logins import LoginBook
-from bowerbird.model import Answer, Outcome, Secret, Service
+from bowerbird.crawl.redaction import DiscreetTransport, Redactor
+from bowerbird.errors import CredentialError
+from bowerbird.model import Answer, Credential, Outcome, Request, Secret, Service, origin
 from bowerbird.ports import Clock, LoginProvider, Provider, Transport, Vault
 
 FRESH = timedelta(minutes=1)
@@ -21,11 +25,14 @@ _TOO_MANY = 429
 
 
 class Sessions:
-    """The secret to sign with, for each credential: as the vault has it, or with the session that it opens."""
+    """Signs with each credential: with its secret as the vault has it, or with the session that it opens."""
 
     def __init__(self, vault: Vault, transport: Transport, clock: Clock, book: LoginBook | None = None) -> None:
         """`book` keeps the account of logins; without it they are not counted."""
         self._vault = vault
+        self._redactor = Redactor()
+        self.transport = DiscreetTransport(transport, self._redactor)
+        """The way for everything that is signed here: no answer that it brings repeats a secret."""
         self._transport = transport
         self._clock = clock
         self._book = book
@@ -36,16 +43,50 @@ class Sessions:
         """Credentials whose last login failed."""
         self._closed: dict[str, datetime] = {}
 
-    async def secret(self, credential: str, provider: Provider, service: Service) -> Secret | Answer:
+    async def signed(
+        self, request: Request, credential: str, provider: Provider, service: Service, host: Service | None = None
+    ) -> Request | Answer:
+        """The request with what shows who asks, or the service's answer to a login that failed.
+
+        `host` is where the request goes, if not to the service itself. Raises `CredentialError` where the secret does not belong.
+        """
+        place = host or service
+        owner = self._owner(credential)
+        # With the path: what is compared is the very address that will be asked.
+        check_belongs(owner, place.base + request.path)
+        secret = await self._secret(owner, provider, service)
+        if isinstance(secret, Answer):
+            return secret
+        if isinstance(provider, LoginProvider) and provider.needs_login(secret) and origin(place.base) != origin(service.base):
+            raise CredentialError(
+                f"the session of {credential!r} was opened at {service.base} and is not sent to {place.base}; "
+                "take the credential away from what is asked there"
+            )
+        return provider.sign(request, secret)
+
+    def _owner(self, name: str) -> Credential:
+        found = next((each for each in self._vault.credentials() if each.name == name), None)
+        if found is None:
+            raise CredentialError(f"the credential {name!r} was taken out of the vault while it was in use; add it again")
+        return found
+
+    async def _secret(self, owner: Credential, provider: Provider, service: Service) -> Secret | Answer:
         """What to sign with, or the service's answer to a login that failed."""
-        secret = self._vault.secret(credential)
+        credential = owner.name
+        secret = self._known(credential)
         if not isinstance(provider, LoginProvider) or not provider.needs_login(secret):
             return secret
         async with self._locks.setdefault(credential, asyncio.Lock()):
-            secret = self._vault.secret(credential)
+            secret = self._known(credential)
             if provider.has_session(secret) and credential not in self._stale:
                 return secret
+            check_belongs(owner, service.base)
             return await self._open(credential, secret, provider, service)
+
+    def _known(self, credential: str) -> Secret:
+        secret = self._vault.secret(credential)
+        self._redactor.learn(secret)
+        return secret
 
     def closed_until(self, credential: str) -> datetime | None:
         """When the next login with this credential may be tried, if there were too many; None when it may be tried now."""
@@ -64,7 +105,8 @@ class Sessions:
         answer = await self._transport.send(service, provider.login(secret))
         opened = provider.session(secret, answer)
         if self._book is not None:
-            outcome = await self._book.book(credential, provider, service, answer, is_open=opened is not None)
+            told = structs.replace(answer, body=_refusal(answer))
+            outcome = await self._book.book(credential, provider, service, told, is_open=opened is not None)
             if outcome is Outcome.RATE_LIMITED:
                 self._closed[credential] = self._book.when(credential, provider, service)
         if opened is not None:
@@ -72,9 +114,10 @@ class Sessions:
         self._unopened.add(credential)
         # Its limits are those of logins, not of the call that needed it.
         own = {name: value for name, value in answer.headers.items() if "ratelimit" not in name}
-        return structs.replace(answer, headers=own)
+        return self._redactor.cleaned(structs.replace(answer, headers=own, body=_refusal(answer)))
 
     def _kept(self, opened: Secret) -> Secret:
+        self._redactor.learn(opened)
         self._vault.keep(opened)
         self._stale.discard(opened.name)
         self._unopened.discard(opened.name)
@@ -97,3 +140,8 @@ class Sessions:
     def renew(self, credential: str) -> None:
         """The session has run out: the next call opens a new one."""
         self._stale.add(credential)
+
+
+def _refusal(answer: Answer) -> bytes:
+    """What a failed login said. One that was granted and could not be read may hold tokens that nobody knows yet."""
+    return b"" if 200 <= answer.status < 300 else answer.body

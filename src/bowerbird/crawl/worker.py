@@ -189,14 +189,14 @@ class Worker:
         lane = self._lanes[lease.tasks[0].lane]
         request = lane.provider.request(lease.ask)
         if lease.credential is not None:
-            secret = await self._sessions.secret(lease.credential, lane.provider, lane.service)
-            if isinstance(secret, Answer):
+            signed = await self._sessions.signed(request, lease.credential, lane.provider, lane.service)
+            if isinstance(signed, Answer):
                 until = self._sessions.closed_until(lease.credential)
                 if until is None:
-                    return secret
+                    return signed
                 await self._patiently(lambda: self._dispatcher.give_back(lease, until))
                 return None
-            request = lane.provider.sign(request, secret)
+            request = signed
         return await self._transport.send(lane.service, request)
 
     async def _rest(self, until: datetime | None, is_fed: bool) -> None:

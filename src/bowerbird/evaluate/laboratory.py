@@ -28,14 +28,23 @@ _SELDOM = timedelta(days=1)
 class TokenVault:
     """Opens a simulated service with the tokens it gave out; implements `ports.Vault`."""
 
-    def __init__(self, provider: str, tokens: Sequence[Token], *, name: str = "") -> None:
+    def __init__(self, provider: str, tokens: Sequence[Token], *, name: str = "", base: str = BASE) -> None:
+        """`base`: the server that gave them out, and the only one that sees them."""
+        self._base = base
         self._tokens = {f"{name or token.kind}{number}": token for number, token in enumerate(tokens, start=1)}
         self._provider = provider
         self._kept: dict[str, Secret] = {}
 
     def credentials(self) -> Sequence[Credential]:
         return [
-            Credential(name=name, provider=self._provider, kind=token.kind, account=token.account, app=token.app)
+            Credential(
+                name=name,
+                provider=self._provider,
+                kind=token.kind,
+                account=token.account,
+                app=token.app,
+                servers=(self._base,),
+            )
             for name, token in self._tokens.items()
         ]
 

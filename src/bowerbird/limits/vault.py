@@ -17,6 +17,7 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+from msgspec import structs
 
 from bowerbird.errors import CredentialError
 from bowerbird.limits.safe_files import is_private, locked, write_private
@@ -92,6 +93,9 @@ class FileVault:
     def credentials(self) -> Sequence[Credential]:
         return [entry.credential for entry in self._open().values()]
 
+    def credential(self, name: str) -> Credential:
+        return self._found(name, self._open()).credential
+
     def secret(self, name: str) -> Secret:
         entry = self._open().get(name)
         if entry is None:
@@ -112,11 +116,23 @@ class FileVault:
             if secret.name in entries:
                 entries[secret.name] = _Entry(entries[secret.name].credential, dict(secret.values))
 
+    def bind(self, name: str, servers: Sequence[str]) -> Credential:
+        """Says anew which servers a credential belongs to; a session opened with it elsewhere is forgotten."""
+        with self._changing() as entries:
+            entry = self._found(name, entries)
+            bound = structs.replace(entry.credential, servers=tuple(servers))
+            entries[name] = _Entry(bound, _without_session(entry.values))
+        return bound
+
     def remove(self, name: str) -> None:
         with self._changing() as entries:
-            if name not in entries:
-                raise CredentialError(f"no credential {name!r} in {self._path}; `bowerbird credentials list` shows what there is")
+            self._found(name, entries)
             del entries[name]
+
+    def _found(self, name: str, entries: _Entries) -> _Entry:
+        if name not in entries:
+            raise CredentialError(f"no credential {name!r} in {self._path}; `bowerbird credentials list` shows what there is")
+        return entries[name]
 
     def reseal(self, password: str | None) -> None:
         """Seals the file anew: with this password, or with the key file if there is none."""
@@ -265,6 +281,12 @@ class FileVault:
             f"the vault {self._path} is damaged or not a vault; restore it from your backup, "
             "or remove it and add the credentials again"
         )
+
+
+def _without_session(values: dict[str, str]) -> dict[str, str]:
+    """The values that a person gave: an app password opens the next session by itself, a bare token cannot."""
+    session = ("access_jwt", "refresh_jwt", "did")
+    return {name: value for name, value in values.items() if name not in session} if values.get("app_password") else values
 
 
 def _bound(key: _Key) -> bytes:

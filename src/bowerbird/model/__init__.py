@@ -42,6 +42,7 @@ from bowerbird.model.items import (
 )
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
+from bowerbird.model.servers import OWN_SERVERS, origin
 from bowerbird.model.streams import Backoff, Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
@@ -49,6 +50,7 @@ from bowerbird.model.words import Network, Outcome, PostKind, ReactionKind, Rela
 
 __all__ = [
     "EPOCH",
+    "OWN_SERVERS",
     "Answer",
     "Area",
     "Arrival",
@@ -120,5 +122,6 @@ __all__ = [
     "Wire",
     "asked_about",
     "from_micros",
+    "origin",
     "to_micros",
 ]

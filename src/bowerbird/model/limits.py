@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from bowerbird.model.servers import OWN_SERVERS, origin
 from bowerbird.model.words import Side, Subject
 
 
@@ -78,6 +79,16 @@ class Credential(Struct, frozen=True, kw_only=True):
     """`user` or `app`: many services keep separate limits for the two."""
     account: str = ""
     app: str = ""
+    servers: tuple[str, ...] = ()
+    """Scheme, host and port of everyone who may see the secret; empty: the network's own API, where it has one for all."""
+
+    @property
+    def home(self) -> tuple[str, ...]:
+        """The servers it belongs to; empty when it was never said and the network does not settle it."""
+        return self.servers or OWN_SERVERS.get(self.provider, ())
+
+    def belongs_to(self, address: str) -> bool:
+        return bool(place := origin(address)) and place in self.home
 
 
 class Secret(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.errors import CredentialError
-from bowerbird.model import Credential, Secret
+from bowerbird.model import Credential, Secret, origin
 from bowerbird.ports import StreamProvider
 from bowerbird.providers import provider
 from bowerbird.providers.tables import TabledProvider
@@ -40,7 +40,7 @@ def cast(plan: CrawlPlan, known: Sequence[Credential]) -> tuple[Credential, ...]
     """The credentials the crawl would use; where a network answers nobody without one and there is none, one is assumed."""
     chosen: list[Credential] = []
     for name in dict.fromkeys(planned.service.provider for planned in plan.services):
-        own = [each for each in known if each.provider == name and _is_wanted(plan, each.name)]
+        own = [each for each in known if each.provider == name and _is_wanted(plan, each.name) and _has_place(plan, each)]
         chosen += own or _assumed(plan, name)
     return tuple(chosen)
 
@@ -50,7 +50,7 @@ def one_more(plan: CrawlPlan, credentials: Sequence[Credential]) -> tuple[CrawlP
     name = plan.services[0].service.provider
     own = [each for each in credentials if each.provider == name]
     kind = own[0].kind if own else _kind(plan, provider(name))
-    more = Credential(name=ONE_MORE, provider=name, kind=kind, account=ONE_MORE, app=ONE_MORE)
+    more = Credential(name=ONE_MORE, provider=name, kind=kind, account=ONE_MORE, app=ONE_MORE, servers=_servers(plan, name))
     services = [
         structs.replace(each, credentials=(*each.credentials, ONE_MORE))
         if each.credentials and each.service.provider == name
@@ -66,6 +66,20 @@ def _is_wanted(plan: CrawlPlan, name: str) -> bool:
     return not named or name in named
 
 
+def _has_place(plan: CrawlPlan, credential: Credential) -> bool:
+    """Whether the crawl would use it, or refuse it in words that the user should hear now."""
+    is_named = any(credential.name in planned.credentials for planned in plan.services)
+    is_own = any(credential.belongs_to(each) for each in _servers(plan, credential.provider))
+    return is_named or is_own or not credential.home
+
+
+def _servers(plan: CrawlPlan, name: str) -> tuple[str, ...]:
+    """Where a crawl asks a network, and where it listens to it."""
+    bases = [each.service.base for each in plan.services if each.service.provider == name]
+    hosts = [each.host.base for each in plan.streams if each.service.provider == name]
+    return tuple(dict.fromkeys(map(origin, (*bases, *hosts))))
+
+
 def _assumed(plan: CrawlPlan, name: str) -> list[Credential]:
     speaks = provider(name)
     named = next((planned.credentials for planned in plan.services if planned.service.provider == name), ())
@@ -73,7 +87,10 @@ def _assumed(plan: CrawlPlan, name: str) -> list[Credential]:
     if not named and "none" in speaks.tables and not plan.streams and not asked & _NOT_FOR_ALL.get(name, set()):
         return []
     kind = _kind(plan, speaks)
-    return [Credential(name=each, provider=name, kind=kind, account=each, app=each) for each in named or ("assumed",)]
+    servers = _servers(plan, name)
+    return [
+        Credential(name=each, provider=name, kind=kind, account=each, app=each, servers=servers) for each in named or ("assumed",)
+    ]
 
 
 def _kind(plan: CrawlPlan, speaks: TabledProvider) -> str:

@@ -22,7 +22,10 @@ _PACE = """
 select count(*) as calls, coalesce(sum(new_items), 0) as items, min(settled_at) as since, max(settled_at) as until
 from (select settled_at, new_items from calls where state = 'settled' order by call desc limit ?) as recent
 """
-_REFUSED = "select credential, reason, since from credentials where state = 'refused' order by since desc"
+_REFUSED = """
+select s.name as service, c.credential, c.reason, c.since from credentials c join services s on s.service = c.service
+where c.state = 'refused' order by c.since desc
+"""
 _QUARANTINE = """
 select s.facet, s.why, s.items, (select count(*) from quarantine q where q.source = s.source) as kept
 from quarantine_sources s order by s.items desc, s.last_at desc limit 5
@@ -65,6 +68,7 @@ class Pace(Struct, frozen=True):
 class Refusal(Struct, frozen=True):
     """A credential that a service no longer accepts."""
 
+    service: str
     credential: str
     reason: str | None
     since: datetime
@@ -112,13 +116,19 @@ class Standing(Struct, frozen=True, kw_only=True):
     """Bytes on disk."""
 
 
+async def _refusals(tx: Transaction) -> tuple[Refusal, ...]:
+    rows = await tx.fetch(_REFUSED)
+    return tuple(Refusal(row["service"], row["credential"], row["reason"], from_micros(row["since"])) for row in rows)
+
+
 async def read_standing(database: Database) -> Standing:
     """Everything at once; nothing here grows with the tables."""
     async with database.reading() as tx:
         return Standing(
             pace=await _pace(tx),
             refusals=tuple(
-                Refusal(row["credential"], row["reason"], from_micros(row["since"])) for row in await tx.fetch(_REFUSED)
+                Refusal(row["service"], row["credential"], row["reason"], from_micros(row["since"]))
+                for row in await tx.fetch(_REFUSED)
             ),
             quarantine=tuple(
                 Quarantined(row["facet"], row["why"], row["items"], row["kept"]) for row in await tx.fetch(_QUARANTINE)

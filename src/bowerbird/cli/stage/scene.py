@@ -87,7 +87,7 @@ async def opened_scene(dialect: str, seed: int, time: timedelta, folder: Path, c
             service=service,
             seeds=seeds,
             plan=_with_short_windows(plan),
-            vault=TokenVault(dialect, list(service.tokens), name="crawler-"),
+            vault=TokenVault(dialect, list(service.tokens), name="crawler-", base=base),
             folder=folder,
             started_at=now,
         )

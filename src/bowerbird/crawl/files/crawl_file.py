@@ -63,7 +63,7 @@ class ServicePlan(Struct, frozen=True, kw_only=True):
 
     service: Service
     credentials: tuple[str, ...] = ()
-    """Names in the vault; empty: every credential of this provider there, or none at all."""
+    """Names in the vault; empty: every credential there that belongs to this server, or none at all."""
     limits: dict[str, dict[str, Any]] = {}
     """By facet (`*` is every facet): what this server allows instead of the provider's table."""
 

@@ -32,7 +32,7 @@ store = "{name}.db"                # one SQLite file, or postgresql://user@host/
 [service]
 provider = "{provider}"
 base = "{base}"
-# credentials = ["mine"]           # by name, from `bowerbird credentials add mine --provider {provider}`; default: all of them
+# credentials = ["mine"]           # by name, from `bowerbird credentials add mine --provider {provider}`; default: this server's
 {streams}
 # {end}
 [stop]

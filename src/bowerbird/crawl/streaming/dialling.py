@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.streaming.stream import Stream
-from bowerbird.model import Answer, Opening, Outcome, Page, Request, Secret, Wire
+from bowerbird.model import Answer, Opening, Outcome, Page, Request, Wire
 from bowerbird.ports import Clock, Connection, StreamTransport
 
 _MOST_STEPS = 20
@@ -40,19 +40,10 @@ class Dialler:
         self._stream = stream
 
     async def dial(self, cursor: str | None) -> Line | Refusal:
-        secret = await self._secret()
-        if isinstance(secret, Answer):
-            return Refusal(self._understood(secret), secret, is_ours=False)
-        opening = await self._prepare(cursor, secret)
-        return opening if isinstance(opening, Refusal) else await self._connect(opening, secret)
+        opening = await self._prepare(cursor)
+        return opening if isinstance(opening, Refusal) else await self._connect(opening)
 
-    async def _secret(self) -> Secret | Answer | None:
-        stream = self._stream
-        if stream.credential is None:
-            return None
-        return await self._sessions.secret(stream.credential, stream.provider, stream.service)
-
-    async def _prepare(self, cursor: str | None, secret: Secret | None) -> Opening | Refusal:
+    async def _prepare(self, cursor: str | None) -> Opening | Refusal:
         stream = self._stream
         answers: list[Answer] = []
         for _ in range(_MOST_STEPS):
@@ -61,13 +52,19 @@ class Dialler:
                 return step
             if isinstance(step, Page):
                 return Refusal(step, answers[-1] if answers else self._unsent(), is_ours=False)
-            answers.append(await self._transport.send(stream.host, self._signed(step, secret)))
+            signed = await self._signed(step)
+            if isinstance(signed, Answer):
+                return self._no_login(signed)
+            answers.append(await self._transport.send(stream.host, signed))
         page = Page(outcome=Outcome.UNREADABLE, detail=f"{_MOST_STEPS} requests did not lead to a connection")
         return Refusal(page, answers[-1], is_ours=False)
 
-    async def _connect(self, opening: Opening, secret: Secret | None) -> Line | Refusal:
+    async def _connect(self, opening: Opening) -> Line | Refusal:
+        signed = await self._signed(opening.request)
+        if isinstance(signed, Answer):
+            return self._no_login(signed)
         stream, sent_at = self._stream, self._clock.now()
-        connection = await self._transport.connect(stream.host, self._signed(opening.request, secret), stream.channel.wire)
+        connection = await self._transport.connect(stream.host, signed, stream.channel.wire)
         if isinstance(connection, Answer):
             return Refusal(self._understood(connection), connection)
         for greeting in opening.greetings:
@@ -75,8 +72,14 @@ class Dialler:
         status = 101 if stream.channel.wire is Wire.WEBSOCKET else 200
         return Line(connection, opening, Answer(status=status, sent_at=sent_at, received_at=self._clock.now()))
 
-    def _signed(self, request: Request, secret: Secret | None) -> Request:
-        return request if secret is None else self._stream.provider.sign(request, secret)
+    async def _signed(self, request: Request) -> Request | Answer:
+        stream = self._stream
+        if stream.credential is None:
+            return request
+        return await self._sessions.signed(request, stream.credential, stream.provider, stream.service, stream.host)
+
+    def _no_login(self, answer: Answer) -> Refusal:
+        return Refusal(self._understood(answer), answer, is_ours=False)
 
     def _understood(self, answer: Answer) -> Page:
         if answer.status == 0:

@@ -108,7 +108,9 @@ class Scene(Struct, frozen=True, kw_only=True):
     def write(self, folder: Path, service: SimulatedService, base: str, store: str) -> Path:
         """The crawl file and the vault of a crawl of this service."""
         for number, token in enumerate(service.tokens, 1):
-            credential = Credential(name=f"key{number}", provider=self.dialect, account=token.account, app=token.app)
+            credential = Credential(
+                name=f"key{number}", provider=self.dialect, account=token.account, app=token.app, servers=(base,)
+            )
             FileVault(folder / "vault").add(credential, Secret(name=credential.name, values=secret_values(token)))
         file = folder / "crash.toml"
         file.write_text(self.crawl_file(service, base, store), "utf-8")

@@ -75,7 +75,7 @@ async def listening(scene: Scene, base: str, token: Token, folder: Path, clock: 
     text = _FILE.format(provider=provider, base=base, options=scene.options)
     plan = msgspec.structs.replace(parse_crawl(text, folder / "crawl.toml", vocabulary()), store=str(folder / "crawl.db"))
     transport = HttpTransport(clock, "bowerbird-evaluation")
-    outside = Outside(clock=clock, transport=transport, vault=TokenVault(provider, [token]), is_paced=False)
+    outside = Outside(clock=clock, transport=transport, vault=TokenVault(provider, [token], base=base), is_paced=False)
     try:
         async with open_crawl(plan, outside) as crawl:
             run = asyncio.create_task(crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1)))
