@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 import pytest
 from small_fediverse import GOTOSOCIAL, MANNERS, MASTODON_42, MASTODON_45, TAKAHE, Manner, crawled, secretive, serving
+
+from bowerbird.app import Outside, open_crawl, vocabulary
+from bowerbird.cli.before import check_start
+from bowerbird.cli.checks import OK, WARNING
+from bowerbird.cli.reach import server_checks
+from bowerbird.clock import RealClock
+from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.crawl.http import HttpTransport
+from bowerbird.evaluate.laboratory import TokenVault
 
 ALL = sorted(MANNERS)
 SILENT = [name for name in ALL if not MANNERS[name].has_batches]
@@ -156,3 +166,35 @@ async def test_a_stream_that_would_stay_silent_is_said_at_once(manner: Manner, c
         assert "cannot be heard" in done.ending.reason
         assert any("cannot be heard" in note for note in done.crawl.notes)
         assert "/api/v1/streaming" not in server.seen
+
+
+def planned(base: str, text: str, more: str = "") -> CrawlPlan:
+    service = f'[service]\nname = "small"\nprovider = "mastodon"\nbase = "{base}"\n'
+    return parse_crawl(f"{text}\n{service}{more}", Path("small.toml"), vocabulary())
+
+
+async def test_a_start_asks_a_server_what_it_is_and_nothing_twice(tmp_path: Path) -> None:
+    """Also of a server that would send a body to `HEAD`: nobody asks that."""
+    clock = RealClock()
+    transport = HttpTransport(clock, "bowerbird-test")
+    outside = Outside(clock=clock, transport=transport, vault=TokenVault("mastodon", []))
+    async with serving(TAKAHE) as server:
+        plan = planned(server.base, f'flow = "hydrate"\nseeds = ["101"]\nstore = "{tmp_path / "a.db"}"')
+        start = await check_start(plan, outside, {}, may_join=False, say=str)
+        assert start.asked["small"].flavour.software == "takahe"
+        assert "/" not in server.seen
+        async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
+            assert await crawl.session.run(crawl.seeds, slots=1, watch_every=timedelta(seconds=1))
+        assert server.seen["/api/v2/instance"] == 1
+    await transport.close()
+
+
+async def test_the_doctor_says_what_a_server_is_and_what_it_cannot_do() -> None:
+    async with serving(GOTOSOCIAL) as server:
+        stream = '[[streams]]\nservice = "small"\nchannel = "hashtag"\ntag = ["birds"]\n'
+        plan = planned(server.base, 'flow = "cascades"\nseeds = ["101"]', stream)
+        first, *others = await server_checks(plan, TokenVault("mastodon", []), "bowerbird-test")
+        assert (first.verdict, first.found) == (OK, "gotosocial 0.20.0+git-1234567")
+        assert {each.verdict for each in others} == {WARNING}
+        assert any("quotes" in each.found for each in others)
+        assert any("cannot be heard" in each.found for each in others)

@@ -11,10 +11,10 @@ from bowerbird.cli.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.simulated.service import Setup
-from bowerbird.simulated.world import WorldSettings
+from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.store.apart import AbsentUser, kept_apart
 from bowerbird.store.completeness import Cause, ledger
-from bowerbird.store.unfound import last_call, unfound_handles, unfound_seeds
+from bowerbird.store.unfound import closed_seeds, last_call, unfound_handles, unfound_seeds
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=12, seed=338, following=3.0, posts_per_day=2.0, longest_history=20, history=timedelta(days=10))
@@ -60,5 +60,24 @@ def test_ids_and_handles_are_told_together_and_a_handle_that_is_found_later_no_l
             async with database.transaction() as tx:
                 await tx.execute("update tasks set visited_at = visited_at + 1, visits = 2 where target = '@nobody_here'")
             assert await unfound_handles(database) == []
+
+    run_virtual(main, start=START)
+
+
+@pytest.mark.parametrize("flow", ["timelines", "graph"])
+def test_suspended_seeds_are_told_as_suspended_and_not_as_not_found(flow: str) -> None:
+    async def main(clock: VirtualClock) -> None:
+        made = World(WORLD)
+        for account in (3, 4):
+            made.people.suspended[account] = WORLD.start_ms
+            made.people.returned[account] = made.people.left[account] = 1 << 50
+        laboratory = Laboratory(Setup(dialect="mastodon", world=WORLD), clock, world=made)
+        handle = f"@{laboratory.service.dialect.handle_of(3, clock.now())}"
+        key = laboratory.service.dialect.account_key(4)
+        plan = laboratory.plan(f'flow = "{flow}"', [handle, key, laboratory.keys()[0]], "stop.calls = 12")
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            assert await closed_seeds(crawl.database, plan.name, 0) == {handle: "suspended", key: "suspended"}
+            assert await unfound_seeds(crawl.database, plan.name, 0) == []
 
     run_virtual(main, start=START)

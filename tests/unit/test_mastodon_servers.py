@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from provider_payloads import NOON, answer, read
+from provider_payloads import NOON, account, answer, read, status
 
 from bowerbird.model import EPOCH, Answer, Ask, Flavour, NotOffered, Outcome, Progress, Request
 from bowerbird.providers.mastodon import Mastodon
@@ -223,3 +223,19 @@ def test_keys_of_times_that_have_not_come_are_known_as_such(form: Any) -> None:
     assert not form.is_ahead(form.key_at(AT), AT)
     assert not form.is_ahead("!", AT)
     assert not ULIDS.is_ahead("116000000000000000", AT)
+
+
+def test_ids_that_come_as_numbers_are_ids_all_the_same() -> None:
+    numbered = status("100", content='<p>\\"id\\":5,</p>', in_reply_to_id=99) | {"id": 100, "account": account("1") | {"id": 1}}
+    (post,) = read(mastodon, "timeline", "1", answer([numbered])).posts
+    assert (post.key, post.reply_to) == ("100", "mastodon:m/99")
+    assert post.text is not None
+    assert "id" in post.text
+    assert read(mastodon, "profile", "1", answer(account("1") | {"id": 1})).about == "1"
+
+
+def test_what_search_finds_is_said_as_it_is() -> None:
+    assert "index" in mastodon.cautions(Flavour(software="mastodon", version="4.5.0"), {"search"}, {"user"})[0]
+    assert "by and to the user" in mastodon.cautions(GOTOSOCIAL, {"search"}, {"user"})[0]
+    assert "token of a user" in mastodon.cautions(GOTOSOCIAL, {"search"}, {"app"})[0]
+    assert mastodon.cautions(GOTOSOCIAL, {"timeline"}, set()) == ()

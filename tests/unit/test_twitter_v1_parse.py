@@ -225,6 +225,7 @@ def test_limits_are_read_from_the_headers() -> None:
         (326, 403, Outcome.BAD_TOKEN),
         (220, 403, Outcome.FORBIDDEN_SCOPE),
         (453, 403, Outcome.FORBIDDEN_SCOPE),
+        (251, 410, Outcome.NOT_OFFERED),
         (130, 503, Outcome.OVERLOADED),
         (131, 500, Outcome.OVERLOADED),
     ],

@@ -13,6 +13,7 @@ from bowerbird.model.items import Page
 from bowerbird.model.limits import Facet
 from bowerbird.model.words import Outcome
 
+_DECIMAL = "0123456789"
 _LONGEST_KEY = 30
 _LATEST_MS = 200 * 366 * 86_400_000
 """Two centuries: what is later is no time."""
@@ -46,7 +47,7 @@ class KeyTime(Struct, frozen=True, gc=False):
 
     epoch: datetime
     bits: int
-    digits: str = "0123456789"
+    digits: str = _DECIMAL
     """What keys are written with, the lowest first."""
     length: int = 0
     """Of every key; 0: they are as long as they need to be."""
@@ -63,11 +64,16 @@ class KeyTime(Struct, frozen=True, gc=False):
         """When the post of a key was taken in; None where the key is of another kind, or of no time that can be."""
         if len(key) > _LONGEST_KEY or (self.length and len(key) != self.length) or not set(key) <= set(self.digits) or not key:
             return None
+        since = self._value(key) >> self.bits
+        return self.epoch + timedelta(milliseconds=since) if since < _LATEST_MS else None
+
+    def _value(self, key: str) -> int:
+        if self.digits == _DECIMAL:
+            return int(key)
         value = 0
         for letter in key:
             value = value * len(self.digits) + self.digits.index(letter)
-        since = value >> self.bits
-        return self.epoch + timedelta(milliseconds=since) if since < _LATEST_MS else None
+        return value
 
     def is_ahead(self, key: str, when: datetime) -> bool:
         """Whether a key is above every one of that time; keys of another kind tell nothing."""

@@ -19,6 +19,8 @@ UNREADABLE = (ValueError, RecursionError)
 """What reading a hostile body can raise: msgspec's errors and bad Unicode are ValueErrors, deep nesting is a RecursionError."""
 
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+_NUMBERED = re.compile(rb'"((?:[a-z_]{1,30}_)?id)"(\s{0,3}:\s{0,3})(\d{1,30})(?=[\s,}])')
+"""An id that came as a number. Inside of texts quotes are escaped, so that nothing there looks like it."""
 _LARGEST = 2**63 - 1
 _LONGEST_ID = 300
 _raw_list = msgspec.json.Decoder(list[Raw])
@@ -63,7 +65,7 @@ class Reader(Generic[T]):
         try:
             return self._strict.decode(source)
         except msgspec.ValidationError:
-            return self._lenient.decode(source)
+            return self._lenient.decode(_NUMBERED.sub(rb'"\1"\2"\3"', source))
 
 
 def identified(raw: bytes, *names: str) -> str | None:

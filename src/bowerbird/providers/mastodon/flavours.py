@@ -38,6 +38,11 @@ _KEY_TIMES = {"gotosocial": ULIDS, "pleroma": FLAKES}
 _HASHTAGS = ("hashtag", "hashtag_local")
 _FEEDS = {"hashtag": "hashtag_feeds", "public": "live_feeds", "link": "trending_link_feeds"}
 """Facets, and what the server calls the timelines they read."""
+_SEARCHED = {
+    "gotosocial": "only posts by and to the user of the token",
+    "takahe": "no posts by words, only by their address",
+}
+_INDEXED = "posts only where the server keeps an index of them (Elasticsearch)"
 _NEEDS_USER = ("search",)
 
 
@@ -91,7 +96,7 @@ def cautions(flavour: Flavour, facets: Collection[str], kinds: Collection[str]) 
         if facet in facets and "user" not in kinds:
             yield f"{facet} finds posts only with the token of a user, and there is none: it will stay empty"
         elif facet in facets:
-            yield f"{facet} finds posts only where the server keeps an index of them (Elasticsearch): it may stay empty"
+            yield f"{facet} finds {_SEARCHED.get(_kind(flavour), _INDEXED)}: it may stay empty"
     for facet, feed in _FEEDS.items():
         if facet in facets and "user" not in kinds and "authenticated" in _access(flavour, feed):
             yield f"{facet} is shown to users only, and there is no token of one: add it with `bowerbird credentials add`"

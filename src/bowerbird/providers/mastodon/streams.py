@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import (
+    EPOCH,
     Answer,
     Ask,
     Facet,
@@ -164,14 +165,15 @@ class _Before:
 
     def __init__(self) -> None:
         self._undated: deque[tuple[datetime, str]] = deque()
+        self._newest_at = EPOCH
 
     def heard(self, status: Status) -> None:
         at = iso(status.created_at)
         if at is None or _told(status.id) is not None:
             return
         self._undated.append((at, status.id))
-        newest_at = max(when for when, _ in self._undated)
-        while len(self._undated) > 1 and (self._undated[1][0] <= newest_at - LATEST or len(self._undated) > _MOST_UNDATED):
+        self._newest_at = max(self._newest_at, at)
+        while len(self._undated) > 1 and (self._undated[1][0] <= self._newest_at - LATEST or len(self._undated) > _MOST_UNDATED):
             self._undated.popleft()
 
     def stepped_back(self, head: str) -> str:
