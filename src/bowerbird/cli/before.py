@@ -146,7 +146,7 @@ async def _reached(planned: ServicePlan, outside: Outside) -> Survey | None:
     """What a server says it is, on networks where that differs; raises `UserError` when nobody is there."""
     service, speaks = planned.service, provider(planned.service.provider)
     if isinstance(speaks, FlavouredProvider):
-        found = await survey(speaks, outside.transport, service)
+        found = await survey(speaks, outside.transport, service, outside.clock)
         failure = found.failure
     else:
         found, failure = None, (await outside.transport.send(service, Request(path="/"))).failure

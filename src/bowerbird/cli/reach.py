@@ -53,7 +53,7 @@ async def _check_server(plan: CrawlPlan, planned: ServicePlan, vault: Vault, tra
     service, speaks = planned.service, provider(planned.service.provider)
     if not isinstance(speaks, FlavouredProvider):
         return []
-    flavour = (await survey(speaks, transport, service)).flavour
+    flavour = (await survey(speaks, transport, service, RealClock())).flavour
     if not flavour.software:
         return [Check(f"server {service.name}", OK, "it does not say what it is: taken for the network's own software")]
     return [Check(f"server {service.name}", OK, flavour.title), *_lacking(plan, planned, vault, flavour)]

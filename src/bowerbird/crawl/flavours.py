@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -19,6 +20,8 @@ FRESH = timedelta(days=1)
 """A start later than this asks again: servers are upgraded."""
 REMEMBERED = timedelta(days=7)
 """After so long a refusal is no longer held against a server."""
+PATIENCE = timedelta(seconds=60)
+"""How long one question is waited for."""
 SURVEY = "survey"
 """What the query log calls a question to a server about itself; no facet has this name."""
 _MOST_QUESTIONS = 6
@@ -47,12 +50,25 @@ class Survey(Struct, frozen=True):
         return self.answers[0].failure if self.answers and not any(answer.status for answer in self.answers) else ""
 
 
-async def survey(speaks: FlavouredProvider, transport: Transport, service: Service) -> Survey:
-    """Asks a server what it is, without any credential."""
+async def survey(speaks: FlavouredProvider, transport: Transport, service: Service, clock: Clock) -> Survey:
+    """Asks a server what it is, without any credential. It always ends: nobody watches over a crawl that has not begun."""
     answers: list[Answer] = []
     while isinstance(step := speaks.survey(answers), Request) and len(answers) < _MOST_QUESTIONS:
-        answers.append(await transport.send(service, step))
+        answers.append(await _asked(transport, service, step, clock))
     return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
+
+
+async def _asked(transport: Transport, service: Service, question: Request, clock: Clock) -> Answer:
+    sent_at, answered = clock.now(), asyncio.Event()
+    asking = asyncio.ensure_future(transport.send(service, question))
+    asking.add_done_callback(lambda _: answered.set())
+    try:
+        await clock.wait(answered, sent_at + PATIENCE)
+        if asking.done():
+            return asking.result()
+    finally:
+        asking.cancel()
+    return Answer(status=0, sent_at=sent_at, received_at=clock.now(), failure=f"no answer within {PATIENCE.seconds} s")
 
 
 async def known_flavour(tx: Transaction, service: str, now: datetime) -> tuple[Flavour, bool]:
@@ -106,7 +122,7 @@ class Surveyor:
         if found is None:
             if is_fresh or self._ledgers.when(server.charges, now) > now:
                 return known
-            found = await survey(server.speaks, self._transport, server.service)
+            found = await survey(server.speaks, self._transport, server.service, self._clock)
         told = merged(known, found.flavour) if found.flavour.software else known
         async with self._database.transaction() as tx:
             await keep_flavour(tx, name, told, now if found.flavour.software else None)
