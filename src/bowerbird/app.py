@@ -17,7 +17,7 @@ from bowerbird.crawl import roster
 from bowerbird.crawl.beside import keeping_parts, stream_parts
 from bowerbird.crawl.credentials import check_named, own_credentials, stream_credential, usable_credentials, wrong_kind
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
-from bowerbird.crawl.enrolment import Enrolment
+from bowerbird.crawl.enrolment import Enrolment, enrol
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.files.stream_plans import StreamPlan
@@ -111,6 +111,8 @@ class Outside(Struct, frozen=True, kw_only=True):
     glance: timedelta = timedelta(seconds=1)
     """How often a waiting loop looks up for what other processes did."""
     is_paced: bool = True
+    is_alone: bool = False
+    """Whether a crawl that another process runs already is refused."""
 
 
 class Crawl(Struct, frozen=True, kw_only=True):
@@ -169,7 +171,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     now = outside.clock.now()
     async with database.transaction() as tx:
         row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
-        me = Enrolment(plan.name, await roster.enrol_worker(tx, plan.name, now))
+        me = await enrol(tx, plan.name, now, is_alone=outside.is_alone)
         log = QueryLog(row.crawl, me.number)
         await surveyor.log(tx, log, row.crawl)
         scheduler, tally = Scheduler(ledgers), Tally(now)

@@ -16,6 +16,7 @@ from store_pages import POSTS, START, TIMELINE, Crawled, post, user
 from bowerbird.clock import RealClock
 from bowerbird.crawl.media import Collector, MediaPlan
 from bowerbird.crawl.media.book import MOST_ATTEMPTS, Book, retry_delay
+from bowerbird.crawl.media.shelf import Shelf
 from bowerbird.model import Fetched, Gone, Media, Outcome, Page, Subject
 from bowerbird.ports import Clock, Database, MediaTransport
 from bowerbird.simulated.pictures import Pictures, picture
@@ -231,3 +232,29 @@ async def test_no_id_chooses_a_path(name: str, tmp_path: Path) -> None:
     shelved = writing.keep("../x")
     assert Path(shelved.path).suffix == ".bin"
     assert files(tmp_path) == [tmp_path / "media" / shelved.path]
+
+
+def test_of_two_that_fetch_the_same_file_each_writes_its_own_part_and_one_whole_file_stays(tmp_path: Path) -> None:
+    shelf = Shelf(str(tmp_path))
+    first = shelf.begin("a")
+    first.add(b"half of")
+    second = shelf.begin("a")
+    second.add(b"the whole")
+    first.add(b" another")
+    kept = second.keep("image/png")
+    assert kept is not None
+    assert first.keep("image/png") == kept
+    first.drop()
+    second.drop()
+    assert [path.read_bytes() for path in files(tmp_path)] == [b"the whole"]
+
+
+def test_who_was_taken_for_dead_keeps_nothing_while_another_fetches(tmp_path: Path) -> None:
+    shelf = Shelf(str(tmp_path))
+    woken, other = shelf.begin("a"), shelf.begin("a")
+    woken.add(b"old")
+    assert woken.keep("image/png") is None
+    woken.drop()
+    other.add(b"new")
+    assert other.keep("image/png") is not None
+    assert [path.read_bytes() for path in files(tmp_path)] == [b"new"]

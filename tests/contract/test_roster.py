@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
 from bowerbird.crawl import roster
+from bowerbird.crawl.enrolment import enrol
+from bowerbird.errors import UserError
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -72,3 +75,22 @@ async def test_a_worker_that_was_taken_for_dead_gives_no_sign_of_life_any_more(d
         await roster.end_workers(tx, [killed], NOW + timedelta(hours=1))
         (row,) = await tx.fetch("select ended_at from workers where worker = ?", killed)
     assert row["ended_at"] < (NOW + timedelta(minutes=1)).timestamp() * 1_000_000
+
+
+async def test_of_two_starts_at_once_the_second_is_refused_unless_it_joins(database: Database) -> None:
+    async def start(*, is_alone: bool) -> int:
+        async with database.transaction() as tx:
+            await roster.enrol_crawl(tx, "w", "{}", "{}", NOW)
+            me = await enrol(tx, "w", NOW, is_alone=is_alone)
+            # As if it were a process of its own.
+            await tx.execute("update workers set pid = ? where worker = ?", os.getppid(), me.number())
+            return me.number()
+
+    outcomes = await asyncio.gather(start(is_alone=True), start(is_alone=True), return_exceptions=True)
+    (refused,) = [each for each in outcomes if isinstance(each, UserError)]
+    assert "is running already" in str(refused)
+    assert "--join" in str(refused)
+    assert await start(is_alone=False)
+    async with database.reading() as tx:
+        (row,) = await tx.fetch("select count(*) as workers from workers")
+    assert row["workers"] == 2

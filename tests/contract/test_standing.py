@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird import cli
-from bowerbird.cli.crew import living
 from bowerbird.clock import RealClock, from_micros, to_micros
 from bowerbird.crawl import roster
+from bowerbird.crawl.crew import living
 from bowerbird.db import open_database
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction

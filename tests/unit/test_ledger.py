@@ -312,3 +312,43 @@ def test_old_knowledge_of_a_clock_grows_vague() -> None:
 )
 def test_a_date_header_is_read_or_passed_over(text: str, date: datetime | None) -> None:
     assert parse_date(text) == date
+
+
+def waiting(step: int = 60) -> LedgerState:
+    """Two calls were out; the first was refused after a second, with a wait."""
+    state = charged(charged(running(), 1, NOW), 1, NOW)
+    refused = Heard(sent_at=NOW, received_at=NOW + SECOND, cost=1, is_good=False, trouble=Trouble.BACK_OFF)
+    return settled(state, charge(), structs.replace(refused, retry_after=step * SECOND))
+
+
+def test_a_wait_is_not_ended_by_the_answer_to_a_call_sent_before_it() -> None:
+    state = settled(waiting(), charge(), Heard(sent_at=NOW, received_at=NOW + 2 * SECOND, cost=1))
+    assert state.backoff_until == NOW + 61 * SECOND
+    assert state.is_careful
+    later = charged(state, 1, NOW + 61 * SECOND)
+    good = Heard(sent_at=NOW + 61 * SECOND, received_at=NOW + 62 * SECOND, cost=1)
+    assert settled(later, charge(), good).backoff_until is None
+
+
+@pytest.mark.parametrize("told", [5 * SECOND, None])
+def test_a_second_refusal_of_the_same_incident_makes_no_wait_shorter_and_no_next_one_longer(told: timedelta | None) -> None:
+    before = waiting()
+    again = Heard(sent_at=NOW, received_at=NOW + 2 * SECOND, cost=1, is_good=False, trouble=Trouble.BACK_OFF, retry_after=told)
+    state = settled(before, charge(), again)
+    assert (state.backoff_until, state.backoff_step) == (before.backoff_until, before.backoff_step)
+
+
+def test_a_longer_wait_of_the_same_incident_counts() -> None:
+    again = Heard(sent_at=NOW, received_at=NOW + 2 * SECOND, cost=1, is_good=False, trouble=Trouble.BACK_OFF)
+    state = settled(waiting(), charge(), structs.replace(again, retry_after=300 * SECOND))
+    assert state.backoff_until == NOW + 302 * SECOND
+
+
+@pytest.mark.parametrize("year", [9999, 1, 2286])
+def test_a_date_absurdly_far_away_is_no_reading_of_a_clock(year: int) -> None:
+    date = datetime(year, 12, 31, 23, 59, 59, tzinfo=UTC)
+    assert learned(None, date, NOW, NOW + SECOND) is None
+    known = Offset(-SECOND, SECOND)
+    assert learned(known, date, NOW, NOW + SECOND) == known
+    heard = Heard(sent_at=NOW, received_at=NOW + SECOND, cost=1, date=date)
+    assert settled(charged(running(offset=None), 1, NOW), charge(), heard).offset is None

@@ -10,11 +10,10 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside
-from bowerbird.cli.crew import Member, living
-from bowerbird.cli.live import words
 from bowerbird.cli.place import public
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import usable_credentials, where
+from bowerbird.crawl.crew import Member, living, running_already
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.flavours import Survey, survey
@@ -52,7 +51,7 @@ async def check_start(
         _check_credentials(planned, outside)
     known = await _found(plan, outside) if _exists(plan.store) else _Known()
     if known.crew and not may_join:
-        raise UserError(_already_running(plan, known.crew[0], outside))
+        raise UserError(running_already(plan.name, known.crew[0], outside.clock.now()))
     if known.crew and known.state is not None and known.state.wanted == "paused":
         say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
@@ -121,14 +120,6 @@ async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
         return False
     finally:
         await database.close()
-
-
-def _already_running(plan: CrawlPlan, member: Member, outside: Outside) -> str:
-    since = words.span(outside.clock.now() - member.started_at)
-    return (
-        f"the crawl {plan.name} is running already: process {member.pid} on {member.host}, for {since}. "
-        "Stop it first with `bowerbird stop`, or work beside it with --join"
-    )
 
 
 def _check_credentials(planned: ServicePlan, outside: Outside) -> None:

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from bowerbird.cli.crew import Member, living
 from bowerbird.cli.output import Output
 from bowerbird.cli.place import Place, find_place, opened_as_is
 from bowerbird.clock import RealClock
 from bowerbird.crawl import roster
+from bowerbird.crawl.crew import Member, living
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock, Database
 from bowerbird.store.reader import Reader

@@ -80,7 +80,7 @@ async def _crawl(
     contacted = load_settings(contact=plan.contact or settings.contact)
     transport = HttpTransport(clock, contacted.user_agent)
     media = HttpMedia(contacted.user_agent, allows_private=plan.media is not None and plan.media.allows_private)
-    outside = Outside(clock=clock, transport=transport, vault=open_vault(settings), media=media)
+    outside = Outside(clock=clock, transport=transport, vault=open_vault(settings), media=media, is_alone=not join)
     view = chosen_view(as_json=as_json, is_quiet=quiet)
     try:
         start = await check_start(plan, outside, limits, may_join=join, say=view.say)

@@ -9,11 +9,11 @@ import typer
 from msgspec import Struct
 
 from bowerbird.cli.copying import shown
-from bowerbird.cli.crew import living
 from bowerbird.cli.live import words
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
 from bowerbird.clock import RealClock, to_micros
+from bowerbird.crawl.crew import living
 from bowerbird.db.rewriting import rewrite
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock

@@ -7,11 +7,11 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from bowerbird.cli.crew import Member
 from bowerbird.cli.live import words
 from bowerbird.cli.output import Output
 from bowerbird.cli.place import Place
 from bowerbird.cli.samples import show_sample
+from bowerbird.crawl.crew import Member
 from bowerbird.crawl.streaming.standing import GapStanding, StreamStanding
 from bowerbird.export.sample import Sample
 from bowerbird.store import standing as store

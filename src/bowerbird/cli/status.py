@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from bowerbird.cli.crew import Member, living
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
 from bowerbird.cli.samples import figure_values
 from bowerbird.cli.standing import Standing, show_standing
 from bowerbird.clock import RealClock
 from bowerbird.crawl import roster
+from bowerbird.crawl.crew import Member, living
 from bowerbird.crawl.streaming.standing import read_gaps, read_streams
 from bowerbird.export.sample import read_samples
 from bowerbird.store.reader import Reader

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from bowerbird.cli.copying import shown
-from bowerbird.cli.crew import living
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_as_is
 from bowerbird.clock import RealClock
+from bowerbird.crawl.crew import living
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
 from bowerbird.store.repacking import Said, repack

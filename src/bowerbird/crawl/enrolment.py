@@ -5,7 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 
 from bowerbird.crawl import roster
+from bowerbird.crawl.crew import living, running_already
+from bowerbird.errors import UserError
 from bowerbird.ports import Transaction
+
+
+async def enrol(tx: Transaction, crawl: str, now: datetime, *, is_alone: bool) -> Enrolment:
+    """Enrols this process; where it is to work alone, it looks for company in the same transaction.
+
+    The caller has written the row of the crawl: of two that start at the same time, the second waits there for the first.
+    """
+    if is_alone and (crew := await living(tx, crawl, now)):
+        raise UserError(running_already(crawl, crew[0], now))
+    return Enrolment(crawl, await roster.enrol_worker(tx, crawl, now))
 
 
 class Enrolment:

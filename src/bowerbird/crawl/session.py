@@ -11,6 +11,7 @@ from msgspec import structs
 
 from bowerbird.crawl import roster
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.earlier_clock import note_pulled_back, pull_back
 from bowerbird.crawl.enrolment import Enrolment
 from bowerbird.crawl.flow import Size, Stop
 from bowerbird.crawl.recovery import Recovery
@@ -149,6 +150,9 @@ class Session:
         parts = self._parts
         async with parts.database.transaction() as tx:
             now = parts.clock.now()
+            ahead = await pull_back(tx, self._enrolment.number(), now)
+            if ahead is not None:
+                self.tally.blocked(await note_pulled_back(tx, self._crawl, ahead, now), now)
             await parts.ledgers.load(tx, now)
             await self._recovery.recover(tx, self._enrolment.number(), now)
             await parts.frontier.revive(tx, list(parts.lanes), now)
@@ -182,6 +186,11 @@ class Session:
             except (Busy, DiskFull) as error:
                 self._parts.ledgers.forget()
                 self._refused = self._refused or (self._parts.clock.now(), str(error))
+            except BowerbirdError as error:
+                self._parts.ledgers.forget()
+                self._is_enough.set()
+                self._worker.end(Ending("failed", str(error)))
+                return
             except Exception as error:
                 # Without a watcher there is no heartbeat and no way to stop it: better to end in order.
                 self._parts.ledgers.forget()
@@ -262,7 +271,7 @@ class Session:
 
     async def _mark_quietly(self, state: str, reason: str) -> None:
         # The database just refused; if it still does, the next start finds a dead worker and says the same.
-        with suppress(Busy, DiskFull):
+        with suppress(BowerbirdError):
             async with self._parts.database.transaction() as tx:
                 await roster.set_state(tx, self._crawl, state, reason, self._parts.clock.now())
 

@@ -13,7 +13,7 @@ MOST_ATTEMPTS = 12
 MOST_WORDLESS = 8
 """An answer without a word that may mean an absence is waited for less long: nothing is taken for gone by giving up."""
 _FIRST_RETRY = timedelta(seconds=2)
-_LONGEST_RETRY = timedelta(minutes=10)
+LONGEST_RETRY = timedelta(minutes=10)
 
 
 class Verdict(Enum):
@@ -51,7 +51,7 @@ def judge(task: Task, page: Page, batch: int, max_pages: int | None = None) -> V
 
 def retry_delay(attempts: int) -> timedelta:
     """Doubles from two seconds to ten minutes: after an outage nobody should wait long."""
-    return min(_FIRST_RETRY * (1 << min(attempts, 12)), _LONGEST_RETRY)
+    return min(_FIRST_RETRY * (1 << min(attempts, 12)), LONGEST_RETRY)
 
 
 def progress_after(task: Task, page: Page, verdict: Verdict) -> Progress:

@@ -82,6 +82,7 @@ class SqliteDatabase:
         self._lock = asyncio.Lock()
         self._ended: list[asyncio.Future[None]] = []
         self._is_closed = False
+        self._file = self._found()
         # At once: what a process left in the log when it was killed is none of anybody's business either.
         self._empty_log_at = clock.now()
 
@@ -201,7 +202,23 @@ class SqliteDatabase:
             self._reader.execute("pragma temp_store = file")
         yield SqliteTransaction(self._reader)
 
+    def _found(self) -> tuple[int, int] | None:
+        """Which file stands at our path; None when there is none."""
+        if self._where == ":memory:":
+            return None
+        try:
+            found = Path(self._where).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
     async def _begin(self, connection: Any, statement: str) -> None:
+        if self._found() != self._file:
+            # The open file has no name any more: whatever is still written to it is lost when it is closed.
+            raise StoreError(
+                f"the database {self._where} was deleted or replaced while it was open, and nothing can be kept. "
+                "Put the file back (`bowerbird restore` makes one of a backup) and start again"
+            )
         wait = _FIRST_WAIT
         give_up = self._clock.now() + _PATIENCE
         while True:
@@ -223,7 +240,9 @@ class SqliteDatabase:
         words = str(error) if isinstance(error, self._module.OperationalError) else ""
         if "locked" in words or "busy" in words:
             return Busy(f"the database {self._where} is locked by another process")
-        if "full" in words or "disk I/O" in words or "readonly" in words or "unable to open" in words:
+        if "readonly" in words:
+            return DiskFull(f"the database {self._where}, or the disk it is on, can only be read. Make it writable again.")
+        if "full" in words or "disk I/O" in words or "unable to open" in words:
             return DiskFull(f"the database {self._where} cannot be written: {words}. Free some space or check permissions.")
         return error
 

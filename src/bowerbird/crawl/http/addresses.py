@@ -1,11 +1,10 @@
-"""Where a request goes, where it may be sent on to, and headers as we keep them. Pure."""
+"""Where a request goes, and headers as we keep them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote
 
-import aiohttp
 from yarl import URL
 
 from bowerbird.model import Request, Service
@@ -23,16 +22,6 @@ def encoded(url: str) -> URL:
 
 def _quoted(text: str) -> str:
     return quote(text, safe="-._~", errors="replace")
-
-
-def onward(url: str, response: aiohttp.ClientResponse) -> str | None:
-    """Where a redirect leads, if that is the same host, not less secure; None leaves the redirect as the answer."""
-    here = urlsplit(url)
-    further = urljoin(url, response.headers.get("location", ""))
-    there = urlsplit(further)
-    is_same_door = (there.scheme, there.netloc) == (here.scheme, here.netloc)
-    is_upgrade = (here.scheme, there.scheme) == ("http", "https") and there.netloc == here.netloc and here.port is None
-    return further if further != url and (is_same_door or is_upgrade) else None
 
 
 def lowered(headers: Mapping[str, str]) -> dict[str, str]:

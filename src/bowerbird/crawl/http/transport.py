@@ -8,7 +8,7 @@ from datetime import datetime
 
 import aiohttp
 
-from bowerbird.crawl.http.addresses import address, encoded, lowered, onward
+from bowerbird.crawl.http.addresses import address, encoded, lowered
 from bowerbird.crawl.http.bodies import Body, Room
 from bowerbird.crawl.http.bounds import FAILURES, Bounds, said
 from bowerbird.crawl.http.cutting import Events, Lines
@@ -18,13 +18,11 @@ from bowerbird.crawl.http.websocket import SocketConnection, handshake_traces, o
 from bowerbird.model import Answer, Request, Service, Wire
 from bowerbird.ports import Clock
 
-_REDIRECTS = frozenset({301, 302, 307, 308})
-_MOST_REDIRECTS = 3
 _ACCEPTS = {Wire.EVENTS: "text/event-stream", Wire.LINES: "application/json", Wire.WEBSOCKET: "*/*"}
 
 
 class HttpTransport:
-    """Sends requests over pooled connections; follows no redirect to another host and keeps no cookies.
+    """Sends requests over pooled connections; follows no redirect and keeps no cookies.
 
     `{provider}` in the user agent is filled in for each service.
     """
@@ -81,18 +79,13 @@ class HttpTransport:
         return {"user-agent": self._user_agent.replace("{provider}", service.provider), **headers}
 
     async def _exchange(self, service: Service, request: Request, body: Body) -> tuple[int, Mapping[str, str], bytes]:
-        url = address(service, request)
+        """One request and no more: a redirect is an answer. To follow it would be a call that nobody was charged for."""
+        url = encoded(address(service, request))
         headers = self._headers(service, {"accept": "application/json", "accept-encoding": "gzip"} | request.headers)
-        for _ in range(_MOST_REDIRECTS + 1):
-            async with self._opened().request(
-                request.method, encoded(url), headers=headers, data=request.body or None, allow_redirects=False
-            ) as response:
-                read = await body.read(response, request.most)
-                further = onward(url, response) if response.status in _REDIRECTS else None
-                if further is None:
-                    return response.status, response.headers, read
-                url = further
-        raise ValueError(f"more than {_MOST_REDIRECTS} redirects")
+        async with self._opened().request(
+            request.method, url, headers=headers, data=request.body or None, allow_redirects=False
+        ) as response:
+            return response.status, response.headers, await body.read(response, request.most)
 
     def _opened(self) -> aiohttp.ClientSession:
         # Made on first use: a session belongs to the loop that is running.

@@ -114,8 +114,8 @@ class Collector:
             fetched = await self._transport.fetch(wanted.url, self._plan.max_bytes, writing.add)
             if fetched.failure:
                 await self._fail(wanted, fetched)
-            else:
-                await self._keep(wanted, writing.keep(fetched.type), fetched.type)
+            elif (shelved := writing.keep(fetched.type)) is not None:
+                await self._keep(wanted, shelved, fetched.type)
         finally:
             writing.drop()
 

@@ -1,14 +1,17 @@
 """Where files stand on disk. Names come from our own hash of the id, so that nothing a server says can choose a path.
 
-A file has its name only when it is whole: what a kill leaves behind ends in `.part` and is written anew.
+A file has its name only when it is whole: what a kill leaves behind ends in `.part` and is cleared away by the next try.
+Two workers that fetch the same file (one of them was taken for dead) each write their own part; the first whole one stays.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
+from uuid import uuid4
 
 from msgspec import Struct
 
@@ -44,8 +47,7 @@ class Shelf:
         return Shelved(self._below(found[0]), digest, found[0].stat().st_size)
 
     def remove(self, media: str) -> None:
-        stem = self._stem(media)
-        for path in (*self._files(media), stem.with_name(stem.name + _PART)):
+        for path in (*self._files(media), *_parts(self._stem(media))):
             path.unlink(missing_ok=True)
 
     def begin(self, media: str) -> Writing:
@@ -55,7 +57,10 @@ class Shelf:
             # Without `parents`, those above are made as usual: `mode` would not hold for them.
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
-        return Writing(stem, self._below)
+        # Of whoever fetched it before: dead, or taken for dead.
+        for part in _parts(stem):
+            part.unlink(missing_ok=True)
+        return Writing(stem, self._below, partial(self.find, media))
 
     def _files(self, media: str) -> list[Path]:
         stem = self._stem(media)
@@ -72,9 +77,11 @@ class Shelf:
 class Writing:
     """One file being filled."""
 
-    def __init__(self, stem: Path, below: Callable[[Path], str]) -> None:
+    def __init__(self, stem: Path, below: Callable[[Path], str], found: Callable[[], Shelved | None]) -> None:
+        """`found`: the whole file, if another worker was first."""
         self._stem = stem
-        self._part = stem.with_name(stem.name + _PART)
+        self._found = found
+        self._part = stem.with_name(f"{stem.name}.{uuid4().hex}{_PART}")
         self._below = below
         self._file = os.fdopen(os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
         self._hash = sha256()
@@ -85,13 +92,18 @@ class Writing:
         self._hash.update(piece)
         self._size += len(piece)
 
-    def keep(self, kind: str) -> Shelved:
-        """Gives the file its name, durably; the ending tells what the server says it is."""
+    def keep(self, kind: str) -> Shelved | None:
+        """Gives the file its name, durably; the ending tells what the server says it is. None when another has taken over."""
         path = self._stem.with_name(self._stem.name + _ENDINGS.get(kind, _OTHER))
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        self._part.replace(path)
+        if (first := self._found()) is not None:
+            return first
+        try:
+            self._part.replace(path)
+        except FileNotFoundError:
+            return None
         _settle_folder(path.parent)
         return Shelved(self._below(path), self._hash.hexdigest(), self._size)
 
@@ -99,6 +111,10 @@ class Writing:
         """Leaves nothing behind; after `keep` there is nothing to leave."""
         self._file.close()
         self._part.unlink(missing_ok=True)
+
+
+def _parts(stem: Path) -> list[Path]:
+    return list(stem.parent.glob(f"{stem.name}*{_PART}"))
 
 
 def _settle_folder(folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -23,6 +23,15 @@ class Member(Struct, frozen=True, kw_only=True):
     pid: int
     started_at: datetime
     seen_at: datetime
+
+
+def running_already(crawl: str, member: Member, now: datetime) -> str:
+    """Why a second process is refused, and what to do."""
+    since = timedelta(seconds=(now - member.started_at) // timedelta(seconds=1))
+    return (
+        f"the crawl {crawl} is running already: process {member.pid} on {member.host}, for {since}. "
+        "Stop it first with `bowerbird stop`, or work beside it with --join"
+    )
 
 
 async def living(tx: Transaction, crawl: str | None, now: datetime) -> list[Member]:

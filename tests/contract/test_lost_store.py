@@ -1,0 +1,45 @@
+"""A database that disappears under a crawl, or can no longer be written: no call more is made, and the user is told."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.db.sqlite import SqliteDatabase
+from bowerbird.errors import DiskFull, StoreError
+
+
+async def opened(path: Path) -> SqliteDatabase:
+    database = await open_database(str(path), RealClock())
+    assert isinstance(database, SqliteDatabase)
+    await database.migrate()
+    return database
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+async def test_a_file_that_was_deleted_or_replaced_takes_no_further_transaction(tmp_path: Path, is_replaced: bool) -> None:
+    path = tmp_path / "crawl.db"
+    database = await opened(path)
+    if is_replaced:
+        shutil.copy(path, tmp_path / "copy.db")
+        (tmp_path / "copy.db").replace(path)
+    else:
+        path.unlink()
+    with pytest.raises(StoreError, match=r"deleted or replaced while it was open.*start again"):
+        async with database.transaction() as tx:
+            await tx.execute("update sequences set value = value + 1")
+    await database.close()
+
+
+async def test_a_store_that_can_only_be_read_is_named_as_that(tmp_path: Path) -> None:
+    database = await opened(tmp_path / "crawl.db")
+    async with database.transaction() as tx:
+        await tx.execute("pragma query_only = on")
+    with pytest.raises(DiskFull, match=r"can only be read. Make it writable again"):
+        async with database.transaction() as tx:
+            await tx.execute("update sequences set value = value + 1")
+    await database.close()

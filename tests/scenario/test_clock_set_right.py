@@ -1,0 +1,61 @@
+"""A crawl that ran while the clock was two days ahead goes on as if it had run by the right one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from bowerbird.app import open_store
+from bowerbird.clock import VirtualClock, from_micros, run_virtual
+from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.simulated.service import Setup
+from bowerbird.simulated.world import WorldSettings
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+AHEAD = timedelta(days=2)
+HOUR = timedelta(hours=1)
+TINY = WorldSettings(accounts=10, seed=5, following=3.0, longest_history=20)
+FLOW = 'flow.seeds = ["profiles"]\nflow.facets.profiles.revisit = "9h"'
+
+
+def run(store: str, start: datetime, until: timedelta) -> dict[str, Any]:
+    """Runs the crawl from a time on until its time in all is over; answers what stands in its store then."""
+
+    async def main(clock: VirtualClock) -> dict[str, Any]:
+        laboratory = Laboratory(Setup(world=TINY), clock)
+        plan = laboratory.plan(FLOW, laboratory.keys(), store=store)
+        plan = structs.replace(plan, flow=structs.replace(plan.flow, stop=structs.replace(plan.flow.stop, duration=until)))
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+        async with open_store(store, clock) as database, database.reading() as tx:
+            (tasks,) = await tx.fetch("select min(due) as first, max(due) as last, max(visits) as visits from tasks")
+            (errors,) = await tx.fetch("select count(*) as clock from errors where part = 'clock'")
+        times = {name: from_micros(tasks[name]) for name in ("first", "last")}
+        return times | {"visits": tasks["visits"], "noted": errors["clock"]}
+
+    return run_virtual(main, start=start)
+
+
+@pytest.fixture
+def store(database_url: str, tmp_path: Path) -> str:
+    return str(tmp_path / "crawl.db") if database_url == ":memory:" else database_url
+
+
+def test_revisits_come_when_they_would_have_come(store: str) -> None:
+    found = run(store, NOW + AHEAD, HOUR)
+    assert found["first"] > NOW + AHEAD
+    found = run(store, NOW + HOUR, 2 * HOUR)
+    assert found["noted"] == 1
+    assert NOW + 9 * HOUR <= found["first"] <= found["last"] <= NOW + 10 * HOUR
+    found = run(store, NOW + 2 * HOUR, 12 * HOUR)
+    assert found["noted"] == 1
+    assert found["visits"] == 2
+
+
+def test_a_store_that_was_written_before_now_is_left_alone(store: str) -> None:
+    first = run(store, NOW, HOUR)
+    assert run(store, NOW + 3 * HOUR, 2 * HOUR) == first | {"noted": 0}
