@@ -42,7 +42,7 @@ def crash(
     keep: Annotated[Path | None, typer.Option(help="Folder for the rounds in which something was wrong.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Does `kill -9` lose, double or overdraw anything? Takes about ten minutes. Exit code 1 if it does."""
+    """Do kills, stops or exceptions lose, double, overdraw or wedge anything? Takes a quarter of an hour. Exit code 1 if so."""
     from bowerbird.evaluate.crash import Manner, evaluate_crash
 
     output = Output(as_json=as_json)

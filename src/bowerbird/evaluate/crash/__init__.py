@@ -13,6 +13,8 @@ import random
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,10 @@ from msgspec import Struct
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.evaluate.crash.child import CrawlProcess
+from bowerbird.evaluate.crash.faults import FAILING, Breaking, FaultRounds
 from bowerbird.evaluate.crash.rounds import Moments, Reference, opened_round
-from bowerbird.evaluate.crash.scene import SCENES, Scene
+from bowerbird.evaluate.crash.scene import BROKEN, SCENES, Scene
+from bowerbird.evaluate.crash.stopping import Stopping
 from bowerbird.evaluate.crash.stores import PostgresStores, SqliteStores, Stores
 from bowerbird.evaluate.crash.tally import Tally
 from bowerbird.evaluate.postgres import start_postgres
@@ -42,11 +46,34 @@ class Manner(Struct, frozen=True, kw_only=True):
     say: Say = print
     scenes: tuple[Scene, ...] = SCENES
     """Crawled in turn."""
+    stops: int = 3
+    """How many workers are stopped in one round."""
+    fault_rounds: int = 40
+    """How many crawls are broken at most; when every line was, it ends earlier."""
 
 
 def evaluate_crash(kills: int, postgres_kills: int, manner: Manner) -> dict[str, Any]:
-    """Kills crawls on both kinds of database so many times; the figures."""
-    return asyncio.run(_Evaluation(manner).run(kills, postgres_kills))
+    """Kills, stops and breaks crawls on both kinds of database so many times; the figures."""
+    with start_postgres() if postgres_kills else nullcontext() as url:
+        broken = _broken(manner, url)
+        return asyncio.run(_Evaluation(manner).run(kills, postgres_kills, url, broken))
+
+
+def _broken(manner: Manner, url: str | None) -> dict[str, Tally]:
+    """Exceptions at every line of a settle on SQLite, and at some of them on PostgreSQL."""
+    tallies = {"sqlite": Tally()}
+    with tempfile.TemporaryDirectory(prefix="bb-crash-") as folder:
+        numbers = count(1)
+        rounds = FaultRounds(BROKEN, lambda: str(Path(folder) / f"{next(numbers)}.db"))
+        rounds.run(Breaking(), manner.fault_rounds, tallies["sqlite"])
+        rounds.run(Breaking(under=FAILING, spoils=True), manner.fault_rounds, tallies["sqlite"])
+    if url is not None:
+        stores, tallies["postgresql"] = PostgresStores(url, RealClock(), "broken"), Tally()
+        rounds = FaultRounds(BROKEN, lambda: asyncio.run(stores.fresh(Path())))
+        rounds.run(Breaking(stride=10), min(2, manner.fault_rounds), tallies["postgresql"])
+    for name, tally in tallies.items():
+        manner.say(f"{name}: exceptions at {tally.faults} lines of a settle: {_faults(tally)}, {tally.wedged} wedged")
+    return tallies
 
 
 class _Evaluation:
@@ -57,15 +84,15 @@ class _Evaluation:
         self._keep = manner.keep
         self._say = manner.say
         self._scenes = manner.scenes
+        self._stops = manner.stops
         self._clock = RealClock()
         self._references: dict[str, Reference] = {}
 
-    async def run(self, kills: int, postgres_kills: int) -> dict[str, Any]:
+    async def run(self, kills: int, postgres_kills: int, url: str | None, tallies: dict[str, Tally]) -> dict[str, Any]:
         began = self._clock.now()
-        tallies = {"sqlite": await self._rounds(SqliteStores(self._clock), kills)}
-        if postgres_kills:
-            with start_postgres() as url:
-                tallies["postgresql"] = await self._rounds(PostgresStores(url, self._clock), postgres_kills)
+        tallies["sqlite"].add(await self._rounds(SqliteStores(self._clock), kills))
+        if url is not None:
+            tallies["postgresql"].add(await self._rounds(PostgresStores(url, self._clock), postgres_kills))
         return _figures(tallies) | {"seconds": round((self._clock.now() - began).total_seconds(), 1)}
 
     async def _rounds(self, stores: Stores, kills: int) -> Tally:
@@ -75,14 +102,25 @@ class _Evaluation:
             tally = await self._round(stores, await self._reference(scene), min(_KILLS_PER_ROUND, kills - whole.kills))
             whole.add(tally)
             self._say(f"{stores.name}: {_told(tally, scene)}. So far {whole.kills} kills: {_faults(whole)}")
+        for scene in self._scenes if self._stops else ():
+            tally = await self._round(stores, await self._reference(scene), 0)
+            whole.add(tally)
+            self._say(
+                f"{stores.name}: {tally.stops} workers of a {scene.dialect} crawl stopped beyond their death: {_faults(tally)}"
+            )
         return whole
 
     async def _round(self, stores: Stores, reference: Reference, most: int) -> Tally:
+        """Killed at most so many times; if never, its workers are stopped instead."""
         tally = Tally(rounds=1)
         folder = Path(tempfile.mkdtemp(prefix="bb-crash-"))
         try:
             async with opened_round(reference.scene, reference.world, stores, folder, self._clock) as round_:
-                await round_.kill(stores, Moments(self._random, reference.start_up), most, tally)
+                moments = Moments(self._random, reference.start_up)
+                if most:
+                    await round_.kill(stores, moments, most, tally)
+                else:
+                    await Stopping(round_, round_.store, moments, self._clock).run(self._stops, tally)
                 await round_.finish(tally)
                 round_.judge(await round_.inventory(), reference.inventory, tally)
             if not tally.is_clean:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
@@ -51,6 +52,17 @@ class CrawlProcess:
         except TimeoutError:
             return False
         return True
+
+    def stop(self) -> None:
+        """SIGSTOP: it does nothing more, and does not know it."""
+        self._signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process.returncode is None:
+            self._process.send_signal(number)
 
     async def kill(self) -> None:
         """SIGKILL, and nothing of it is left when this returns, not even a zombie."""

@@ -48,7 +48,7 @@ class Round:
     def __init__(self, service: SimulatedService, file: Path, store: str, clock: Clock) -> None:
         self.service = service
         self.file = file
-        self._store = store
+        self.store = store
         self._clock = clock
 
     async def finish(self, tally: Tally, process: CrawlProcess | None = None) -> None:
@@ -56,8 +56,9 @@ class Round:
         process = process or await CrawlProcess.start(self.file)
         has_ended = await process.ends_within(PATIENCE)
         await process.kill()
+        tally.wedged += not has_ended
         if not has_ended or process.code:
-            tally.failed += 1
+            tally.failed += has_ended
             why = f"exit code {process.code}" if has_ended else f"not finished after {PATIENCE}"
             tally.note("failed", f"{why}: {process.last_words()}")
 
@@ -77,7 +78,7 @@ class Round:
                 await self.finish(tally, process)
                 return
             await process.kill()
-            tally.killed(await stores.look(self._store, process.pid, self.file.parent))
+            tally.killed(await stores.look(self.store, process.pid, self.file.parent))
 
     async def _has_ended_before(self, moments: Moments, process: CrawlProcess) -> bool:
         """Lets the process live until its moment has come."""
@@ -87,7 +88,7 @@ class Round:
         return await process.ends_within(moments.of_start())
 
     async def inventory(self) -> Inventory:
-        async with open_store(self._store, self._clock) as database:
+        async with open_store(self.store, self._clock) as database:
             return await take_inventory(database)
 
     def judge(self, found: Inventory, wanted: Inventory, tally: Tally) -> None:

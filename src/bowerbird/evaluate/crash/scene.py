@@ -144,6 +144,8 @@ class Scene(Struct, frozen=True, kw_only=True):
         return lines
 
 
+BROKEN = Scene(dialect="twitter_v1", scale=Scale(limits=0.6, windows=1 / 300), posts=25, edges=4, accounts=24)
+"""Small enough to be crawled in virtual time within seconds, with everything that a settle does."""
 SCENES = (
     Scene(dialect="mastodon", scale=Scale(limits=0.1, windows=0.01), posts=20),
     Scene(dialect="twitter_v1", scale=Scale(limits=0.6, windows=1 / 300), posts=25),

@@ -72,13 +72,14 @@ class PostgresStores:
 
     name = "postgresql"
 
-    def __init__(self, server: str, clock: Clock) -> None:
+    def __init__(self, server: str, clock: Clock, name: str = "crash") -> None:
         self._server = server
+        self._name = name
         self._clock = clock
         self._numbers = count(1)
 
     async def fresh(self, folder: Path) -> str:
-        name = f"crash_{next(self._numbers)}"
+        name = f"{self._name}_{next(self._numbers)}"
         connection = await asyncpg.connect(self._server)
         await connection.execute(f"create database {name} strategy file_copy")
         await connection.close()

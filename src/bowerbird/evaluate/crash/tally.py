@@ -35,6 +35,8 @@ class Tally(Struct, kw_only=True):
     """Crawls that never came to their end although nothing stood in their way any more."""
     faults: int = 0
     """Lines of a settle at which an exception was raised."""
+    stops: int = 0
+    """Workers that were stopped until others took them for dead, and killed after they had woken up."""
     kills: int = 0
     rounds: int = 0
     kills_at_start: int = 0
