@@ -16,13 +16,14 @@ from bowerbird.crawl.files.crawl_file import parse_crawl
 from bowerbird.errors import UserError
 from bowerbird.evaluate.flavours.judging import Judge, read_held
 from bowerbird.evaluate.flavours.listing import Listing
-from bowerbird.evaluate.flavours.scenes import ELSEWHERE, HERE, START, Order, Scene, make_world, order
+from bowerbird.evaluate.flavours.scenes import ELSEWHERE, HERE, START, Order, Scene, make_world, order, tag_of
 from bowerbird.evaluate.flavours.watching import WatchedTransport
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Vault
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport
+from bowerbird.simulated.world.tags import NO_TAG, tag_number
 
 SERVICE = "simulated"
 _SETTLED = timedelta(seconds=30)
@@ -35,6 +36,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     flavour: str
     flow: str
+    """With the stream, where it is not the one of everything."""
     state: str
     reason: str
     calls: int = 0
@@ -99,17 +101,16 @@ async def _run(scene: Scene, clock: VirtualClock) -> Result:
             ending = await crawl.session.run(crawl.seeds, slots=plan.concurrency, watch_every=timedelta(minutes=10))
             figures = await _judge(scene, wanted, setup, here, clock, crawl)
             tally = crawl.tally
-            brought = tally.users + tally.posts
             return Result(
                 flavour=scene.flavour,
-                flow=scene.flow,
+                flow=scene.flow if not scene.channel else f"{scene.flow} ({scene.channel})",
                 state=ending.state,
                 reason=ending.reason,
                 calls=tally.calls,
                 users=tally.users,
                 posts=tally.posts,
                 leaked=len(transport.leaks),
-                silent=int(not brought and ending.state != "failed"),
+                silent=int(not (tally.users or tally.posts or tally.items) and ending.state != "failed"),
                 **figures,
             )
     except UserError as refused:
@@ -124,7 +125,8 @@ async def _judge(
     judge = Judge(held, Listing(setup, service, now), service, now)
     missing = sorted({*judge.lost(), *judge.broken(wanted.seeds, wanted.promises)})
     if scene.flow == "listen" and crawl.tally.posts:
-        missing += judge.unheard(START + _SETTLED)
+        about = tag_number(tag_of(service)) if scene.channel == "hashtag" else NO_TAG
+        missing += judge.unheard(START + _SETTLED, about)
     gone = judge.erased()
     return {"lost": len(missing), "erased": len(gone), "examples": (*missing[:_SHOWN], *gone[:_SHOWN])}
 
