@@ -88,6 +88,8 @@ class Order(Struct, frozen=True, kw_only=True):
     seeds: tuple[str, ...] = ()
     tables: str = ""
     length: timedelta
+    tag: str = ""
+    """The hashtag that is listened to."""
     promises: tuple[str, ...] = ()
     """Facets by which the server must be asked about every seed, if it offers them, whatever becomes of the rest."""
 
@@ -116,10 +118,12 @@ def order(scene: Scene, service: SimulatedService) -> Order:
         channel = scene.channel or _CHANNELS.get(service.dialect.name, "public")
         about = f'tag = ["{tag_of(service)}"]\n' if channel == "hashtag" else ""
         tables = f'[[streams]]\nchannel = "{channel}"\n{about}'
-    seeds = _seeds(scene.flow, service)
+    seeds, tag = _seeds(scene.flow, service), tag_of(service) if scene.channel == "hashtag" else ""
     calls = f"stop.calls = {_CALLS[scene.flow] // (4 if scene.is_small else 1)}\n" if scene.flow in _CALLS else ""
     length = length / 3 if scene.is_small and scene.flow in ("timelines", "topic") else length
-    return Order(lines=f'flow.use = "{scene.flow}"\n{calls}{lines}', seeds=seeds, tables=tables, promises=promises, length=length)
+    return Order(
+        lines=f'flow.use = "{scene.flow}"\n{calls}{lines}', seeds=seeds, tables=tables, tag=tag, promises=promises, length=length
+    )
 
 
 def _seeds(flow: str, service: SimulatedService) -> tuple[str, ...]:
