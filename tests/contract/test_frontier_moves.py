@@ -84,3 +84,28 @@ async def test_a_task_that_was_woken_meanwhile_sleeps_where_its_ranker_has_seen_
     assert await lease(database, frontier, Draw(1)) == []
     await add(database, "a", Standing(1.0, NOW, moves=True))
     assert await lease(database, frontier, Draw(1)) == ["a"]
+
+
+async def test_a_task_that_is_reached_by_a_shorter_way_is_asked_again_and_only_then(database: Database) -> None:
+    async def arrive(depth: int, *, nears: bool) -> None:
+        arrival = Arrival(lane=LANE, target="a", depth=depth, wakes=False, nears=nears)
+        async with database.transaction() as tx:
+            await frontier_of(database).add(tx, [(arrival, Standing(0.0, NOW))], None, NOW)
+
+    async def leased() -> list[int]:
+        frontier = frontier_of(database)
+        async with database.transaction() as tx:
+            tasks = await frontier.lease(tx, Turn(LANE), [Draw(1)], NOW)
+            await frontier.settle(
+                tx, [Settled(task=task, progress=Progress(), standing=Standing(0.0, None)) for task in tasks], NOW
+            )
+            return [task.depth for task in tasks]
+
+    await arrive(2, nears=True)
+    assert await leased() == [2]
+    await arrive(2, nears=True)
+    await arrive(1, nears=False)
+    assert await leased() == []
+    await arrive(1, nears=True)
+    assert await leased() == [1]
+    assert await leased() == []

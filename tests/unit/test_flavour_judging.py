@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.errors import UserError
 from bowerbird.evaluate.flavours import all_scenes
-from bowerbird.evaluate.flavours.judging import Held, Judge
+from bowerbird.evaluate.flavours.judging import Held, Judge, all_posts
 from bowerbird.evaluate.flavours.listing import Listing
 from bowerbird.evaluate.flavours.running import setups
 from bowerbird.evaluate.flavours.scenes import START, Scene, make_world, order
@@ -19,9 +19,12 @@ from bowerbird.flows import builtin_flows
 from bowerbird.model import Request, Service
 from bowerbird.simulated.service import FLAVOURS, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport
-from bowerbird.simulated.world.settings import to_ms
+from bowerbird.simulated.world.rows import POST, Row
+from bowerbird.simulated.world.settings import from_ms, to_ms
 
-SCENE = Scene(dialect="mastodon", flavour="gotosocial", flow="timelines", accounts=30)
+SCENE = Scene(dialect="mastodon", flavour="gotosocial", flow="timelines", is_small=True)
+
+MS = to_ms(START)
 
 
 @cache
@@ -89,6 +92,24 @@ def test_a_living_post_taken_for_deleted_is_erased_and_so_is_an_open_account() -
     assert judge(away=frozenset({person})).erased() == [f"account {person}"]
 
 
+def test_a_post_that_stands_as_it_was_before_an_edit_that_was_told_is_lost() -> None:
+    row = next(
+        row
+        for row in all_posts(service(), START).values()
+        if 0 < service().world.contents.of(row).edited_ms <= MS and is_told(row)
+    )
+    key, told_before = service().dialect.post_key(row.number), from_ms(row.ms - 1)
+    posts = frozenset(all_posts(service(), START))
+    assert judge(posts=posts).unheard(told_before) == []
+    assert judge(posts=posts, first_versions=frozenset({key})).unheard(told_before) == [f"edit: {key}"]
+
+
+def is_told(row: Row) -> bool:
+    world = service().world
+    is_public = row.kind == POST and world.contents.visibility(row.number) == "public" and row.gone_at > MS
+    return is_public and row.ms < MS - 7_200_000 and service().truth.is_collectable(row.author, START)
+
+
 def test_a_secret_that_another_host_sees_is_a_leak() -> None:
     async def main(clock: VirtualClock) -> set[tuple[str, str]]:
         watched = WatchedTransport(InProcessTransport({}, clock), {"secret-of-two": "https://two.example"})
@@ -102,6 +123,7 @@ def test_a_secret_that_another_host_sees_is_a_leak() -> None:
 
 def test_the_matrix_has_every_built_in_flow_on_every_flavour() -> None:
     scenes = all_scenes()
-    assert len(scenes) == len(builtin_flows()) * sum(len(names) for names in FLAVOURS.values()) >= 150
+    pairs = {(scene.flavour, scene.flow) for scene in scenes}
+    assert len(pairs) == len(builtin_flows()) * sum(len(names) for names in FLAVOURS.values()) >= 150
     with pytest.raises(UserError, match="gotosocial"):
         all_scenes(["friendica"])

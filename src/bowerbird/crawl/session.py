@@ -102,7 +102,7 @@ class Session:
         failures = [part.failure() for part in self._beside if part.failure is not None]
         lacking = self.tally.not_offered
         if not any(failures) and not lacking:
-            return ending
+            return self._fruitless(ending)
         is_unheard = any(failures) and all(failures) and not self.tally.size(in_all=False).items
         is_refused = any(part.is_refused() for part in self._beside if part.is_refused is not None)
         is_unanswered = bool(lacking) and not self.tally.by_outcome[Outcome.OK]
@@ -110,6 +110,13 @@ class Session:
         if is_unanswered:
             reason += "; nothing else was answered: ask for other facets, or ask another server (`bowerbird doctor` says which)"
         return Ending("failed" if is_unheard or is_refused or is_unanswered else ending.state, reason)
+
+    def _fruitless(self, ending: Ending) -> Ending:
+        """A crawl that gave up what it asked about, and was told nothing at all, has failed."""
+        tally = self.tally
+        if ending.state != "finished" or not tally.given_up or tally.by_outcome[Outcome.OK] or tally.size(in_all=True).items:
+            return ending
+        return Ending("failed", f"{ending.reason}; nothing was answered, the last was {tally.trouble}")
 
     def _attend_calls(self) -> None:
         """Has the loop of calls watched; it runs in this very task."""

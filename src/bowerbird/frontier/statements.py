@@ -40,19 +40,26 @@ on conflict (lane, target) do update set
     due = case when tasks.token is null then excluded.due else tasks.due end,
     priority = case when tasks.token is null then excluded.priority else tasks.priority end,
     state = case when tasks.token is null then excluded.state else tasks.state end,
+    depth = case when excluded.depth < tasks.depth then excluded.depth else tasks.depth end,
     memory = coalesce(excluded.memory, tasks.memory),
     newest = case when {_TAKES_NEWEST} then excluded.newest else tasks.newest end,
     paged = case when {_TAKES_NEWEST} then excluded.paged else tasks.paged end,
     woken = case when tasks.token is null then 0 else 1 end
 """
 
+_IS_NEARER = "excluded.depth < tasks.depth"
+
 ADDING = {
-    (False, False): INSERT,
-    (True, False): f"{_WAKE_ANY}where tasks.ready = 0",
-    (False, True): f"{_WAKE_ANY}where tasks.ready = 1",
-    (True, True): _WAKE_ANY,
+    (False, False, False): INSERT,
+    (True, False, False): f"{_WAKE_ANY}where tasks.ready = 0",
+    (False, True, False): f"{_WAKE_ANY}where tasks.ready = 1",
+    (True, True, False): _WAKE_ANY,
+    (False, False, True): f"{_WAKE_ANY}where {_IS_NEARER}",
+    (True, False, True): f"{_WAKE_ANY}where tasks.ready = 0 or {_IS_NEARER}",
+    (False, True, True): f"{_WAKE_ANY}where tasks.ready = 1 or {_IS_NEARER}",
+    (True, True, True): _WAKE_ANY,
 }
-"""By what an arrival does to a known task: wakes it when it sleeps, moves it when it waits already."""
+"""By what an arrival does to a known task: wakes it when it sleeps, moves it when it waits already, brings it nearer."""
 
 
 def held(any_of: str, dialect: str) -> str:

@@ -44,10 +44,10 @@ class TaskFrontier:
         if not arrivals:
             return frozenset()
         added_at = to_micros(now)
-        rows: defaultdict[tuple[bool, bool], list[tuple[object, ...]]] = defaultdict(list)
+        rows: defaultdict[tuple[bool, bool, bool], list[tuple[object, ...]]] = defaultdict(list)
         for arrival, standing in arrivals:
             ready, due, state = _place(standing.due, now)
-            rows[arrival.wakes, standing.moves].append(
+            rows[arrival.wakes, standing.moves, arrival.nears].append(
                 (
                     arrival.lane,
                     arrival.target,

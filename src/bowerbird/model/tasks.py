@@ -49,6 +49,8 @@ class Arrival(Struct, frozen=True, gc=False, kw_only=True):
     depth: int = 0
     wakes: bool = True
     """Makes an already known, sleeping task ready again."""
+    nears: bool = False
+    """Makes a known task ready again that was reached by a longer way before: what it leads to was judged by its depth."""
     newest: str | None = None
     """Everything up to this key is known from elsewhere (a stream): the listing may end there. Empty: nothing is known."""
     is_paged: bool = False

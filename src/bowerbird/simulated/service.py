@@ -205,10 +205,11 @@ class SimulatedService:
         return {
             self.dialect.post_key(row.number): None if row.gone_at == NEVER else from_ms(row.gone_at)
             for row in rows
-            if row.gone_at > row.ms and self._is_shown(row, to_ms(at))
+            if row.gone_at > row.ms and self.is_shown(row, to_ms(at))
         }
 
-    def _is_shown(self, row: Row, now: int) -> bool:
+    def is_shown(self, row: Row, now: int) -> bool:
+        """Whether everybody may read a post, or what it passes on."""
         number = row.target if row.kind == REPOST else row.number
         is_open = row.kind != REPOST or self.world.is_open(author_of(number), now)
         return is_open and self.dialect.is_shown(self.world.contents.visibility(number))

@@ -71,14 +71,17 @@ class FlowSeeder:
     def _arrival(self, way: _Way, found: Found, depth: int, view: PageView) -> Arrival:
         home = self._away(found.user.handle) if found.user is not None and way.take.subject is Subject.USER else None
         if home is None:
+            is_asked = view.asker(found) is not None
             return Arrival(
                 lane=way.lane,
                 target=found.key,
                 depth=depth,
                 wakes=way.wakes,
+                # A handle may be looked up after somebody's list has led to the account by a longer way.
+                nears=is_asked and self._filters.max_depth is not None,
                 news=view.news(found),
                 belief=view.belief(found.key),
-                is_asked=view.asker(found) is not None,
+                is_asked=is_asked,
             )
         return Arrival(lane=home.lane, target=home.target, depth=depth, wakes=False)
 
@@ -106,6 +109,7 @@ def _keep(arrivals: dict[tuple[int, str], Arrival], arrival: Arrival, *, is_post
             arrival,
             depth=min(before.depth, arrival.depth),
             wakes=before.wakes or arrival.wakes,
+            nears=before.nears or arrival.nears,
             news=before.news + arrival.news if is_post else max(before.news, arrival.news),
             is_asked=before.is_asked or arrival.is_asked,
         )

@@ -4,8 +4,8 @@
 whose listing the crawl says it has read to its end, that the store does not have and that completeness does not account for; an
 account that gives protection or deletion as the reason does not count, for it is neither. Of a stream that was opened: every post
 it told. `erased`: posts and accounts that live and everybody may read, taken for gone. `leaked`: tokens that a host saw and that
-are another's; the vault of every crawl holds the tokens of two servers. `silent`: crawls that brought no account and no post
-and ended as if all were well.
+are another's; the vault of every crawl holds the tokens of two servers. `silent`: crawls that brought nothing and ended as if
+all were well. Seeds count whether their listing ended or not, unless the crawl failed and said so.
 """
 
 from __future__ import annotations

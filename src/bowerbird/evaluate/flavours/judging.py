@@ -18,6 +18,7 @@ from bowerbird.providers import provider
 from bowerbird.simulated.service import SimulatedService
 from bowerbird.simulated.world.rows import REPLY, REPOST, Row
 from bowerbird.simulated.world.settings import to_ms
+from bowerbird.simulated.world.tags import NO_TAG
 from bowerbird.store.completeness import Cause, ledger
 
 _LATE = timedelta(minutes=2)
@@ -28,7 +29,9 @@ _NO_EXCUSE = frozenset({Cause.PROTECTED, Cause.DELETED})
 
 _TASKS = """select l.facet, t.target, t.visited_at from tasks t join lanes l on l.lane = t.lane
 where t.state <> 'failed' and t.visits > 0 and t.visited_at is not null"""
-_POSTS = "select p.post_no as no, p.id, p.deleted_at, k.key from posts p left join post_keys k on k.post_no = p.post_no"
+_POSTS = """select p.post_no as no, p.id, p.deleted_at, k.key,
+case when p.text like '%(edited)%' then p.edited_at end as edited_at
+from posts p left join post_keys k on k.post_no = p.post_no"""
 _USERS = "select u.user_no as no, u.id, u.seen_at, k.key from users u left join user_keys k on k.user_no = u.user_no"
 _FOLLOWS = "select source, target from relations where kind = 'follow' and removed_at is null"
 _REPOSTERS = "select post_no, user_no from reposts"
@@ -40,6 +43,8 @@ class Held(Struct, frozen=True, kw_only=True):
     """What the store has, in the server's keys."""
 
     posts: frozenset[str]
+    first_versions: frozenset[str] = frozenset()
+    """Posts as they were before any edit."""
     gone: frozenset[str]
     """Posts taken for deleted."""
     users: frozenset[str]
@@ -62,6 +67,7 @@ async def read_held(database: Database) -> Held:
     people, written = _by_number(users), _by_number(posts)
     return Held(
         posts=frozenset(key for keys in written.values() for key in keys),
+        first_versions=frozenset(key for row in posts if row["edited_at"] is None for key in _keys(row)),
         gone=frozenset(key for row in posts if row["deleted_at"] is not None for key in _keys(row)),
         users=frozenset(key for row in users if row["seen_at"] is not None for key in _keys(row)),
         away=frozenset(key for row in away for key in people[row["user_no"]]),
@@ -106,6 +112,7 @@ class Judge:
     def __init__(self, held: Held, listing: Listing, service: SimulatedService, now: datetime) -> None:
         self._held, self._listing, self._service, self._now = held, listing, service, now
         self._rows = all_posts(service, now)
+        self._tells_edits = service.dialect.name == "mastodon"
 
     def lost(self) -> list[str]:
         """What finished listings should have brought and the store does not have, and nothing says so."""
@@ -165,19 +172,23 @@ class Judge:
         return sorted([*(f"post {key}" for key in posts), *(f"account {key}" for key in people)])
 
     def _is_alive(self, row: Row, now: int) -> bool:
-        world = self._service.world
-        is_shown = self._service.dialect.is_shown(world.contents.visibility(row.number))
-        return row.ms <= now < row.gone_at and is_shown and world.is_open(row.author, now)
+        return row.ms <= now < row.gone_at and self._service.is_shown(row, now) and self._service.world.is_open(row.author, now)
 
-    def unheard(self, since: datetime) -> list[str]:
-        """Posts that a stream of everything told and the store does not have."""
+    def unheard(self, since: datetime, about: int = NO_TAG) -> list[str]:
+        """Posts that a stream of everything, or of one hashtag, told and the store does not have, or only as they were before an
+        edit that it told too."""
         first, last = to_ms(since), to_ms(self._now - _LATE)
-        told = (key for key, row in self._rows.items() if first < row.ms <= last and self._is_streamed(row))
-        return sorted(f"stream: {key}" for key in told if key not in self._held.posts)
+        told = {key: row for key, row in self._rows.items() if first < row.ms <= last and self._is_streamed(row)}
+        told = {key: row for key, row in told.items() if about == NO_TAG or row.is_about(about)}
+        stale = [key for key, row in told.items() if self._is_edited(row, last) and key in self._held.first_versions]
+        return sorted([*(f"stream: {key}" for key in told if key not in self._held.posts), *(f"edit: {key}" for key in stale)])
+
+    def _is_edited(self, row: Row, last: int) -> bool:
+        return 0 < self._service.world.contents.of(row).edited_ms <= last and self._tells_edits
 
     def _is_streamed(self, row: Row) -> bool:
         now, vantage = to_ms(self._now), getattr(self._service.dialect, "vantage", None)
-        if row.kind in (REPLY, REPOST) or not self._is_alive(row, now):
+        if row.kind == REPOST or (row.kind == REPLY and vantage is not None) or not self._is_alive(row, now):
             return False
         if not self._service.truth.is_collectable(row.author, self._now):
             return False

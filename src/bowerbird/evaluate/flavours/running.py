@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bowerbird.app import Outside, open_crawl, vocabulary
+from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.files.crawl_file import parse_crawl
+from bowerbird.crawl.worker import Ending
 from bowerbird.errors import UserError
 from bowerbird.evaluate.flavours.judging import Judge, read_held
 from bowerbird.evaluate.flavours.listing import Listing
@@ -22,7 +23,9 @@ from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Vault
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.transport import InProcessTransport
+from bowerbird.simulated.world.tags import NO_TAG, tag_number
 
 SERVICE = "simulated"
 _SETTLED = timedelta(seconds=30)
@@ -35,6 +38,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     flavour: str
     flow: str
+    """With the stream, where it is not the one of everything."""
     state: str
     reason: str
     calls: int = 0
@@ -46,6 +50,18 @@ class Result(Struct, frozen=True, kw_only=True):
     silent: int = 0
     examples: tuple[str, ...] = ()
     """Some of what was lost or taken for gone."""
+
+
+class BoundVault(TokenVault):
+    """Tokens of one server, each said to be that server's."""
+
+    def __init__(self, provider: str, tokens: Sequence[Token], *, name: str, base: str) -> None:
+        super().__init__(provider, tokens, name=name)
+        self._server = base
+
+    def credentials(self) -> Sequence[Credential]:
+        bound = {"servers": (self._server,)} if "servers" in Credential.__struct_fields__ else {}
+        return [msgspec.structs.replace(each, **bound) for each in super().credentials()]
 
 
 class BothVaults:
@@ -97,19 +113,20 @@ async def _run(scene: Scene, clock: VirtualClock) -> Result:
         outside = Outside(clock=clock, transport=transport, vault=vault, glance=timedelta(days=1))
         async with open_crawl(plan, outside) as crawl:
             ending = await crawl.session.run(crawl.seeds, slots=plan.concurrency, watch_every=timedelta(minutes=10))
-            figures = await _judge(scene, wanted, setup, here, clock, crawl)
+            now, held = clock.now(), await read_held(crawl.database)
+            judge = Judge(held, Listing(setup, here, now), here, now)
+            figures = await _judge(scene, wanted, judge, crawl, ending)
             tally = crawl.tally
-            brought = tally.users + tally.posts
             return Result(
                 flavour=scene.flavour,
-                flow=scene.flow,
+                flow=scene.flow if not scene.channel else f"{scene.flow} ({scene.channel})",
                 state=ending.state,
                 reason=ending.reason,
                 calls=tally.calls,
                 users=tally.users,
                 posts=tally.posts,
                 leaked=len(transport.leaks),
-                silent=int(not brought and ending.state != "failed"),
+                silent=int(not (tally.users or tally.posts or tally.items) and ending.state != "failed"),
                 **figures,
             )
     except UserError as refused:
@@ -117,20 +134,19 @@ async def _run(scene: Scene, clock: VirtualClock) -> Result:
         return Result(flavour=scene.flavour, flow=scene.flow, state="refused", reason=str(refused), leaked=len(transport.leaks))
 
 
-async def _judge(
-    scene: Scene, wanted: Order, setup: Setup, service: SimulatedService, clock: VirtualClock, crawl: Any
-) -> dict[str, Any]:
-    held, now = await read_held(crawl.database), clock.now()
-    judge = Judge(held, Listing(setup, service, now), service, now)
-    missing = sorted({*judge.lost(), *judge.broken(wanted.seeds, wanted.promises)})
+async def _judge(scene: Scene, wanted: Order, judge: Judge, crawl: Crawl, ending: Ending) -> dict[str, Any]:
+    # A crawl that failed has said that it could not keep what its flow promises.
+    broken = judge.broken(wanted.seeds, wanted.promises) if ending.state != "failed" else []
+    missing = sorted({*judge.lost(), *broken})
     if scene.flow == "listen" and crawl.tally.posts:
-        missing += judge.unheard(START + _SETTLED)
+        about = tag_number(wanted.tag) if scene.channel == "hashtag" else NO_TAG
+        missing += judge.unheard(START + _SETTLED, about)
     gone = judge.erased()
     return {"lost": len(missing), "erased": len(gone), "examples": (*missing[:_SHOWN], *gone[:_SHOWN])}
 
 
-def _vault(service: SimulatedService, base: str, name: str) -> TokenVault:
-    return TokenVault(service.dialect.name, list(service.tokens), name=name)
+def _vault(service: SimulatedService, base: str, name: str) -> Vault:
+    return BoundVault(service.dialect.name, list(service.tokens), name=name, base=base)
 
 
 def _owners(service: SimulatedService, base: str) -> dict[str, str]:

@@ -12,33 +12,36 @@ from bowerbird.flows import builtin_flows
 from bowerbird.simulated.mastodon import MastodonDialect
 from bowerbird.simulated.service import FLAVOURS, SimulatedService
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.crowd import Crowd
 from bowerbird.simulated.world.reactions import Reactions
 from bowerbird.simulated.world.rows import REPOST, Row
 from bowerbird.simulated.world.settings import to_ms
+from bowerbird.simulated.world.tags import NO_TAG, tag_name
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HERE, ELSEWHERE = "one.example", "two.example"
 _SEEDS, _FEW = 14, 4
 _RECENT = timedelta(days=20)
-_MOVING = frozenset({"listen", "topic"})
-"""Flows that wait for what is new: in their world time goes on."""
+_AN_HOUR = 3_600_000
+_LIVELY = {"listen": 160.0, "topic": 40.0}
+"""Flows that wait for what is new, and how much people write in their world: there time goes on."""
 
 
 _CHANNELS = {"bluesky": "jetstream", "mastodon": "public", "twitter_v1": "sample", "x": "sample"}
 """Streams of everything."""
 _PLACE = '[[places]]\nname = "spot"\nbox = [-0.34, 51.3, 0.08, 51.71]\nby = "none"\n'
 _QUEUES = ("following", "followers", "profile", "timeline", "thread", "tags")
-_ROUND = "\n".join(["stop.calls = 250", *(f"flow.facets.{name}.revisit = '1d'" for name in _QUEUES)])
+_ROUND = "\n".join(f"flow.facets.{name}.revisit = '1d'" for name in _QUEUES)
+_CALLS = {"robots": 250, "sample": 120}
+"""Of flows that go on for ever."""
 _FLOWS: dict[str, tuple[str, tuple[str, ...], timedelta]] = {
     "timelines": ("", ("profile", "timeline"), timedelta(minutes=50)),
     "graph": ("filters.max_depth = 1", ("profile", "followers", "following"), timedelta(hours=12)),
     "cascades": ("", ("post", "reposts", "quotes"), timedelta(hours=12)),
     "hydrate": ("", ("post",), timedelta(hours=12)),
-    "listen": ("", (), timedelta(minutes=30)),
+    "listen": ("", (), timedelta(minutes=60)),
     "places": ("filters.max_depth = 0", ("profile",), timedelta(hours=12)),
     "robots": (_ROUND, ("profile", "timeline", "followers", "following"), timedelta(hours=20)),
-    "sample": ("stop.calls = 120", ("following",), timedelta(hours=6)),
+    "sample": ("", ("following",), timedelta(hours=6)),
     "topic": ("", ("hashtag",), timedelta(minutes=70)),
 }
 """By flow: more lines of the crawl file, what the server must be asked about every seed if it offers it, and for how long."""
@@ -50,27 +53,30 @@ class Scene(Struct, frozen=True, kw_only=True):
     dialect: str
     flavour: str
     flow: str
-    accounts: int = 40
+    is_small: bool = False
+    """A smaller world and fewer calls: the same questions in a fraction of the time."""
+    channel: str = ""
+    """The stream that is listened to, where it is not the one of everything."""
 
     @property
     def name(self) -> str:
-        return f"{self.flow} on {self.flavour}"
+        return f"{self.flow}{f' ({self.channel})' if self.channel else ''} on {self.flavour}"
 
     @property
     def is_moving(self) -> bool:
-        return self.flow in _MOVING
+        return self.flow in _LIVELY
 
     def world(self) -> WorldSettings:
         """Small, and still unless the flow waits for news; some show nearly everything to their followers alone."""
         return WorldSettings(
-            seed=5,
-            accounts=self.accounts,
+            seed=3,
+            accounts=24 if self.is_small else 40,
             following=5.0,
-            posts_per_day=40.0 if self.is_moving else 3.0,
+            posts_per_day=_LIVELY.get(self.flow, 3.0),
             history=timedelta(days=20),
-            longest_history=140,
+            longest_history=100 if self.is_small else 140,
             warm=4,
-            reticent=0.2,
+            reticent=0.3,
             until=None if self.is_moving else START,
         )
 
@@ -82,21 +88,24 @@ class Order(Struct, frozen=True, kw_only=True):
     seeds: tuple[str, ...] = ()
     tables: str = ""
     length: timedelta
+    tag: str = ""
+    """The hashtag that is listened to."""
     promises: tuple[str, ...] = ()
     """Facets by which the server must be asked about every seed, if it offers them, whatever becomes of the rest."""
 
 
-def all_scenes(only: Sequence[str] = (), flows: Sequence[str] = (), accounts: int = 40) -> list[Scene]:
+def all_scenes(only: Sequence[str] = (), flows: Sequence[str] = (), *, is_small: bool = False) -> list[Scene]:
     """The whole matrix, or the part of it with these flavours and flows."""
     names, builtin = [name for names in FLAVOURS.values() for name in names], sorted(builtin_flows())
     for wanted, known, what in ((only, names, "flavour"), (flows, builtin, "built-in flow")):
         if unknown := [name for name in wanted if name not in known]:
             raise UserError(f"there is no {what} {unknown[0]!r}; there are {', '.join(known)}")
     return [
-        Scene(dialect=dialect, flavour=flavour, flow=flow, accounts=accounts)
+        Scene(dialect=dialect, flavour=flavour, flow=flow, is_small=is_small, channel=channel)
         for dialect, flavours in FLAVOURS.items()
         for flavour in flavours
         for flow in builtin
+        for channel in (("", "hashtag") if (dialect, flow) == ("mastodon", "listen") else ("",))
         if (not only or flavour in only) and (not flows or flow in flows)
     ]
 
@@ -106,10 +115,15 @@ def order(scene: Scene, service: SimulatedService) -> Order:
     lines, promises, length = _FLOWS[scene.flow]
     tables = _PLACE if scene.flow == "places" else ""
     if scene.flow == "listen":
-        channel = _CHANNELS.get(service.dialect.name, "public")
-        tables = f'[[streams]]\nchannel = "{channel}"\n'
-    seeds = _seeds(scene.flow, service)
-    return Order(lines=f'flow.use = "{scene.flow}"\n{lines}', seeds=seeds, tables=tables, promises=promises, length=length)
+        channel = scene.channel or _CHANNELS.get(service.dialect.name, "public")
+        about = f'tag = ["{tag_of(service)}"]\n' if channel == "hashtag" else ""
+        tables = f'[[streams]]\nchannel = "{channel}"\n{about}'
+    seeds, tag = _seeds(scene.flow, service), tag_of(service) if scene.channel == "hashtag" else ""
+    calls = f"stop.calls = {_CALLS[scene.flow] // (4 if scene.is_small else 1)}\n" if scene.flow in _CALLS else ""
+    length = length / 3 if scene.is_small and scene.flow in ("timelines", "topic") else length
+    return Order(
+        lines=f'flow.use = "{scene.flow}"\n{calls}{lines}', seeds=seeds, tables=tables, tag=tag, promises=promises, length=length
+    )
 
 
 def _seeds(flow: str, service: SimulatedService) -> tuple[str, ...]:
@@ -118,7 +132,7 @@ def _seeds(flow: str, service: SimulatedService) -> tuple[str, ...]:
     counts = {"timelines": _SEEDS, "places": _SEEDS, "graph": _FEW, "sample": _FEW, "robots": 1}
     if flow in counts:
         return _accounts(service, counts[flow])
-    return (f"#{_tag(service)}",) if flow == "topic" else ()
+    return (f"#{tag_of(service)}",) if flow == "topic" else ()
 
 
 def _accounts(service: SimulatedService, count: int) -> tuple[str, ...]:
@@ -150,10 +164,14 @@ def _posts(service: SimulatedService, *, passed_on: bool) -> tuple[str, ...]:
     if passed_on:
         counters = Reactions(world).counters([row.number for row in rows], now)
         ranked = sorted(zip(counters, rows, strict=True), key=lambda pair: (-pair[0].reposts, pair[1].number))
-        chosen = [row for count, row in ranked if row.gone_at > now and count.reposts][:_SEEDS]
+        chosen = [row for count, row in ranked if row.gone_at > now and _is_public(service, row)][:_SEEDS]
     else:
         chosen = _spread(rows, 45)
     return tuple(service.dialect.post_key(row.number) for row in chosen)
+
+
+def _is_public(service: SimulatedService, row: Row) -> bool:
+    return service.world.contents.visibility(row.number) == "public"
 
 
 def _spread(rows: Sequence[Row], count: int) -> list[Row]:
@@ -161,9 +179,12 @@ def _spread(rows: Sequence[Row], count: int) -> list[Row]:
     return ordered[:: max(1, len(ordered) // count)][:count]
 
 
-def _tag(service: SimulatedService) -> str:
-    """The hashtag that most is written about."""
-    return Crowd(service.world).trends(to_ms(START))[0][0]
+def tag_of(service: SimulatedService) -> str:
+    """The hashtag under which most is written for everybody while the crawl runs."""
+    world, begin = service.world, to_ms(START)
+    rows = [row for account in range(len(world)) for row in world.all_rows(account, begin, begin + _AN_HOUR)]
+    shown = [row.tag for row in rows if row.tag != NO_TAG and row.kind != REPOST and _is_public(service, row)]
+    return tag_name(max(sorted(set(shown)), key=shown.count))
 
 
 def make_world(scene: Scene) -> World:

@@ -89,7 +89,7 @@ def words_of(answer: Answer) -> str | None:
         pass
     if said := answer.headers.get("x-error-message", "").strip():
         return said
-    is_text = answer.headers.get("content-type", "").startswith("text/plain")
+    is_text = answer.headers.get("content-type", "").startswith("text/")
     text = answer.body[:_LONGEST_TEXT].decode(errors="replace").strip()
-    # A proxy may send plain text as well; what it says of tokens only the API can know.
-    return text if is_text and "token" in text.casefold() else None
+    # A proxy may send plain text as well; what it says of tokens only the API can know. Django calls its plain text HTML.
+    return text if is_text and "<" not in text and "token" in text.casefold() else None

@@ -14,7 +14,7 @@ from bowerbird.simulated.world.words import TOWNS, VOCABULARY, Town
 
 WORDS_PER_DRAW = 10
 _BITS = 6
-_SELDOM_PUBLIC = 0.03
+_SELDOM_PUBLIC = 0.025
 """64 words per language: ten of them from one random number."""
 
 
