@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import structs
 
-from bowerbird.evaluate.hostile.attacks import Attack
+from bowerbird.evaluate.hostile.attacks import ASKED, POSITIONS, Attack
 from bowerbird.model import Answer, Ask, Request, Service
 from bowerbird.ports import Provider
 from bowerbird.simulated.transport import InProcessTransport
@@ -41,7 +41,9 @@ class HostileTransport:
         self.attacked.append(request)
         if len(self.attacked) >= MOST_ATTACKED:
             self._enough()
-        attacked = self._attack(answer, len(self.attacked) - 1)
+        asked = f"{request.path} {[value for name, value in request.query if name not in POSITIONS]}"
+        known = structs.replace(answer, headers={**answer.headers, ASKED: asked})
+        attacked = self._attack(known, len(self.attacked) - 1)
         if len(attacked.body) > request.most and attacked.status == 200:
             return structs.replace(attacked, status=0, headers={}, body=b"", failure=f"larger than {request.most} bytes")
         return attacked

@@ -21,7 +21,10 @@ Attack = Callable[[Answer, int], Answer]
 
 _JUNK: list[Any] = [None, True, -1, 1.5, 10**30, "", "\x00", "\ud800", "9" * 5000, [], {}, [[]], {"id": {}}]
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT|[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d ")
-_POSITIONS = ("cursor", "next_cursor", "next_cursor_str", "next_token", "next_results")
+POSITIONS = ("cursor", "next_cursor", "next_cursor_str", "next_token", "next_results", "max_id", "pagination_token", "page")
+"""What positions are called in questions and answers."""
+ASKED = "x-asked"
+"""A header that tells attacks which list an answer is a page of."""
 _LAST_DAY = "Fri, 31 Dec 9999 23:59:59 GMT"
 _FLOOD = {f"x-{number}": "y" * 900 for number in range(2_000)}
 _REFUSAL = b'{"errors":[' + b"{}," * 300_000 + b"{}]}"
@@ -115,10 +118,12 @@ def _moved(position: Callable[[int], str], *, is_empty: bool = False) -> Attack:
 
     def attack(answer: Answer, number: int) -> Answer:
         told, document = position(number), _document(answer)
+        if not _position(answer, document):
+            return answer
         if is_empty and isinstance(document, list):
             document = []
         if isinstance(document, dict):
-            named = dict.fromkeys(_POSITIONS, told)
+            named = dict.fromkeys(POSITIONS, told)
             document = {
                 key: [] if is_empty and isinstance(each, list) else {**each, **named} if key == "meta" else each
                 for key, each in {**document, **named}.items()
@@ -132,15 +137,15 @@ def _moved(position: Callable[[int], str], *, is_empty: bool = False) -> Attack:
 
 
 def _circle(answer: Answer, number: int) -> Answer:
-    """The next position of the first of every three pages again and again: all positions are good ones, and lead nowhere."""
-    document = _document(answer)
-    first = _position(answer, document)
-    if first and number % 3 == 0:
-        _met[:] = [first]
-    return _moved(lambda _: _met[0])(answer, number) if _met else answer
+    """The second position of a list again and again: all positions are good ones, and lead nowhere."""
+    asked, position = answer.headers.get(ASKED, ""), _position(answer, _document(answer))
+    if position:
+        _met.setdefault(asked, []).append(position)
+    met = _met.get(asked, [])
+    return _moved(lambda _: met[1])(answer, number) if position and len(met) > 3 else answer
 
 
-_met: list[str] = []
+_met: dict[str, list[str]] = {}
 
 
 def _position(answer: Answer, document: Any) -> str:
@@ -149,7 +154,7 @@ def _position(answer: Answer, document: Any) -> str:
     if linked is not None:
         return linked[1]
     told = {**document, **(document.get("meta") or {})} if isinstance(document, dict) else {}
-    return next((str(told[name]) for name in _POSITIONS if told.get(name)), "")
+    return next((str(told[name]) for name in POSITIONS if told.get(name)), "")
 
 
 def _headers(**headers: str) -> Attack:
