@@ -70,10 +70,10 @@ async def remember(tx: Transaction, lease: Lease, page: Page, saved: Saved) -> N
 def after(trail: Trail | None, page: Page, saved: Saved) -> Trail:
     """The trail one page further. Pure."""
     position = page.cursor or ""
+    empty = 0 if page.results else 1 + (trail.empty if trail else 0)
+    barren = 0 if _brought(saved) else 1 + (trail.barren if trail else 0)
     if trail is None:
-        return Trail(position)
-    empty = 0 if page.results else trail.empty + 1
-    barren = 0 if _brought(saved) else trail.barren + 1
+        return Trail(position, empty=empty, barren=barren)
     if trail.remaining > 1:
         return Trail(trail.position, trail.remaining - 1, trail.span, empty, barren)
     return Trail(position, trail.span * 2, trail.span * 2, empty, barren)

@@ -51,7 +51,7 @@ async def test_a_position_met_before_ends_the_listing_and_is_recorded(database: 
 
 async def test_empty_pages_without_end_are_ended(database: Database) -> None:
     taken = await read(database, [Page(cursor=str(number), results=0) for number in range(1_000)])
-    assert (len(taken), taken[-1].detail) == (MOST_EMPTY + 1, EMPTY)
+    assert (len(taken), taken[-1].detail) == (MOST_EMPTY, EMPTY)
 
 
 async def test_a_list_that_ends_in_empty_pages_is_not_taken_for_whole(database: Database) -> None:
