@@ -324,3 +324,19 @@ async def test_a_large_answer_waits_until_an_earlier_one_is_let_go() -> None:
         del first
         assert len((await second).body) == 9_000
         await carrier.close()
+
+
+async def test_who_waits_too_long_for_room_gives_up() -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=b"x" * 9_000)
+
+    bounds = Bounds(body=10_000, large=1_000, together=10_000, total=timedelta(milliseconds=300))
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", handler)
+    async with TestServer(app) as server:
+        carrier = HttpTransport(RealClock(), AGENT, bounds=bounds)
+        assert server.port is not None
+        held = await carrier.send(service(server.port), Request(path="/"))
+        second = await carrier.send(service(server.port), Request(path="/"))
+        assert (len(held.body), second.status) == (9_000, 0)
+        await carrier.close()

@@ -100,3 +100,9 @@ def test_waits_grow_to_ten_minutes_and_no_further() -> None:
     assert delays == sorted(delays)
     assert delays[0] == timedelta(seconds=2)
     assert delays[-1] == timedelta(minutes=10)
+
+
+def test_a_listing_that_is_given_up_begins_anew_the_next_time() -> None:
+    before = task(pages=4, progress=Progress("a position that the service refuses", "5", "12"))
+    after = settled(visit(before, Outcome.BAD_REQUEST), Page(outcome=Outcome.BAD_REQUEST), Verdict.GIVEN_UP, ranker("fifo"))
+    assert (after.progress, after.pages) == (Progress(None, "5", None), 0)

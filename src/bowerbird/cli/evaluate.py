@@ -100,6 +100,33 @@ def flavours(
 
 
 @app.command()
+def hostile(
+    only: Annotated[
+        str, typer.Option("--only", metavar="KIND", help="Only attacks, facets or channels with this in their name.")
+    ] = "",
+    network: Annotated[str, typer.Option(help="Only this network.", show_default="all")] = "",
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=64, help="How many scenes run at once.", show_default="one for each core")
+    ] = None,
+    short: Annotated[bool, typer.Option("--short", help="A sample of about forty scenes.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Can a hostile server wedge, crash or rob a crawl? Takes about ten minutes. Exit code 1 if one can.
+
+    Each scene is a crawl under attack, in its answers, on its streams or on the wire, and then the same crawl of the same service
+    restored: it must complete, lose nothing that it has not written down, and stay within 400 MB.
+    """
+    from bowerbird.evaluate.hostile import Wish, evaluate_hostile
+
+    output = Output(as_json=as_json)
+    wish = Wish(only=only, network=network, is_short=short, jobs=jobs or cpu_count() or 1, say=output.line)
+    figures = evaluate_hostile(wish)
+    output.table("", ("figure", "value"), ((name, value) for name, value in figures.items() if isinstance(value, int | float)))
+    output.result(figures)
+    raise typer.Exit(0 if figures["is_clean"] else 1)
+
+
+@app.command()
 def sampling(
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="Crawls per method, each in a world of its own.")] = 40,
     calls: Annotated[int, typer.Option(min=40, max=1_000_000, help="Calls of each crawl.")] = 600,

@@ -14,6 +14,7 @@ from bowerbird.ports import Row, Transaction
 
 CYCLE = "the server led back to a position met before in this listing; the listing is taken as ended"
 EMPTY = "the server showed nothing but empty pages; the listing is taken as ended"
+FADED = "the list ended in several empty pages: what is hidden, or lies beyond them, is not known"
 ENDLESS = "the server showed more pages than the list can have; the listing is taken as ended"
 MOST_EMPTY = 50
 """Pages in a row: what is hidden from us may lie between what is shown."""
@@ -49,8 +50,8 @@ class Trail(Struct, frozen=True):
 
 
 async def bounded(tx: Transaction, lane: Lane, lease: Lease, page: Page) -> Page:
-    """The page, or, where the list would never end, the same page as its last; it then counts as broken off."""
-    if not _goes_on(lease, page) or lease.tasks[0].pages == 0:
+    """The page, or, where the list would never end or ends in nothing, the same page as its last; it counts as broken off."""
+    if page.outcome is not Outcome.OK or len(lease.tasks) != 1 or lease.tasks[0].pages == 0:
         return page
     trail = await _trail(tx, lease)
     why = "" if trail is None else await _why(tx, lane, lease, page, trail)
@@ -69,10 +70,10 @@ async def remember(tx: Transaction, lease: Lease, page: Page, saved: Saved) -> N
 def after(trail: Trail | None, page: Page, saved: Saved) -> Trail:
     """The trail one page further. Pure."""
     position = page.cursor or ""
+    empty = 0 if page.results else 1 + (trail.empty if trail else 0)
+    barren = 0 if _brought(saved) else 1 + (trail.barren if trail else 0)
     if trail is None:
-        return Trail(position)
-    empty = 0 if page.results else trail.empty + 1
-    barren = 0 if _brought(saved) else trail.barren + 1
+        return Trail(position, empty=empty, barren=barren)
     if trail.remaining > 1:
         return Trail(trail.position, trail.remaining - 1, trail.span, empty, barren)
     return Trail(position, trail.span * 2, trail.span * 2, empty, barren)
@@ -90,6 +91,8 @@ def _goes_on(lease: Lease, page: Page) -> bool:
 
 
 async def _why(tx: Transaction, lane: Lane, lease: Lease, page: Page, trail: Trail) -> str:
+    if page.cursor is None:
+        return FADED if trail.empty and not page.results else ""
     if page.cursor == trail.position:
         return CYCLE
     if not page.results and trail.empty + 1 >= MOST_EMPTY:

@@ -62,6 +62,9 @@ def progress_after(task: Task, page: Page, verdict: Verdict) -> Progress:
         return Progress(page.cursor, before.newest, head)
     if verdict is Verdict.VISITED and page.outcome is Outcome.OK:
         return Progress(None, head or before.newest, None)
+    if verdict is Verdict.GIVEN_UP:
+        # A position that the service refuses is of no use to the next try, which begins anew.
+        return Progress(None, before.newest, None)
     return before
 
 
@@ -86,7 +89,13 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
     later = Standing(task.priority, now + retry_delay(task.attempts), task.memory)
     failure = f"{page.outcome}: {page.detail}"[:500] if verdict is Verdict.GIVEN_UP else None
     return Settled(
-        task=task, progress=progress, standing=later, attempts=attempts, pages=task.pages, is_visit=False, failure=failure
+        task=task,
+        progress=progress,
+        standing=later,
+        attempts=attempts,
+        pages=0 if failure else task.pages,
+        is_visit=False,
+        failure=failure,
     )
 
 

@@ -30,8 +30,8 @@ class Request(Struct, frozen=True, kw_only=True):
     query: tuple[tuple[str, str], ...] = ()
     headers: dict[str, str] = {}
     body: bytes = b""
-    most: int = 0
-    """Bytes that its answer may have, without compression; 0: as many as any answer."""
+    most: int = 2 * 1024 * 1024
+    """Bytes that its answer may have, without compression."""
 
 
 class Answer(Struct, frozen=True, kw_only=True, weakref=True):

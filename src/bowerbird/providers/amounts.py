@@ -15,6 +15,7 @@ _BYTES_PER_RESULT = 64 * 1024
 _BYTES_BESIDE = 1024 * 1024
 MOST_BYTES = 16 * 1024 * 1024
 """Of an answer in JSON, however much was asked for."""
+LARGEST_REPO = 32 * 1024 * 1024
 _VALUES_PER_RESULT = 5_000
 _VALUES_BESIDE = 20_000
 MOST_VALUES = 1_500_000
@@ -30,9 +31,9 @@ _MOST_RAW = 4 * 1024 * 1024
 """Bytes of all broken items of a page together."""
 
 
-def bounded(request: Request, ask: Ask, facet: Facet) -> Request:
-    """The request with what its answer may weigh: so much for each result asked for."""
-    most = min(_BYTES_BESIDE + page_size(ask, facet) * _BYTES_PER_RESULT, MOST_BYTES)
+def bounded(request: Request, ask: Ask, facet: Facet, most: int | None = None) -> Request:
+    """The request with what its answer may weigh: so much for each result asked for, unless something else is said."""
+    most = most or min(_BYTES_BESIDE + page_size(ask, facet) * _BYTES_PER_RESULT, MOST_BYTES)
     return msgspec.structs.replace(request, most=most)
 
 

@@ -12,8 +12,9 @@ from bowerbird.model import Answer, Reading
 from bowerbird.providers.times import moment
 
 _COUNT = re.compile(r"\d{1,15}", re.ASCII)
-_NEXT = re.compile(r"<([^<>]{1,4000})>\s*;\s*rel=\"?next\"?")
+_NEXT = re.compile(r"<([^<>]{1,9000})>\s*;\s*rel=\"?next\"?")
 LONGEST_CURSOR = 300
+_LONGEST_LINK = 10_000
 
 
 def reading(headers: Mapping[str, str], prefix: str) -> Reading | None:
@@ -39,15 +40,23 @@ def retry_after(answer: Answer) -> timedelta | None:
 
 
 def next_position(headers: Mapping[str, str], name: str) -> str | None:
-    """The parameter `name` of the `Link` header's next page; never the address itself, which may lead elsewhere."""
-    found = _NEXT.search(headers.get("link", ""))
-    if found is None:
+    """The parameter `name` of the `Link` header's next page; never the address itself, which may lead elsewhere.
+
+    Raises ValueError for one that cannot be sent back: it must not pass for the end of the list.
+    """
+    link = headers.get("link", "")
+    if "next" not in link[:_LONGEST_LINK]:
         return None
-    try:
-        values = parse_qs(urlsplit(found[1]).query, max_num_fields=50).get(name)
-    except ValueError:
-        return None
-    return values[0] if values and len(values[0]) <= LONGEST_CURSOR and values[0].isprintable() else None
+    found = _NEXT.search(link[:_LONGEST_LINK])
+    values = parse_qs(urlsplit(found[1]).query, max_num_fields=50).get(name) if found is not None else None
+    return usable(values[0]) if values else None
+
+
+def usable(position: str) -> str:
+    """The position to go on from; raises ValueError for one that cannot be sent back."""
+    if len(position) > LONGEST_CURSOR or not position.isprintable():
+        raise ValueError("a position that cannot be used")
+    return position
 
 
 def _count(text: str | None) -> int | None:

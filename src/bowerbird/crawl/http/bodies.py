@@ -49,14 +49,14 @@ class Body:
         """Whether it holds some of the room."""
         return self._taken > 0
 
-    async def read(self, response: aiohttp.ClientResponse, most: int = 0) -> bytes:
+    async def read(self, response: aiohttp.ClientResponse, most: int) -> bytes:
         """The whole body without its compression; raises `TooLargeError` as soon as it is larger than it may be.
 
         Of an error only the beginning is kept: what it says of limits is in its status and headers.
         """
         if response.status not in _GOOD:
             return await self._pieces(response, self._bounds.refusal, is_cut=True)
-        return await self._pieces(response, min(most or self._bounds.body, self._bounds.body), is_cut=False)
+        return await self._pieces(response, min(most, self._bounds.body), is_cut=False)
 
     def give_back(self) -> None:
         taken, self._taken = self._taken, 0
@@ -86,7 +86,8 @@ class Body:
         """Takes all the room that the answer may come to need as soon as it proves large: half of it could wait for ever."""
         if size > self._bounds.large and not self._taken:
             wanted = min(most, self._bounds.together)
-            await self._room.take(wanted)
+            async with asyncio.timeout(self._bounds.total.total_seconds()):
+                await self._room.take(wanted)
             self._taken = wanted
 
 

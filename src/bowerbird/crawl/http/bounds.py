@@ -16,7 +16,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
     """How much one call may take."""
 
     body: int = 32 * 1024 * 1024
-    """Bytes of an answer without its compression; `Request.most` may say less."""
+    """Bytes of an answer without its compression, whatever `Request.most` says."""
     refusal: int = 64 * 1024
     """Bytes kept of an answer that is an error; the rest is not read."""
     together: int = 48 * 1024 * 1024

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bowerbird.model import Answer, Ask, Channel, Facet, Network, Opening, Page, Request, Secret, Service, Subscription
 from bowerbird.ports import Listener
-from bowerbird.providers.amounts import bounded
+from bowerbird.providers.amounts import LARGEST_REPO, bounded
 from bowerbird.providers.bluesky import facets, parse, requests, sessions, streams, targets
 from bowerbird.providers.bluesky.streams import positions
 from bowerbird.providers.tables import FacetTable, Tables, table_for
@@ -39,8 +39,9 @@ class Bluesky:
 
     def request(self, ask: Ask) -> Request:
         built = requests.build(ask, self.facets[ask.facet])
-        # A whole repository is one answer: it may have all that any answer may.
-        return built if ask.facet == "repo" else bounded(built, ask, self.facets[ask.facet])
+        # A whole repository is one answer.
+        most = LARGEST_REPO if ask.facet == "repo" else None
+        return bounded(built, ask, self.facets[ask.facet], most)
 
     def sign(self, request: Request, secret: Secret) -> Request:
         return sessions.signed(request, secret)

@@ -161,7 +161,7 @@ def _members(found: TwitterGathering) -> Page:
 def _next(found: TwitterGathering, page: _Ids | _Users | _Lists) -> tuple[str | None, str]:
     """The next cursor; 0 ends the list, a short or empty page does not."""
     cursor = page.next_cursor_str or str(page.next_cursor or 0)
-    if cursor == "0" or len(cursor) > headers.LONGEST_CURSOR:
+    if headers.usable(cursor) == "0":
         return None, ""
     if cursor == (found.ask.progress.cursor or "-1"):
         return None, REPEATED

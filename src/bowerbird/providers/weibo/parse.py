@@ -165,7 +165,9 @@ def _next(found: WeiboGathering, told: Cursor, results: int) -> tuple[str | None
     """The next cursor; 0 ends the list, a short or empty page does not, the reach cap does."""
     before, seen = split(found.ask.progress.cursor)
     cursor, cap = str(told or 0), found.facet.total_results
-    if cursor == "0" or not is_number(cursor) or (cap is not None and seen + results >= cap):
+    if not is_number(cursor):
+        raise ValueError("a position that cannot be used")
+    if cursor == "0" or (cap is not None and seen + results >= cap):
         return None, ""
     if order(cursor) <= order(before or "0"):
         return None, REPEATED

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.providers.headers import LONGEST_CURSOR
+from bowerbird.providers.headers import usable
 from bowerbird.providers.items import an_object, is_there
 
 
@@ -90,7 +90,7 @@ def _copied(raws: list[Raw] | None) -> tuple[bytes, ...]:
 
 
 def _token(text: str | None) -> str | None:
-    return text if text and text.isprintable() and len(text) <= LONGEST_CURSOR else None
+    return usable(text) if text else None
 
 
 def _opened_slowly(body: bytes) -> Envelope:

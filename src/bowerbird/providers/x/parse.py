@@ -76,7 +76,7 @@ def _batch_of_posts(found: XGathering) -> Page:
 
 def _batch(found: XGathering) -> Page:
     """Only what `errors[]` names is gone: whatever is missing without a word was not told about."""
-    if not found.envelope.has_data and not found.envelope.errors:
+    if not found.envelope.data and not found.envelope.errors:
         raise ValueError("an answer to a batch without data or errors")
     found.note_absences()
     return found.page(results=len(found.envelope.data))

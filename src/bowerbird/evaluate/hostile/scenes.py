@@ -1,0 +1,65 @@
+"""Every kind of attack on every kind of answer: the scenes, generated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from bowerbird.evaluate.crash.scene import Scene as World
+from bowerbird.evaluate.hostile.attacks import ATTACKS
+from bowerbird.evaluate.hostile.messages import CHANNELS, STREAM_ATTACKS, fits
+from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS
+from bowerbird.simulated.scale import Scale
+
+FACETS = ("profiles", "timeline", "followers")
+_SCALE = Scale(limits=3.0, windows=0.01)
+WORLDS = {
+    dialect: World(dialect=dialect, scale=_SCALE, posts=posts, edges=5, accounts=9)
+    for dialect, posts in (("mastodon", 20), ("bluesky", 25), ("x", 25), ("twitter_v1", 25), ("weibo", 25))
+}
+"""Small ones that stand still, by network: every page is one of several."""
+_ON_POSTGRES = ("long ids", "nul", "surrogates", "huge numbers", "dates", "wrong types", "date of 9999", "around in a circle")
+
+
+class Scene(Struct, frozen=True):
+    """One attack on one kind of answer of one network, and the database it is crawled into."""
+
+    network: str
+    stage: str
+    """`answers` (in process), `wire` (real HTTP), `stream`."""
+    part: str
+    """The facet or the channel that is attacked."""
+    attack: str
+    is_on_postgres: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.network} {self.part}: {self.attack}{' (PostgreSQL)' if self.is_on_postgres else ''}"
+
+
+def scenes() -> Iterator[Scene]:
+    """All of them, in an order that mixes networks and kinds: the first ones are a fair sample."""
+    for number, attack in enumerate(ATTACKS):
+        for step, network in enumerate(WORLDS):
+            yield Scene(network, "answers", FACETS[(number + step) % len(FACETS)], attack)
+    for attack in _ON_POSTGRES:
+        yield Scene("mastodon", "answers", "timeline", attack, True)
+    for number, attack in enumerate(WIRE_ATTACKS):
+        yield Scene(list(WORLDS)[number % len(WORLDS)], "wire", "profiles", attack)
+    for attack in STREAM_ATTACKS:
+        for channel in CHANNELS:
+            if fits(attack, channel):
+                yield Scene(CHANNELS[channel].network, "stream", channel, attack)
+    for attack in ("nul in the farewell", "long ids", "times to come"):
+        yield Scene("mastodon", "stream", "mastodon public", attack, True)
+
+
+def chosen(only: str = "", network: str = "", short: bool = False) -> list[Scene]:
+    """The scenes whose attack or part contains `only`, of one network; a short version takes one of six."""
+    found = [
+        each
+        for each in scenes()
+        if only.casefold() in f"{each.stage} {each.part} {each.attack}".casefold() and network in ("", each.network)
+    ]
+    return [each for each in found if not each.is_on_postgres][::9] if short else found
