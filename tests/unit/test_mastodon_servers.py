@@ -144,6 +144,7 @@ def test_a_page_of_html_means_an_absence_only_perhaps() -> None:
     ("status", "kind", "body", "outcome"),
     [
         (400, "text/plain", b"Invalid Bearer token", Outcome.BAD_TOKEN),
+        (400, "text/html; charset=utf-8", b"Invalid Bearer token", Outcome.BAD_TOKEN),
         (403, "application/json", b'{"error":"Invalid credentials."}', Outcome.BAD_TOKEN),
         (403, "application/json", b'{"error":"Insufficient permissions: read."}', Outcome.FORBIDDEN_SCOPE),
         (403, "application/json", b'{"error":"Your login is currently disabled"}', Outcome.BAD_TOKEN),
