@@ -198,3 +198,10 @@ async def test_the_doctor_says_what_a_server_is_and_what_it_cannot_do() -> None:
         assert {each.verdict for each in others} == {WARNING}
         assert any("quotes" in each.found for each in others)
         assert any("cannot be heard" in each.found for each in others)
+
+
+async def test_a_crawl_of_which_everything_was_given_up_has_failed() -> None:
+    refusing = msgspec.structs.replace(MASTODON_42, missing=(400, "application/json", '{"error":"not for you"}'))
+    async with serving(refusing) as server, crawled(server, 'flow = "hydrate"', ["901", "902"]) as done:
+        assert done.ending.state == "failed"
+        assert "nothing was answered at all, the last time: posts: bad_request 400 not for you" in done.ending.reason

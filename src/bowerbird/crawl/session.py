@@ -100,23 +100,26 @@ class Session:
         """The ending with what parts never managed to do and what servers do not offer; a crawl that brought nothing because of
         it has failed."""
         failures = [part.failure() for part in self._beside if part.failure is not None]
-        lacking = self.tally.not_offered
-        if not any(failures) and not lacking:
-            return self._fruitless(ending)
+        lacking, is_barren = self.tally.not_offered, self._is_barren(ending)
+        if not any(failures) and not lacking and not is_barren:
+            return ending
         is_unheard = any(failures) and all(failures) and not self.tally.size(in_all=False).items
         is_refused = any(part.is_refused() for part in self._beside if part.is_refused is not None)
         is_unanswered = bool(lacking) and not self.tally.by_outcome[Outcome.OK]
         reason = "; ".join(filter(None, (ending.reason, *lacking, *failures)))
+        if is_barren and not is_unanswered:
+            reason += f"; nothing was answered at all, the last time: {self.tally.trouble}"
         if is_unanswered:
             reason += "; nothing else was answered: ask for other facets, or ask another server (`bowerbird doctor` says which)"
-        return Ending("failed" if is_unheard or is_refused or is_unanswered else ending.state, reason)
+        return Ending("failed" if is_unheard or is_refused or is_unanswered or is_barren else ending.state, reason)
 
-    def _fruitless(self, ending: Ending) -> Ending:
-        """A crawl that gave up what it asked about, and was told nothing at all, has failed."""
-        tally = self.tally
-        if ending.state != "finished" or not tally.given_up or tally.by_outcome[Outcome.OK] or tally.size(in_all=True).items:
-            return ending
-        return Ending("failed", f"{ending.reason}; nothing was answered, the last was {tally.trouble}")
+    def _is_barren(self, ending: Ending) -> bool:
+        """Whether everything was asked, some of it given up, and not one question answered, be it by "there is no such thing"."""
+        answered = sum(
+            count for outcome, count in self.tally.by_outcome.items() if outcome is Outcome.OK or outcome.is_about_target
+        )
+        has_items = bool(self.tally.size(in_all=True).items)
+        return ending.state == "finished" and bool(self.tally.given_up) and not answered and not has_items
 
     def _attend_calls(self) -> None:
         """Has the loop of calls watched; it runs in this very task."""

@@ -82,14 +82,13 @@ def _about_us(status: int, said: str) -> Outcome:
 
 
 def words_of(answer: Answer) -> str | None:
-    """The server's own words: of its JSON, of the header that Mastodon's streams use, or plain text; None for a page of HTML."""
+    """The server's own words: of its JSON, of the header that Mastodon's streams use, or bare text; None for a page of HTML."""
     try:
         return _errors.read(answer.body).error
     except UNREADABLE:
         pass
     if said := answer.headers.get("x-error-message", "").strip():
         return said
-    is_text = answer.headers.get("content-type", "").startswith("text/")
     text = answer.body[:_LONGEST_TEXT].decode(errors="replace").strip()
-    # A proxy may send plain text as well; what it says of tokens only the API can know. Django calls its plain text HTML.
-    return text if is_text and "<" not in text and "token" in text.casefold() else None
+    # Bare text, whatever it is called (Django calls it HTML). A proxy sends some too; but of tokens only the API can speak.
+    return text if "<" not in text and "token" in text.casefold() else None
