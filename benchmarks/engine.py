@@ -127,6 +127,10 @@ async def _fetch_all(waiting: Any, service: Service, transport: HttpTransport, d
             progress = Progress(page.cursor, None, page.head) if page.cursor else None
 
 
+_QUESTIONS = 8
+"""So many calls at most ask a server what it is before the first page."""
+
+
 async def timed(source: Served, loop: Loop) -> Run:
     """One pass with a database of its own."""
     with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +143,7 @@ async def timed(source: Served, loop: Loop) -> Run:
         await loop(source, path)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         calls, server = source.so_far()
-        if calls - calls_before != source.pages:
+        if not 0 <= calls - calls_before - source.pages <= _QUESTIONS:
             raise RuntimeError(f"the loop made {calls - calls_before} calls for {source.pages} pages: not the same work")
         return Run(source.pages / wall, cpu / wall, (server - server_before) / wall, await _rows(path))
 

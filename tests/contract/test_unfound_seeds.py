@@ -48,6 +48,26 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
 
 
+@pytest.mark.parametrize("facet", ["timeline", "followers"])
+def test_a_seed_whose_list_could_not_be_had_is_told_of_and_erases_nothing(store: str, facet: str) -> None:
+    """The flow asks for lists alone: that one is not found says nothing of the account, but nobody should wonder in silence."""
+
+    async def main(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect="mastodon", world=WORLD), clock)
+        flow = f'flow.seeds = ["{facet}"]\nflow.facets.{facet}.ranker = "fifo"'
+        plan = laboratory.plan(flow, ["123456789", laboratory.keys()[0]], "stop.calls = 6", store=store)
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            assert await unfound_seeds(crawl.database, plan.name, 0) == ["123456789"]
+            assert [line async for line in kept_apart(crawl.database, "users")] == []
+            async with crawl.database.reading() as tx:
+                (short,) = await tx.fetch("select target, cause, detail from shortfalls")
+            assert (short["target"], short["cause"]) == ("123456789", "unknown")
+            assert short["detail"] == "the list could not be had: the service says not found"
+
+    run_virtual(main, start=START)
+
+
 def test_ids_and_handles_are_told_together_and_a_handle_that_is_found_later_no_longer(store: str) -> None:
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect="mastodon", world=WORLD), clock)

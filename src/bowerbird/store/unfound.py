@@ -33,6 +33,14 @@ where u.call > ? and u.until is null and u.reason <> 'not_found' and w.name = ?
     and (k.user_no = u.user_no or x.id = t.target or x.id = s.network || ':' || t.target)
 order by t.task
 """
+# Lists are asked for one by one too: that one could not be had leaves no tombstone, but the seed brought nothing.
+_LISTS = f"""
+select c.targets as target from calls c join lanes l on l.lane = c.lane join crawls w on w.crawl = l.crawl
+join tasks t on t.lane = c.lane and t.target = c.targets
+where c.call > ? and w.name = ? and c.objects = 1 and c.outcome = '{Outcome.NOT_FOUND}'
+    and t.depth = 0 and t.added_by is null and t.visits = 1
+order by c.call
+"""
 _LANES = "select l.lane from lanes l join crawls w on w.crawl = l.crawl where w.name = ?"
 
 
@@ -62,7 +70,8 @@ async def unfound_seeds(database: Database, crawl: str, after: int) -> list[str]
     async with database.reading() as tx:
         gone = [key for row in await tx.fetch(_GONE, after) for key in _keys(row["id"])]
         lanes = [row["lane"] for row in await tx.fetch(_LANES, crawl)]
-    return list(dict.fromkeys([*handles, *await _seeds_among(database, gone, lanes)]))
+        lists = [row["target"] for row in await tx.fetch(_LISTS, after, crawl)]
+    return list(dict.fromkeys([*handles, *await _seeds_among(database, gone, lanes), *lists]))
 
 
 async def closed_seeds(database: Database, crawl: str, after: int) -> dict[str, str]:
