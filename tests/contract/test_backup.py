@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -140,3 +143,46 @@ async def test_of_two_copies_to_one_name_one_is_made_and_the_other_refused_with_
     assert "nothing is overwritten" in str(refused[0])
     assert len((await contents(str(tmp_path / "b.db")))["posts"]) == 500
     assert [path.name for path in tmp_path.glob("b.db*")] == ["b.db"]  # noqa: ASYNC240
+
+
+def _with_a_full_disk() -> None:
+    """No file of this process may grow beyond 200 KB, as on a disk that is nearly full."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+
+async def test_a_backup_that_finds_no_room_leaves_nothing_behind_and_says_so(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(5_000))
+    (tmp_path / "backups").mkdir()
+    for command in (
+        ["backup", place, str(tmp_path / "backups" / "b.db")],
+        ["restore", place, str(tmp_path / "backups" / "r.db")],
+    ):
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, "-m", "bowerbird", *command],
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=_with_a_full_disk,
+        )
+        assert (done.returncode, "Is there room on the disk?" in done.stderr) == (2, True), done.stderr
+    assert list((tmp_path / "backups").iterdir()) == []
+    assert len((await contents(place))["posts"]) == 5_000
+
+
+async def test_a_rewriting_that_finds_no_room_changes_nothing_and_says_so(tmp_path: Path) -> None:
+    place = str(tmp_path / "crawl.db")
+    await filled(place, range(5_000))
+    before = await contents(place)
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-m", "bowerbird", "scrub", place],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=_with_a_full_disk,
+    )
+    assert (done.returncode, "free space" in done.stderr) == (2, True), done.stderr
+    assert await contents(place) == before
+    assert [path.name for path in tmp_path.glob("*.unfinished*")] == []  # noqa: ASYNC240

@@ -89,7 +89,7 @@ def test_what_is_gone_is_listed_and_what_is_not_is_dehydrated(
     assert cli.run(["dehydrate", str(file), "--out", "less.txt"]) == 0
     assert "1 stored post left out: 1 deleted." in capsys.readouterr().out
     assert cli.run(["dehydrate", str(file), "--out", "again.txt", "--json"]) == 0
-    assert result(capsys)["left_out"] == {"deleted": 1, "opted_out": 0, "not_by_id": 0}
+    assert result(capsys)["left_out"] == {"deleted": 1, "opted_out": 0, "not_by_id": 0, "unreal": 0}
     for arguments, words in (
         (["dehydrate", str(file), "--out", "out.csv"], "nothing is overwritten"),
         (["dehydrate", str(file), "--out", "out.xlsx"], "cannot tell the format"),

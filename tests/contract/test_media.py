@@ -170,7 +170,7 @@ async def test_a_file_leaves_the_disk_with_the_last_post_that_shows_it(database:
     states = {row["id"]: row["state"] for row in await store.rows("select id, state from media_files")}
     assert states == {"x:a": "kept", "x:b": "removed"}
     assert len(files(tmp_path)) == 1
-    await store.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)), TIMELINE, "1")
+    await store.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)))
     await one.look()
     assert files(tmp_path) == []
     assert await store.count("media_files", "state = 'removed' and url = '' and sha256 is null and path is null") == 2

@@ -129,14 +129,17 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _tell(error: Exception, *, is_debugging: bool) -> int:
+    from bowerbird.cli.output import printable
+
+    # An error may quote what a server said.
     if is_debugging:
         import traceback
 
-        traceback.print_exception(error)
+        typer.echo(printable("".join(traceback.format_exception(error))), err=True)
     if isinstance(error, BowerbirdError):
-        typer.echo(f"bowerbird: {error}", err=True)
+        typer.echo(f"bowerbird: {printable(error)}", err=True)
         return 2 if isinstance(error, UserError) else 1
-    typer.echo(f"bowerbird: unexpected {type(error).__name__}: {error}\n{REPORT_AT}", err=True)
+    typer.echo(f"bowerbird: unexpected {type(error).__name__}: {printable(error)}\n{REPORT_AT}", err=True)
     return 1
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from bowerbird.cli.line_files import LineFile
 from bowerbird.cli.live import words
@@ -23,6 +24,7 @@ _REASONS = {
     "deleted": "deleted",
     "opted_out": "of accounts that asked not to be collected",
     "not_by_id": "that the service cannot be asked for by id",
+    "unreal": "whose id cannot be real",
 }
 
 
@@ -43,8 +45,8 @@ def command(
     output, found = Output(as_json=as_json), find_place(place)
     if out is None and as_json:
         raise UserError("name a file with --out: standard output cannot hold both the ids and the JSON")
-    count, name, posts = asyncio.run(_write(found, service, out))
-    left = _left_out(count, posts)
+    written, name, posts = asyncio.run(_write(found, service, out))
+    count, left = written.ids, _left_out(written, posts)
     if out is not None:
         output.line(f"{words.many(count, 'id')} of posts on {name} {'is' if count == 1 else 'are'} in {out}.")
         if any(left.values()):
@@ -54,25 +56,40 @@ def command(
     output.result({"store": found.shown, "service": name, "ids": count, "left_out": left, "out": out})
 
 
-def _left_out(count: int, posts: PostCount) -> dict[str, int]:
-    others = max(0, posts.stored - count - posts.deleted - posts.opted_out)
-    return {"deleted": posts.deleted, "opted_out": posts.opted_out, "not_by_id": others}
+def _left_out(written: _Written, posts: PostCount) -> dict[str, int]:
+    others = max(0, posts.stored - written.ids - written.unreal - posts.deleted - posts.opted_out)
+    return {"deleted": posts.deleted, "opted_out": posts.opted_out, "not_by_id": others, "unreal": written.unreal}
 
 
-async def _write(place: Place, service: str | None, out: Path | None) -> tuple[int, str, PostCount]:
+class _Written(Struct):
+    """How many ids were written, and how many were none."""
+
+    ids: int = 0
+    unreal: int = 0
+
+
+async def _write(place: Place, service: str | None, out: Path | None) -> tuple[_Written, str, PostCount]:
     async with opened_place(place, RealClock()) as database:
         asked = await _service(database, service)
         file = LineFile(out, ("id",)) if out is not None else None
-        count = 0
+        written = _Written()
         async for key in chosen(database, "posts", lambda facts: True, asked):
-            count += 1
+            if not _is_real(key):
+                written.unreal += 1
+                continue
+            written.ids += 1
             if file is None:
                 sys.stdout.write(f"{key}\n")
             else:
                 file.write({"id": key})
         if file is not None:
             file.close()
-        return count, asked.name, await count_posts(database, asked)
+        return written, asked.name, await count_posts(database, asked)
+
+
+def _is_real(key: str) -> bool:
+    """No network has ids with spaces, line ends or marks that steer a terminal; a server that lies may."""
+    return key.isprintable() and not any(mark.isspace() for mark in key)
 
 
 async def _service(database: Database, name: str | None) -> Service:

@@ -38,10 +38,15 @@ class LineFile:
         elif self._ending == ".jsonl":
             self._file.write(msgspec.json.encode(values).decode() + "\n")
         else:
-            self._file.write(f"{values[self._first]}\n")
+            self._file.write(_one_line(str(values[self._first])) + "\n")
 
     def close(self) -> None:
         self._file.close()
+
+
+def _one_line(text: str) -> str:
+    """The text itself, unless it would be more than one line or steer a terminal: then with escapes for what does."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 
 def _safe(value: Any) -> Any:

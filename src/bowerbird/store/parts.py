@@ -30,7 +30,7 @@ class PartStatements:
 def doubt_media(database: Database) -> str:
     """Marks the files that some posts show, before these no longer do: whoever keeps files looks whether another post does."""
     shown = f"(select id from media where post_no {database.any('bigint')})"
-    return f"update media_files set state = 'doubted' where state in ('waiting', 'kept') and id in {shown}"
+    return f"update media_files set state = 'doubted' where state in ('waiting', 'kept', 'given_up') and id in {shown}"
 
 
 def bears_parts(s: Sighting, post: Post) -> bool:

@@ -46,10 +46,12 @@ select f.file, f.id, case when exists (select 1 from media m where m.id = f.id) 
 from media_files f where f.state = 'doubted' order by f.file limit ?
 """
 _CLEARED = """
-update media_files set state = case when path is null then 'waiting' else 'kept' end where file = ? and state = 'doubted'
+update media_files set state = case when path is not null then 'kept' when attempts < ? then 'waiting' else 'given_up' end
+where file = ? and state = 'doubted'
 """
 _REMOVED = """
-update media_files set state = 'removed', url = '', sha256 = null, bytes = null, type = null, path = null, worker = null
+update media_files set state = 'removed', url = '', sha256 = null, bytes = null, type = null, path = null, error = null,
+    worker = null
 where file = ? and state = 'doubted'
 """
 
@@ -135,7 +137,7 @@ class Book:
         return [Doubt(row["file"], row["id"], bool(row["is_shown"])) for row in rows]
 
     async def resolve(self, tx: Transaction, doubts: Sequence[Doubt]) -> None:
-        await tx.execute_many(_CLEARED, [(each.file,) for each in doubts if each.is_shown])
+        await tx.execute_many(_CLEARED, [(MOST_ATTEMPTS, each.file) for each in doubts if each.is_shown])
         await tx.execute_many(_REMOVED, [(each.file,) for each in doubts if not each.is_shown])
 
     async def next_due(self, tx: Transaction) -> datetime | None:

@@ -1,0 +1,69 @@
+"""Which columns can hold what people wrote, and why the others cannot. A test holds this against the schema: a new column of text
+or bytes must be purged, or be listed here with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PURGED: Mapping[str, tuple[str, ...]] = {
+    "users": ("handle", "name", "description", "location", "url", "language", "avatar", "labels", "raw"),
+    "user_history": ("before", "after"),
+    "user_tags": ("tag", "name"),
+    "posts": (
+        "text", "language", "reply_to", "repost_of", "quote_of", "root", "url", "source", "warning", "labels", "links", "place",
+        "raw",
+    ),
+    "post_history": ("before", "after"),
+    "post_versions": ("text", "warning"),
+    "post_tags": ("tag",),
+    "media": ("id", "url", "description"),
+    "media_files": ("url", "sha256", "type", "path", "error"),
+    "lists": ("name", "description"),
+    "located": ("place", "id", "source"),
+    "reactions": ("kind",),
+    "quarantine": ("why", "raw"),
+}  # fmt: skip
+"""By table what a purge empties or deletes; of `media_files` when the file leaves the disk."""
+
+_IDS = "ids and keys stay by design: what remains is that something was there, and when"
+_OURS = "our own words, or those of the crawl file"
+_CHOSEN = "from a fixed list of words"
+_SERVICE = "what a service says of itself, of a call or of a word, cut short; no content of an account"
+_POSITION = "a position in a listing, opaque or made of ids and times"
+
+WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    _IDS: {
+        "users": ("id",), "posts": ("id",), "lists": ("id",), "user_keys": ("key",), "post_keys": ("key",), "deletions": ("id",),
+        "relations": ("record",), "bills": ("item",), "media_files": ("id",), "calls": ("targets",),
+    },
+    _OURS: {
+        "crawls": ("name", "flow", "settings", "reason"), "lanes": ("facet",), "services": ("name", "provider", "base"),
+        "workers": ("name", "host"), "sequences": ("name",), "migrations": ("name",), "rebuilds": ("edges",),
+        "streams": ("name", "channel", "options"), "ledgers": ("bucket",), "credentials": ("credential",), "bills": ("payer",),
+        "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
+        "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
+    },
+    _CHOSEN: {
+        "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
+        "credentials": ("state",), "calls": ("state", "outcome"), "errors": ("outcome",), "tasks": ("state",),
+        "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"), "located": ("subject",),
+        "listings": ("kind", "side"), "reaction_listings": ("kind",), "relations": ("kind",),
+        "relation_history": ("kind", "change"), "deletions": ("subject", "reason"), "unavailable": ("reason",),
+        "gaps": ("cause",), "shortfalls": ("cause",), "media": ("kind",), "media_files": ("kind", "state"),
+        "quarantine": ("subject",),
+    },
+    _SERVICE: {
+        "services": ("flavour",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",), "tasks": ("failure",),
+        "credentials": ("reason",), "streams": ("reason",), "trends": ("place", "word"),
+    },
+    _POSITION: {
+        "tasks": ("cursor", "newest", "head"), "streams": ("cursor", "head"), "gaps": ("after_key", "before_key"),
+        "paging": ("position",),
+    },
+    "what is asked about: ids, words of the crawl file, and handles that the user gave as seeds": {
+        "tasks": ("target",), "gaps": ("target",), "shortfalls": ("target",),
+    },
+    "what a ranker remembers of a task: numbers": {"tasks": ("memory",)},
+    "keys and structure of payloads; a test looks for texts in them": {"dictionaries": ("body", "kind")},
+    "reasons without their values; a test looks for values in them": {"quarantine_sources": ("why",)},
+}  # fmt: skip
