@@ -50,7 +50,8 @@ from bowerbird.flows import builtin_flows
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.filling import fill, fill_login
 from bowerbird.limits.ledgers import BookedLedgers
-from bowerbird.model import Arrival, Charge, Credential, Flavour, Service
+from bowerbird.limits.purses import Means, budgeted, money_in
+from bowerbird.model import Arrival, Charge, Credential, Facet, Flavour, Service
 from bowerbird.policies.registry import RANKERS, WALKS, Place, is_batched_lookup, ranker
 from bowerbird.ports import (
     Clock,
@@ -66,7 +67,7 @@ from bowerbird.ports import (
     Vault,
 )
 from bowerbird.providers import PROVIDERS, Known, provider
-from bowerbird.providers.tables import TabledProvider, with_limits
+from bowerbird.providers.tables import TabledProvider, thrifty, thrifty_facet, with_limits
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
 from bowerbird.store.choosing import chosen
@@ -78,6 +79,8 @@ from bowerbird.store.walked import stored_links
 
 LEASE_TIME = timedelta(minutes=3)
 NOTHING_OWN = Own()
+Options = Mapping[str | None, tuple[Charge, ...]]
+"""By credential: what one call takes from which bucket."""
 NOT_ASKED: Mapping[str, Survey] = {}
 CALL_TIME = timedelta(seconds=90)
 """What must be left of a lease to start a call with it; longer than any request may take."""
@@ -124,8 +127,7 @@ class Crawl(Struct, frozen=True, kw_only=True):
     ledgers: BookedLedgers
     tally: Tally
     lanes: Mapping[int, Lane]
-    charges: Mapping[int, Mapping[str | None, tuple[Charge, ...]]]
-    """By lane and credential: what one call takes from which bucket."""
+    charges: Mapping[int, Options]
     seeds: AsyncIterator[Arrival]
     notes: Sequence[str] = ()
     """What the servers of the crawl cannot do of what it would ask, each as a sentence."""
@@ -150,7 +152,7 @@ class _Wiring(Struct, frozen=True):
     scheduler: Scheduler
     tally: Tally
     lanes: dict[int, Lane]
-    charges: dict[int, Mapping[str | None, tuple[Charge, ...]]]
+    charges: dict[int, Options]
     homes: dict[str, int]
     vault: Vault
     streams: list[Stream]
@@ -179,6 +181,8 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
         for service in plan.services:
             await _add_service(tx, wiring, service, outside.clock.now)
+        taken = [each for own in wiring.charges.values() for charges in own.values() for each in charges]
+        await ledgers.open(tx, money_in((*taken, *(each for stream in wiring.streams for each in stream.charges))), now)
         admission = Admission(database, row.crawl, wiring.lanes, plan.flow.filters.max_users)
         await admission.open(tx)
         # A new start is a new chance: the user may have mended what the service refused.
@@ -211,6 +215,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         glance=outside.glance,
         ends_when_empty=lambda: plan.flow.stop.when_empty and all(part.is_refused and part.is_refused() for part in heard),
         is_fed=rebuilder.is_at_it,
+        exhausted=Means(ledgers, plan.name, [each.charges for each in wiring.streams], outside.clock).exhausted,
     )
     beside = [*heard, *wiring.mute, *keeping_parts(plan, parts, outside.media, wiring.me.number), rebuilder.part(wiring.queues)]
     if plan.flow.stop.half_width is not None:
@@ -258,7 +263,8 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
     number = await roster.enrol_service(tx, service, plain.network)
     served = Served(plain, service, wiring.flavours.get(service.name), wiring.notes)
     kinds = {each.kind for each in usable_credentials(planned, wiring.vault)}
-    speaks, flow = served.provider, served.flow(wiring.plan.flow, kinds)
+    flow = served.flow(wiring.plan.flow, kinds)
+    speaks = thrifty(served.provider, wiring.plan.budget_on(service.name).a_call)
     streams = [each for each in wiring.plan.streams if each.service.name == service.name]
     searched = searching(wiring.plan.searches, service, flow)
     streams = served.streams(streams, wiring.mute)
@@ -287,7 +293,8 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
         # As the network has it: a batch that a server does not take is still asked by ids alone.
         if lane.facet.is_lookup and plain.facets[use.name].objects_per_call == 1:
             wiring.homes[host_of(service)] = lane.lane
-        wiring.charges[lane.lane] = _charges(speaks, lane, own_credentials(use, planned, wiring.plan.services, wiring.vault))
+        credentials = own_credentials(use, planned, wiring.plan.services, wiring.vault)
+        wiring.charges[lane.lane] = _charges(speaks, lane, credentials, wiring.plan)
         add_turns(wiring.scheduler, lane, wiring.charges[lane.lane])
     for each in streams:
         # Signatures are made over the address that is asked, and streams may have another than the rest.
@@ -329,7 +336,7 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
             provider=listening(speaks),
             seeder=seeder,
             credential=credential.name if credential else None,
-            charges=fill(channel.facet, service.name, credential),
+            charges=_paid(channel.facet, service, credential, wiring.plan),
         )
     )
 
@@ -346,13 +353,19 @@ def _place(plan: CrawlPlan, use: FacetUse, flow: Flow, speaks: TabledProvider, n
     return Place(facet, lanes, use.ranker, seeds, others, next(lookups, None))
 
 
-def _charges(speaks: TabledProvider, lane: Lane, credentials: tuple[Credential, ...]) -> Mapping[str | None, tuple[Charge, ...]]:
+def _paid(facet: Facet, service: Service, credential: Credential | None, plan: CrawlPlan) -> tuple[Charge, ...]:
+    """What one call takes from the buckets of the service and, where it costs anything, from the user's purses."""
+    budget = plan.budget_on(service.name)
+    return budgeted(facet.name, fill(thrifty_facet(facet, budget.a_call), service.name, credential), budget)
+
+
+def _charges(speaks: TabledProvider, lane: Lane, credentials: tuple[Credential, ...], plan: CrawlPlan) -> Options:
     """What one call takes with each credential that may ask this facet at all."""
     name = lane.facet.name
     holders: tuple[Credential | None, ...] = credentials or (None,)
     tables = {each: speaks.facets_for(each.kind if each else "none") for each in holders}
     charges = {
-        (each.name if each else None): fill(table[name], lane.service.name, each)
+        (each.name if each else None): _paid(table[name], lane.service, each, plan)
         for each, table in tables.items()
         if name in table
     }

@@ -395,8 +395,11 @@ class Ledgers(Protocol):
         """Books an answered or lost call and learns from what the server said."""
         ...
 
-    async def delivered(self, tx: Transaction, charges: Sequence[Charge], results: int, now: datetime) -> None:
-        """Books what a live connection brought, where results cost; afterwards `when` may say that the budget is used up."""
+    async def delivered(
+        self, tx: Transaction, held: Sequence[Charge], results: int, now: datetime, wanted: Sequence[Charge] = ()
+    ) -> Sequence[Charge]:
+        """Books what a live connection brought out of what is held in reserve for it, and answers what is held from now on: as
+        much as is `wanted` for the next, as far as there is any left."""
         ...
 
     async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:

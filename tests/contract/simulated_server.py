@@ -30,17 +30,17 @@ class Server(Struct, frozen=True):
         keys = [self.service.dialect.account_key(account) for account in chosen]
         path.write_text(
             f'flow = "{flow}"\nseeds = {keys}\n{more}\n'.replace("'", '"')
-            + f'[service]\nname = "sim"\nprovider = "mastodon"\nbase = "{self.base}"\n',
+            + f'[service]\nname = "sim"\nprovider = "{self.service.dialect.name}"\nbase = "{self.base}"\n',
         )
         return path
 
 
 @contextmanager
-def running(faults: Faults | None = None) -> Iterator[Server]:
-    """A small Mastodon server on loopback until the block ends."""
+def running(faults: Faults | None = None, dialect: str = "mastodon") -> Iterator[Server]:
+    """A small server on loopback until the block ends."""
     clock = RealClock()
     world = WorldSettings(accounts=300, start=clock.now() - timedelta(days=10), longest_history=100)
-    service = simulate(Setup(world=world, tokens=1, faults=faults or Faults()))
+    service = simulate(Setup(dialect=dialect, world=world, tokens=1, faults=faults or Faults()))
     loop, up, bases = asyncio.new_event_loop(), threading.Event(), []
     down = asyncio.Event()
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec import structs
 
 from bowerbird.clock import RealClock
 from bowerbird.errors import Busy
@@ -267,3 +268,77 @@ async def test_what_a_probe_spends_beside_a_running_crawl_is_taken_from_what_tha
     assert own.reset_at is not None
     assert new is not None
     assert bills == ["post 1", "post 2"]
+
+
+PURSE = Limit(
+    bucket="x/money", allowance=1000, window=timedelta(days=31), kind=WindowKind.MONTH, per_call=0, per_result=5, is_money=True
+)
+
+
+def stream(amount: int = 100) -> Charge:
+    return Charge(PURSE.bucket, amount, PURSE)
+
+
+async def test_a_purse_is_raised_and_lowered_with_the_users_word_and_what_was_spent_counts(database: Database) -> None:
+    ledgers = await reloaded(database)
+    await settle(database, ledgers, await spend(database, ledgers, stream(1000)), None)
+    more = Charge(PURSE.bucket, 1000, structs.replace(PURSE, allowance=2000))
+    assert ledgers.when([structs.replace(more, amount=1996)], NOW) > NOW
+    assert ledgers.when([structs.replace(more, amount=1995)], NOW) == NOW
+    await settle(database, ledgers, await spend(database, ledgers, structs.replace(more, amount=995)), None)
+    assert (await reloaded(database)).states()[PURSE.bucket].remaining == 2000 - 10
+    assert ledgers.when([stream(990)], NOW) == NOW
+    assert ledgers.when([stream(991)], NOW) > NOW
+
+
+async def test_two_processes_never_reserve_more_than_the_purse_holds(database: Database) -> None:
+    first, second = await reloaded(database), await reloaded(database)
+    await spend(database, first, stream(600))
+    with pytest.raises(Busy, match="taken by another worker"):
+        await spend(database, second, stream(600))
+    await spend(database, second, stream(400))
+    assert (await reloaded(database)).states()[PURSE.bucket].available == 0
+
+
+async def test_what_a_connection_brings_is_paid_out_of_its_reserve_which_is_filled_up_as_long_as_there_is_any(
+    database: Database,
+) -> None:
+    ledgers = await reloaded(database)
+    await settle(database, ledgers, await spend(database, ledgers, stream(850)), None)
+    held = await spend(database, ledgers, stream())
+    async with database.transaction() as tx:
+        held = list(await ledgers.delivered(tx, held, 10, NOW, [stream()]))
+    assert (held[0].amount, ledgers.states()[PURSE.bucket].available) == (100, 1000 - 5 - 50 - 100)
+    async with database.transaction() as tx:
+        await ledgers.charge(tx, [stream(845)], NOW)
+        held = list(await ledgers.delivered(tx, held, 16, NOW, [stream()]))
+    assert (held[0].amount, ledgers.states()[PURSE.bucket].available) == (20, 0), "no more is there to be held"
+
+
+async def test_a_connection_that_ends_gives_its_reserve_back_and_one_that_is_killed_has_spent_it(database: Database) -> None:
+    ledgers = await reloaded(database)
+    held = await spend(database, ledgers, stream())
+    async with database.transaction() as tx:
+        await ledgers.delivered(tx, held, 0, NOW)
+    assert ledgers.states()[PURSE.bucket].available == 1000
+    held = await spend(database, ledgers, stream())
+    async with database.transaction() as tx:
+        await ledgers.lost(tx, held, NOW)
+    assert ledgers.states()[PURSE.bucket].available == 900
+
+
+async def test_a_service_that_refuses_leaves_the_users_purse_alone(database: Database) -> None:
+    ledgers = await reloaded(database)
+    taken = await spend(database, ledgers, charge(), stream())
+    await settle(database, ledgers, taken, None, Outcome.QUOTA_EXHAUSTED)
+    state = ledgers.states()[PURSE.bucket]
+    assert (state.remaining, state.backoff_until, state.refused) == (995, None, 0)
+    assert ledgers.states()["token"].refused == 1
+
+
+async def test_a_page_with_more_results_than_were_asked_for_is_paid_in_full(database: Database) -> None:
+    ledgers = await reloaded(database)
+    taken = await spend(database, ledgers, stream(10))
+    async with database.transaction() as tx:
+        await ledgers.settle(tx, taken, Page(results=7), Answer(status=200, sent_at=NOW, received_at=NOW))
+    assert ledgers.states()[PURSE.bucket].remaining == 1000 - 35

@@ -54,7 +54,9 @@ def starter() -> int:
 
 
 def plan(laboratory: Laboratory, more: str, seed: str = "") -> Any:
-    return laboratory.plan(f'flow.use = "robots"\nconcurrency = 1\n{more}\n', [seed or laboratory.keys()[starter()]])
+    # On X the relation robot costs money, and must be switched on.
+    lists = "flow.facets.following.on = true\nflow.facets.followers.on = true\n" if laboratory.service.dialect.name == "x" else ""
+    return laboratory.plan(f'flow.use = "robots"\nconcurrency = 1\n{lists}{more}\n', [seed or laboratory.keys()[starter()]])
 
 
 async def queues(crawl: Crawl) -> dict[str, set[str]]:

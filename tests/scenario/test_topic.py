@@ -32,6 +32,8 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(seed=3, accounts=300, following=8.0, posts_per_day=6, history=timedelta(days=2), longest_history=20)
 BUSY = structs.replace(WORLD, posts_per_day=30)
 DAYTIME = START + timedelta(hours=9)
+WITH_LISTS = 'flow.use = "topic"\nflow.facets.followers.on = true\nflow.facets.following.on = true'
+"""On X they cost money, and must be switched on."""
 TAG = "music"
 STREAMS = {
     "x": f'channel = "filter"\nrules = ["#{TAG}"]',
@@ -144,7 +146,7 @@ def test_nothing_said_is_missing_after_a_kill_and_days_of_downtime(dialect: str,
     async def work(laboratory: Laboratory) -> None:
         laboratory.pictures = Pictures(laboratory.clock, trouble=0.2)
         more = f'stop.duration = "6h"\nmedia.folder = "{tmp_path / "media"}"'
-        plan = laboratory.plan('flow = "topic"', [f"#{TAG}"], more, store=str(tmp_path / "topic.db"))
+        plan = laboratory.plan(WITH_LISTS, [f"#{TAG}"], more, store=str(tmp_path / "topic.db"))
         await run_until_killed(laboratory, plan, START + timedelta(minutes=1, seconds=7.3))
         await run_until_killed(laboratory, plan, START + timedelta(hours=3, minutes=0.4))
         await laboratory.clock.sleep_until(START + timedelta(days=4))
@@ -234,7 +236,7 @@ def compared(dialect: str, hours: tuple[int, ...], store: str = ":memory:") -> t
             if number:
                 await laboratory.clock.sleep_until(laboratory.clock.now() + timedelta(hours=2))
             more = f'stop.duration = "{sum(hours[: number + 1])}h"\n[[streams]]\n{STREAMS[dialect]}\n'
-            plan = laboratory.plan('flow = "topic"', [f"#{TAG}"], more, store=store)
+            plan = laboratory.plan(WITH_LISTS, [f"#{TAG}"], more, store=store)
             async with laboratory.crawl(plan) as crawl:
                 await laboratory.run(crawl)
                 truth, recent = said(laboratory, DAYTIME), said(laboratory, laboratory.clock.now() - timedelta(minutes=6))
@@ -285,7 +287,7 @@ def test_what_search_will_be_asked_for_in_a_while_it_has_not_missed() -> None:
 
 def lists_in_an_hour(tokens: int, app_tokens: int) -> int:
     async def work(laboratory: Laboratory) -> int:
-        plan = laboratory.plan('flow = "topic"', [f"#{TAG}"], 'stop.duration = "59m"')
+        plan = laboratory.plan(WITH_LISTS, [f"#{TAG}"], 'stop.duration = "59m"')
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
             assert laboratory.service.limiter.refused == 0
@@ -315,7 +317,7 @@ def test_a_queue_that_the_flow_got_later_knows_the_authors_found_before(tmp_path
             authors = await targets(crawl.database, "profiles")
             assert len(authors) > 20
         # Nothing new is asked in the second run but what the stored posts lead to.
-        late = 'flow.use = "topic"\nflow.facets.search.revisit = "9d"\nflow.facets.hashtag.revisit = "9d"'
+        late = f'{WITH_LISTS}\nflow.facets.search.revisit = "9d"\nflow.facets.hashtag.revisit = "9d"'
         async with laboratory.crawl(laboratory.plan(late, [f"#{TAG}"], 'stop.duration = "3h"', store=store)) as crawl:
             await laboratory.run(crawl)
             for facet in ("following", "followers"):

@@ -7,8 +7,11 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
+from bowerbird.cli.planned import rows_of
 from bowerbird.crawl.flow import Stop
-from bowerbird.planning.course import NEVER, Course, Sample
+from bowerbird.planning.budget import Means
+from bowerbird.planning.course import HORIZONS, NEVER, Course, Sample
+from bowerbird.planning.plan import Plan, figures, notes
 
 DAY = timedelta(days=1)
 
@@ -88,3 +91,48 @@ def test_what_the_network_does_not_show_never_becomes_complete() -> None:
     reading = Course(factor=1, samples=samples, is_finished=False, uses=(), buckets=())
     assert reading.complete(2.5 * DAY) == pytest.approx(0.85, abs=0.01)
     assert reading.complete(7 * DAY) == pytest.approx(0.9)
+
+
+def spending(means: Means, *, was_cut: bool = False) -> Course:
+    """Two days in which ten dollars a day were spent, in a model of half the size."""
+    samples = tuple(Sample(at=n * DAY / 4, calls=25 * n, dollars=1.25 * n, done=9) for n in range(9))
+    return Course(factor=0.5, samples=samples, is_finished=False, uses=(), buckets=(), means=means, was_cut=was_cut)
+
+
+def test_a_plan_ends_where_the_budget_does_and_names_money() -> None:
+    limited = spending(Means(60.0, is_monthly=False))
+    assert limited.end is not None
+    assert limited.end[0] / DAY == pytest.approx(6)
+    assert limited.end[1] == "the $60.00 that it may spend in all are used up"
+    assert limited.is_spent
+    assert limited.count("dollars", 30 * DAY) == pytest.approx(60)
+
+
+def test_a_month_s_budget_that_lasts_for_the_month_ends_nothing() -> None:
+    assert spending(Means(350.0, is_monthly=True)).end is None
+    soon = spending(Means(100.0, is_monthly=True)).end
+    assert soon is not None
+    assert soon[1] == "the $100.00 that may be spent in a month are used up, and it waits for the next"
+
+
+def test_what_is_multiplied_from_a_world_that_was_cut_early_says_so() -> None:
+    plenty = Means(1e6, is_monthly=True)
+    short, whole = spending(plenty, was_cut=True), spending(plenty)
+    plan = Plan(courses=(whole, whole, short), credentials=(), variants={})
+    assert not short.is_reckoned(2 * DAY)
+    assert short.is_reckoned(7 * DAY)
+    assert not whole.is_reckoned(7 * DAY)
+    assert [figures(plan)["after"][name]["reckoned"] for name in ("day", "week", "month")] == [1.0, 3.5, 15.0]
+    shown = " ".join(cell for row in brought(plan) for cell in row)
+    assert "~ 1,400" in shown
+    assert any(note.startswith("~ is multiplied: of one world only 48.0 h was rehearsed") for note in notes(plan))
+
+
+def test_beyond_thirty_times_what_was_rehearsed_nothing_is_foreseen() -> None:
+    brief = structs.replace(spending(Means(1e6, is_monthly=True), was_cut=True), samples=(Sample(at=DAY / 50, calls=9, done=1),))
+    plan = Plan(courses=(brief, brief, brief), credentials=(), variants={})
+    assert [row[1:] for row in brought(plan) if row[0] == "calls"] == [("over 18", "over 18", "over 18")]
+
+
+def brought(plan: Plan) -> list[tuple[str, ...]]:
+    return list(rows_of(plan, {f"after a {name}": at for name, at in HORIZONS.items()}, is_on_x=True))

@@ -84,3 +84,22 @@ def test_a_mistake_is_named(folder: Path, arguments: list[str], said: str, capsy
 def test_a_machine_learns_the_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["init", "a", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == "a.toml"
+
+
+def test_what_costs_money_is_said_with_its_price_and_the_cap_stands_in_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["init", "--provider", "x", "--flow", "topic"]) == 0
+    said = capsys.readouterr().out
+    assert "a post (timelines, searches, hashtags, threads, reposts, quotes, streams)  $0.005  $5.00" in said
+    assert "$10.00 a month" in said
+    text = (folder / "crawl.toml").read_text()
+    assert "\ndollars = 10 " in text
+    assert "# [flow.facets.followers]\n# on = true" in text
+    assert read_crawl_file(folder / "crawl.toml", vocabulary()).services[0].dollars == 10.0
+
+
+def test_what_costs_nothing_has_no_cap(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["init", "--provider", "mastodon", "--flow", "topic"]) == 0
+    assert "$" not in capsys.readouterr().out.replace("$EDITOR", "")
+    assert "dollars" not in (folder / "crawl.toml").read_text()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import structs
 
-from bowerbird.limits.ledger import NEVER, LedgerState, charged, lowered, opened, resume_at, room, stop_at, when
+from bowerbird.limits.ledger import NEVER, LedgerState, allowed, charged, opened, resume_at, room, stop_at, when
 from bowerbird.limits.server_clock import Offset, aged, learned, parse_date
 from bowerbird.limits.settling import Heard, Trouble, lost, settled
 from bowerbird.model import Charge, Limit, Reading, WindowKind
@@ -73,7 +73,7 @@ def test_a_server_that_allows_less_than_the_user_wins() -> None:
 
 
 def test_calls_already_made_count_when_the_user_lowers_the_allowance() -> None:
-    assert (lowered(running(10, remaining=7), 4).allowance, lowered(running(10, remaining=7), 4).remaining) == (4, 1)
+    assert (allowed(running(10, remaining=7), 4).allowance, allowed(running(10, remaining=7), 4).remaining) == (4, 1)
 
 
 def test_what_is_in_flight_is_not_available() -> None:

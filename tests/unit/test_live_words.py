@@ -15,6 +15,7 @@ from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
 from bowerbird.cli.live.panel import panel
 from bowerbird.crawl.flow import FacetUse, Flow, Size, Stop
 from bowerbird.limits import ledger
+from bowerbird.limits.purses import Purse
 from bowerbird.model import Charge, Limit, WindowKind
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -144,3 +145,23 @@ def test_a_flow_that_revisits_never_ends_by_itself() -> None:
     assert never_ends(Flow("a", (FacetUse("profiles", ranker="circular"),)))
     assert never_ends(Flow("a", (FacetUse("profiles", revisit=timedelta(minutes=1)),)))
     assert not never_ends(Flow("a", (FacetUse("posts"),)))
+
+
+PURSES = (
+    Purse(of="api.x.com", is_crawl=False, spent=9.94, reserved=0.05, allowed=10.0),
+    Purse(of="elections", is_crawl=True, spent=1.97, reserved=0.0, allowed=None),
+)
+
+
+@pytest.mark.parametrize("height", [12, 24, 60])
+def test_money_is_in_the_picture_however_small_the_window(height: int) -> None:
+    lines = shown(structs.replace(GLIMPSE, purses=PURSES), height=height)
+    assert "$9.94 of $10.00 on api.x.com in January (up to $0.05 more is under way)" in lines
+    assert "$1.97 by this crawl in all" in lines
+
+
+def test_money_has_the_same_names_for_machines_everywhere() -> None:
+    values = as_values(structs.replace(GLIMPSE, purses=PURSES))
+    assert (values["dollars_spent"], values["dollars_allowed"]) == (1.97, None)
+    assert values["months"]["api.x.com"]["dollars_spent"] == 9.94
+    assert values["months"]["api.x.com"]["dollars_allowed"] == 10.0

@@ -13,6 +13,7 @@ from bowerbird.cli.before import left_out
 from bowerbird.crawl.credentials import own_credentials
 from bowerbird.crawl.drawing import as_text
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan, parse_crawl
+from bowerbird.crawl.files.flow_check import reachable
 from bowerbird.crawl.files.flow_file import parse_flow
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.flow import Edge, FacetUse, Flow
@@ -132,7 +133,7 @@ def test_an_optional_edge_is_left_out_where_pages_do_not_carry_what_it_takes() -
 
 
 def test_what_a_network_lacks_is_said_before_the_start() -> None:
-    (line,) = left_out(parsed('flow = "robots"\nseeds = ["1"]', "x"))
+    (line, _) = left_out(parsed('flow = "robots"\nseeds = ["1"]', "x"))
     assert line == "api.example cannot be asked for tags: the crawl goes on there without."
     assert list(left_out(parsed('flow = "hydrate"\nseeds = ["1"]', "weibo"))) == [], "ids are asked for in another way"
     assert list(left_out(parsed('flow = "robots"\nseeds = ["1"]', "weibo"))) == []
@@ -190,3 +191,27 @@ def test_flows_that_come_back_or_ask_for_news_do_something_about_counters() -> N
     heeding = {name for name, flow in flows.items() if flow.heeds_counters({"profiles", "profile"})}
     assert heeding >= {"timelines", "robots"}
     assert not heeding & {"graph", "hydrate", "sample"}
+
+
+@pytest.mark.parametrize("name", ["topic", "robots", "places"])
+def test_lists_of_every_author_are_left_out_where_each_entry_is_billed_and_the_start_says_so(name: str) -> None:
+    flow = parse_flow(builtin_flows()[name], name, WORDS.facets(), WORDS.rankers)
+    asked = {network: {use.name for use in flow.among(facets).facets} for network, facets in WORDS.providers.items()}
+    assert "followers" in asked["mastodon"]
+    assert not {"followers", "following"} & asked["x"]
+
+
+def test_whoever_switches_a_paid_facet_on_gets_it() -> None:
+    text = 'seeds = ["#cats"]\nflow.use = "topic"\nflow.facets.followers.on = true'
+    plan = parsed(text, "x")
+    assert {use.name for use in plan.flow.among(WORDS.providers["x"]).facets} >= {"followers"}
+    (line,) = left_out(plan)
+    assert line.startswith(
+        "following is left out on api.example: each account listed costs $0.01. Switch it on in the crawl file"
+    )
+
+
+def test_without_its_lists_every_robot_is_still_led_to_its_accounts() -> None:
+    flow = parsed('flow = "robots"\nseeds = ["1"]', "x").flow.among(WORDS.providers["x"])
+    assert flow.seeds == ("profile",)
+    assert reachable(flow) == {use.name for use in flow.facets}

@@ -8,6 +8,7 @@ from x_payloads import x
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Ask, Progress, Request, Secret, WindowKind
 from bowerbird.providers import XV2, with_limits
+from bowerbird.providers.tables import thrifty
 
 NOW = datetime(2020, 1, 5, tzinfo=UTC)
 RECENT = "1212092628029698048"
@@ -183,9 +184,29 @@ def test_posts_have_a_monthly_cap_and_everything_has_a_price() -> None:
     assert x.facets["trends"].limits[-1].per_call == 10
 
 
-def test_a_crawl_sets_its_own_budget_for_all_facets_at_once() -> None:
-    made = with_limits(XV2(), {"*": {"money": {"allowance": 200_000}, "posts": {"allowance": 15_000}}})
-    for table in made.tables.values():
-        for facet in table.values():
-            assert {limit.allowance for limit in facet.limits if limit.bucket.endswith("money")} <= {200_000}
-    assert made.facets["search"].limits[1].allowance == 15_000
+def test_a_crawl_lowers_the_months_posts_for_all_facets_at_once() -> None:
+    made = with_limits(XV2(), {"*": {"posts": {"allowance": 15_000}}})
+    assert {made.facets[name].limits[1].allowance for name in ("search", "timeline", "hashtag")} == {15_000}
+
+
+def test_a_budget_is_told_in_dollars_and_not_as_a_limit() -> None:
+    with pytest.raises(UserError, match=r"write dollars = 10 under \[service\]"):
+        with_limits(XV2(), {"*": {"money": {"allowance": 200_000}}})
+
+
+def test_nothing_may_cost_more_than_ten_dollars_a_month_unless_somebody_says_so() -> None:
+    purses = [limit for table in x.tables.values() for facet in table.values() for limit in facet.limits if limit.is_money]
+    assert {(limit.bucket, limit.allowance) for limit in purses} == {("{service}/money", 10_000)}
+
+
+def test_pages_and_batches_become_so_small_that_a_call_costs_what_it_may() -> None:
+    made = thrifty(x, 500)
+    sizes = {name: made.facets[name].results_per_call for name in ("followers", "search", "likes", "trends")}
+    assert sizes == {"followers": 50, "search": 100, "likes": 100, "trends": 50}
+    assert (made.facets["profiles"].objects_per_call, made.facets["posts"].objects_per_call) == (50, 100)
+
+
+def test_no_page_is_smaller_than_the_network_has_them() -> None:
+    made = thrifty(x, 1)
+    assert [made.facets[name].results_per_call for name in ("search", "timeline", "followers")] == [10, 5, 1]
+    assert dict(made.request(Ask("search", ("cats",))).query)["max_results"] == "10"

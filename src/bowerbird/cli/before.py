@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside
+from bowerbird.cli.money import own_purse
 from bowerbird.cli.place import public
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import usable_credentials, where
@@ -20,7 +21,10 @@ from bowerbird.crawl.flavours import Survey, survey
 from bowerbird.db import open_database
 from bowerbird.db.versions import version_of
 from bowerbird.errors import CredentialError, UserError
+from bowerbird.limits.purses import purses
+from bowerbird.limits.rows import read_all
 from bowerbird.model import Request
+from bowerbird.model.money import in_dollars
 from bowerbird.ports import FlavouredProvider
 from bowerbird.providers import provider
 from bowerbird.store.choosing import chosen
@@ -34,6 +38,8 @@ class _Known(Struct, frozen=True):
     state: CrawlState | None = None
     crew: list[Member] = []
     ran: timedelta = timedelta(0)
+    spent: float = 0.0
+    """Dollars, in all."""
 
 
 class Start(Struct, frozen=True):
@@ -49,7 +55,7 @@ async def check_start(
     """Everything that can be known before the first call; raises `UserError` for what the user must change first."""
     for planned in plan.services:
         _check_credentials(planned, outside)
-    known = await _found(plan, outside) if _exists(plan.store) else _Known()
+    known = await _found(plan, outside) if exists(plan.store) else _Known()
     if known.crew and not may_join:
         raise UserError(running_already(plan.name, known.crew[0], outside.clock.now()))
     if known.crew and known.state is not None and known.state.wanted == "paused":
@@ -70,9 +76,24 @@ def left_out(plan: CrawlPlan) -> Iterator[str]:
         ends = {name for edge in plan.flow.edges for name in (edge.source, edge.to)}
         if missing := [name for name in plan.flow.lacking(facets) if name in ends]:
             yield f"{planned.service.name} cannot be asked for {' and '.join(missing)}: the crawl goes on there without."
+        yield from _spared(plan, planned)
 
 
-def _exists(store: str) -> bool:
+def _spared(plan: CrawlPlan, planned: ServicePlan) -> Iterator[str]:
+    """What the flow would ask and costs too much to be asked by default."""
+    facets = provider(planned.service.provider).facets
+    if names := plan.flow.spared(facets):
+        prices = [limit.per_result for name in names for limit in facets[name].limits if limit.is_money]
+        are, them = ("are", "them") if len(names) > 1 else ("is", "it")
+        yield (
+            f"{' and '.join(names)} {are} left out on {planned.service.name}: each account listed costs "
+            f'{in_dollars(max(prices))}. Switch {them} on in the crawl file: use = "{plan.flow.name}" under [flow], and '
+            f"on = true under [flow.facets.{names[0]}]."
+        )
+
+
+def exists(store: str) -> bool:
+    """Whether there is a store of that name already; nothing is made."""
     # Looked at before it is opened: a start that is refused leaves no empty database behind.
     return "://" in store or Path(store).exists()
 
@@ -86,7 +107,8 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
         async with database.reading() as tx:
             crew = await living(tx, plan.name, outside.clock.now())
             ran = await roster.time_run(tx, plan.name)
-        return _Known(await Reader(database).crawl(plan.name), crew, ran)
+            own = own_purse(purses(await read_all(tx), outside.clock.now()), plan.name)
+        return _Known(await Reader(database).crawl(plan.name), crew, ran, own.spent if own else 0.0)
     finally:
         await database.close()
 
@@ -109,7 +131,7 @@ async def _check_new(plan: CrawlPlan, outside: Outside) -> dict[str, Survey]:
 async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
     """Whether there is anything in the store that the query chooses."""
     where = query.store or plan.store
-    if not _exists(where):
+    if not exists(where):
         return False
     database = await open_database(where, outside.clock)
     try:
@@ -152,11 +174,17 @@ async def _reached(planned: ServicePlan, outside: Outside) -> Survey | None:
 def _limited(plan: CrawlPlan, known: _Known, limits: Mapping[str, Any]) -> CrawlPlan:
     """The plan with the command line's own limits, which count from now and never loosen what the file says."""
     state = known.state
-    done = {"calls": state.calls if state else 0, "items": state.items if state else 0, "duration": known.ran}
+    done = {
+        "calls": state.calls if state else 0,
+        "items": state.items if state else 0,
+        "dollars": known.spent,
+        "duration": known.ran,
+    }
     stop = plan.flow.stop
     for name, more in limits.items():
         if more is not None:
             own = getattr(stop, name)
             most = done[name] + more
+            most = round(most, 3) if name == "dollars" else most
             stop = structs.replace(stop, **{name: most if own is None else min(own, most)})
     return structs.replace(plan, flow=structs.replace(plan.flow, stop=stop))

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.cli.before import check_start
+from bowerbird.cli.consent import check_consent, keep_consent
 from bowerbird.cli.credentials import VaultOption, open_vault
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
-from bowerbird.cli.live.views import chosen_view
+from bowerbird.cli.live.views import View, chosen_view
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import public
 from bowerbird.clock import RealClock
@@ -45,11 +47,17 @@ def command(
     ] = None,
     calls: Annotated[int | None, typer.Option("--calls", min=1, help="End after so many more calls.")] = None,
     items: Annotated[int | None, typer.Option("--items", min=1, help="End after so many more new items.")] = None,
+    dollars: Annotated[
+        float | None, typer.Option("--dollars", min=0.001, help="End before more than so many more dollars are spent.")
+    ] = None,
     span: Annotated[
         timedelta | None,
         typer.Option("--for", parser=_duration, metavar="TIME", help="End after this time, such as 10m or 2h30m."),
     ] = None,
     join: Annotated[bool, typer.Option("--join", help="Work beside another process that runs the same crawl.")] = False,
+    is_agreed: Annotated[
+        bool, typer.Option("--yes", help="Agree to what the crawl file lets the crawl spend, without being asked.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the end.")] = False,
     vault: VaultOption = None,
     as_json: JsonFlag = False,
@@ -61,9 +69,14 @@ def command(
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
     plan = read_crawl_file(file, vocabulary(), seeds or ())
-    limits = {"calls": calls, "items": items, "duration": span}
+    wish = _Wish(
+        limits={"calls": calls, "items": items, "dollars": dollars, "duration": span},
+        joins=join,
+        is_agreed=is_agreed,
+        view=chosen_view(as_json=as_json, is_quiet=quiet),
+    )
     try:
-        run = asyncio.run(_crawl(plan, settings, limits, join=join, quiet=quiet, as_json=as_json))
+        run = asyncio.run(_crawl(plan, settings, wish))
     except (Busy, DiskFull) as error:
         output.line(f"Failed: {error} What was settled is safe; go on with `bowerbird crawl {file}`.", style="red")
         output.result({"state": "failed", "reason": str(error), "store": public(plan.store)})
@@ -73,21 +86,31 @@ def command(
     raise typer.Exit(_code(run))
 
 
-async def _crawl(
-    plan: CrawlPlan, settings: Settings, limits: Mapping[str, object], *, join: bool, quiet: bool, as_json: bool
-) -> Run:
+class _Wish(Struct, frozen=True):
+    """What the command line says besides the crawl file."""
+
+    limits: Mapping[str, object]
+    joins: bool
+    is_agreed: bool
+    view: View
+
+
+async def _crawl(plan: CrawlPlan, settings: Settings, wish: _Wish) -> Run:
     clock = RealClock()
     contacted = load_settings(contact=plan.contact or settings.contact)
     transport = HttpTransport(clock, contacted.user_agent)
     media = HttpMedia(contacted.user_agent, allows_private=plan.media is not None and plan.media.allows_private)
-    outside = Outside(clock=clock, transport=transport, vault=open_vault(settings), media=media, is_alone=not join)
-    view = chosen_view(as_json=as_json, is_quiet=quiet)
+    outside = Outside(clock=clock, transport=transport, vault=open_vault(settings), media=media, is_alone=not wish.joins)
+    say = wish.view.say
     try:
-        start = await check_start(plan, outside, limits, may_join=join, say=view.say)
+        start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
+        agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
             for note in crawl.notes:
-                view.say(note)
-            return await run_shown(crawl, outside, view)
+                say(note)
+            if agreed is not None:
+                await keep_consent(crawl.database, start.plan, agreed, clock.now())
+            return await run_shown(crawl, outside, wish.view)
     finally:
         await transport.close()
         await media.close()

@@ -16,6 +16,7 @@ from bowerbird.limits.vault import FileVault
 from bowerbird.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from bowerbird.cli.spending import Spending
     from bowerbird.crawl.files.crawl_file import CrawlPlan
 
 _SIGNS = {OK: ("✓", "green"), "warning": ("!", "yellow"), PROBLEM: ("✗", "red")}
@@ -38,14 +39,18 @@ def command(
     plan = _plan(file) if file else None
     settings, output = load_settings(vault=vault, contact=(plan.contact or None) if plan else None), Output(as_json=as_json)
     opened = open_vault(settings)
+    spending = _spending(plan) if plan else None
     checks = local_checks(settings, opened, dict.fromkeys(one.service.provider for one in plan.services) if plan else ())
+    if plan and spending:
+        checks += spending.checks(plan)
     if plan or database:
         checks += _remote_checks(plan, database, settings, opened)
     for check in checks:
         _show(output, check)
     problems = sum(check.verdict == PROBLEM for check in checks)
     output.line("Everything is in order." if not problems else f"{problems} problem{'s' * (problems != 1)} to solve.")
-    output.result({"ok": not problems, "checks": [asdict(check) for check in checks]})
+    money = spending.values(plan) if plan and spending else {}
+    output.result({"ok": not problems, "checks": [asdict(check) for check in checks], **money})
     raise typer.Exit(1 if problems else 0)
 
 
@@ -55,6 +60,12 @@ def _plan(file: Path) -> CrawlPlan:
     from bowerbird.crawl.files.crawl_file import read_crawl_file
 
     return read_crawl_file(file, vocabulary())
+
+
+def _spending(plan: CrawlPlan) -> Spending:
+    from bowerbird.cli.spending import read_spending
+
+    return asyncio.run(read_spending(plan))
 
 
 def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Settings, vault: FileVault) -> list[Check]:

@@ -17,6 +17,8 @@ from bowerbird.crawl.files.crawl_file import parse_crawl
 from bowerbird.crawl.files.example import BASES, example
 from bowerbird.crawl.files.language.words import listed, meant
 from bowerbird.errors import UserError
+from bowerbird.model.money import DEFAULT_DOLLARS, in_dollars, thousandths
+from bowerbird.planning.prices import AS_OF, X_PRICES, price_list
 
 _LOGIN = "https://bsky.social"
 
@@ -40,7 +42,11 @@ def command(
     text = _text(file, flow, provider, base)
     _write(file, text, is_forced=force)
     output = Output(as_json=as_json)
-    output.line(f"Wrote {file}. What to do next:")
+    output.line(f"Wrote {file}.")
+    is_paid = _is_paid(provider)
+    if is_paid:
+        _show_prices(output, provider)
+    output.line("What to do next:")
     steps = (
         ("edit it: what to collect, from where, until when", f"$EDITOR {file}"),
         ("give it a key to the network", f"bowerbird credentials add mine --provider {provider}{_server(provider, base)}"),
@@ -50,7 +56,22 @@ def command(
     )
     for number, (what, how) in enumerate(steps, start=1):
         output.line(f"  {number}. {what:<50}{how}")
-    output.result({"file": file, "flow": flow, "provider": provider})
+    money = {"dollars_allowed": DEFAULT_DOLLARS, "prices": X_PRICES} if is_paid else {}
+    output.result({"file": file, "flow": flow, "provider": provider, **money})
+
+
+def _is_paid(provider: str) -> bool:
+    """Whether the network costs money."""
+    return any(facet.is_paid for facet in vocabulary().facets(provider).values())
+
+
+def _show_prices(output: Output, provider: str) -> None:
+    output.line()
+    columns = (f"what {provider} bills, each once per UTC day", "one", "a thousand")
+    output.table("", columns, price_list())
+    allowed = in_dollars(thousandths(DEFAULT_DOLLARS))
+    output.line(f"Prices as of {AS_OF}. The file lets its crawls spend {allowed} a month: dollars under [service] is the cap.")
+    output.line()
 
 
 def _server(provider: str, base: str | None) -> str:
@@ -71,7 +92,7 @@ def _text(file: Path, flow: str, provider: str, base: str | None) -> str:
     if not chosen.seeds and not words.channels.get(provider):
         able = listed(name for name in words.providers if words.channels.get(name))
         raise UserError(f"the flow {flow} only listens, and {provider} has no streams; it runs on: {able}")
-    text = example(chosen, provider, file.stem)
+    text = example(chosen, provider, file.stem, is_paid=_is_paid(provider))
     if base is not None:
         # A function, so that no backslash of the address is taken for a group.
         text = re.sub(r"(?m)^base = .*$", lambda _: f'base = "{base.rstrip("/")}"', text, count=1)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 
 from bowerbird.cli.output import Output
+from bowerbird.planning.budget import MONEY
 from bowerbird.planning.course import HORIZONS, NEVER, Course, hours_of
-from bowerbird.planning.plan import USUAL, Plan, Range, hours, in_words, notes
+from bowerbird.planning.plan import FAR, USUAL, Plan, Range, expected_dollars, hours, in_words, notes, reckoned
 from bowerbird.planning.prices import AS_OF
 from bowerbird.planning.probe import Found
 
@@ -33,7 +34,7 @@ def show(output: Output, plan: Plan, *, is_on_x: bool) -> None:
     output.line(_bottleneck(plan))
     output.line()
     times = _times(plan)
-    output.table("", ("", *times), _brought(plan, times, is_on_x=is_on_x))
+    output.table("", ("", *times), rows_of(plan, times, is_on_x=is_on_x))
     output.line()
     _show_uses(output, likely)
     output.line()
@@ -41,6 +42,8 @@ def show(output: Output, plan: Plan, *, is_on_x: bool) -> None:
         output.line(f"With {name}: {_change(likely, course)}.")
     if is_on_x:
         output.line(f"Prices of X as of {AS_OF}; each thing is paid once per UTC day.")
+        if plan.likely.means is not None and not plan.likely.is_spent:
+            output.line(f"{_money(plan.likely.means.dollars)} may be spent: it does not come so far.")
     for note in notes(plan):
         output.line(note)
 
@@ -65,6 +68,9 @@ def _bottleneck(plan: Plan) -> str:
     bottleneck = plan.bottleneck()
     if bottleneck is None:
         return "No limit holds it up."
+    if bottleneck == MONEY and plan.likely.means is not None:
+        spent, allowed = plan.spread(expected_dollars), _money(plan.likely.means.dollars)
+        return f"What holds it up: money. {_ranged(spent, _money)} of the {allowed} that may be spent."
     used = next(each.used for each in plan.likely.buckets if each.name == bottleneck)
     return f"What holds it up: the limit {bottleneck}, of which {used:.0%} is used until then."
 
@@ -75,17 +81,24 @@ def _times(plan: Plan) -> Mapping[str, timedelta]:
     return {"in all": HORIZONS["day"]} if is_short else {f"after a {name}": at for name, at in HORIZONS.items()}
 
 
-def _brought(plan: Plan, times: Mapping[str, timedelta], *, is_on_x: bool) -> Iterator[tuple[str, ...]]:
+def rows_of(plan: Plan, times: Mapping[str, timedelta], *, is_on_x: bool) -> Iterator[tuple[str, ...]]:
     def row(title: str, figure: Callable[[Course, timedelta], float], words: Callable[[float], str]) -> tuple[str, ...]:
-        spreads = [plan.spread(lambda course, at=at: figure(course, at)) for at in times.values()]  # type: ignore[misc]
-        return title, *(_ranged(spread, words) for spread in spreads)
+        return title, *(_cell(plan, figure, at, words) for at in times.values())
 
     for what, title in _COUNTS.items():
         yield row(title, lambda course, at, what=what: course.count(what, at), _number)  # type: ignore[misc]
     yield row("disk, MB", lambda course, at: course.count("bytes", at), _size)
     if is_on_x:
-        yield row("dollars on X", lambda course, at: course.count("dollars", at), _money)
+        yield row("spent", lambda course, at: course.count("dollars", at), _money)
     yield row(f"{_complete_of(plan.likely)}, %", lambda course, at: 100 * course.complete(at), _tenths)
+
+
+def _cell(plan: Plan, figure: Callable[[Course, timedelta], float], at: timedelta, words: Callable[[float], str]) -> str:
+    """A figure at a time; what is multiplied from a shorter rehearsal says so, and what would be many times is left open."""
+    times = reckoned(plan, at)
+    if times > FAR:
+        return f"over {words(min(figure(course, min(at, course.length)) for course in plan.courses))}"
+    return ("~ " if times > 1 else "") + _ranged(plan.spread(lambda course: figure(course, at)), words)
 
 
 def _complete_of(course: Course) -> str:
@@ -136,7 +149,7 @@ def _size(value: float) -> str:
 
 
 def _money(value: float) -> str:
-    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+    return f"${value:,.2f}"
 
 
 def _tenths(value: float) -> str:

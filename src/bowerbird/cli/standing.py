@@ -8,12 +8,14 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.cli.live import words
+from bowerbird.cli.money import month_words, months, own_purse, spent_lines
 from bowerbird.cli.output import Output
 from bowerbird.cli.place import Place
 from bowerbird.cli.samples import show_sample
 from bowerbird.crawl.crew import Member
 from bowerbird.crawl.streaming.standing import GapStanding, StreamStanding
 from bowerbird.export.sample import Sample
+from bowerbird.limits.purses import Purse, is_purse
 from bowerbird.store import standing as store
 from bowerbird.store.counts import Count
 from bowerbird.store.summary import CrawlState, LedgerState, Summary
@@ -33,6 +35,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     streams: tuple[StreamStanding, ...] = ()
     gaps: tuple[GapStanding, ...] = ()
     """The newest first."""
+    purses: tuple[Purse, ...] = ()
     samples: tuple[Sample, ...] = ()
     left_alone: dict[int, int] = {}
     """By crawl: how many of its seeds asked not to be collected."""
@@ -51,6 +54,7 @@ def show_standing(output: Output, place: Place, standing: Standing) -> None:
     _show_streams(output, standing)
     for sample in standing.samples:
         show_sample(output, sample)
+    _show_money(output, standing)
     _show_ledgers(output, standing)
     _show_trouble(output, standing)
 
@@ -66,6 +70,8 @@ def _show_crawl(output: Output, place: Place, standing: Standing, crawl: CrawlSt
         )
     since = words.at(crawl.created_at, standing.now)
     output.line(f"  {words.many(crawl.calls, 'call')}, {words.many(crawl.items, 'new item')} since {since}")
+    if own := own_purse(standing.purses, crawl.name):
+        output.line(f"  {spent_lines([own], standing.now)[0]}")
     if seeds := standing.left_alone.get(crawl.crawl):
         output.line(f"  {words.many(seeds, 'seed')} asked not to be collected")
     if not crew:
@@ -159,8 +165,18 @@ def _gap(gap: GapStanding, now: datetime) -> str:
     return f"{gap.cause}, {length} from {words.at(gap.began_at, now)}{missing}; {fate}"
 
 
+def _show_money(output: Output, standing: Standing) -> None:
+    if not (found := months(standing.purses)):
+        return
+    output.line("money", style="bold")
+    for purse in found:
+        output.line(f"  {month_words(purse, standing.now)}")
+    output.line()
+
+
 def _show_ledgers(output: Output, standing: Standing) -> None:
-    ledgers = sorted(standing.summary.ledgers, key=lambda one: one.remaining / max(1, one.allowance))
+    limits = [one for one in standing.summary.ledgers if not is_purse(one.bucket)]
+    ledgers = sorted(limits, key=lambda one: one.remaining / max(1, one.allowance))
     if not ledgers:
         return
     output.line("limits", style="bold")

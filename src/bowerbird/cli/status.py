@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from bowerbird.cli.money import month_values, spent_values
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
 from bowerbird.cli.samples import figure_values
@@ -16,6 +17,8 @@ from bowerbird.crawl import roster
 from bowerbird.crawl.crew import Member, living
 from bowerbird.crawl.streaming.standing import read_gaps, read_streams
 from bowerbird.export.sample import read_samples
+from bowerbird.limits.purses import is_purse, purses
+from bowerbird.limits.rows import read_all
 from bowerbird.store.reader import Reader
 from bowerbird.store.standing import read_standing
 
@@ -42,6 +45,7 @@ async def _read(place: Place) -> Standing:
         async with database.reading() as tx:
             streams, gaps = await read_streams(tx), await read_gaps(tx)
             left_alone = await roster.left_alone(tx)
+            found = purses(await read_all(tx), clock.now())
         samples = tuple(await read_samples(database, place.crawl))
         return Standing(
             now=clock.now(),
@@ -50,6 +54,7 @@ async def _read(place: Place) -> Standing:
             more=more,
             streams=streams,
             gaps=gaps,
+            purses=found,
             samples=samples,
             left_alone=left_alone,
         )
@@ -59,7 +64,10 @@ def _values(place: Place, standing: Standing) -> dict[str, Any]:
     summary: dict[str, Any] = msgspec.to_builtins(standing.summary)
     for crawl in summary["crawls"]:
         crawl["flow"] = msgspec.json.decode(crawl["flow"])["name"]
+        crawl |= spent_values(standing.purses, crawl["name"])
         crawl["seeds_left_alone"] = standing.left_alone.get(crawl["crawl"], 0)
+    summary["ledgers"] = [each for each in summary["ledgers"] if not is_purse(each["bucket"])]
+    summary["months"] = month_values(standing.purses)
     more: dict[str, Any] = msgspec.to_builtins(standing.more)
     crew: list[Member] = msgspec.to_builtins(standing.crew)
     heard = {"streams": msgspec.to_builtins(standing.streams), "gaps": msgspec.to_builtins(standing.gaps)}

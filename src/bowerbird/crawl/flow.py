@@ -85,6 +85,8 @@ class FacetUse(Struct, frozen=True):
     """Pages after which a list is such a long one."""
     optional: bool = False
     """Left out, with its edges, where the network has no such facet."""
+    unless_paid: bool = False
+    """Left out, with its edges, where the network charges for it; a crawl file switches it on there with `on = true`."""
     hints: dict[str, str] = {}
     """Passed on to the provider's request."""
     credentials: tuple[str, ...] = ()
@@ -108,6 +110,8 @@ class Edge(Struct, frozen=True):
     """Makes a sleeping task ready again; None: exactly when the condition is about change (`condition.ABOUT_CHANGE`)."""
     optional: bool = False
     """Left out where the network's pages do not carry what it takes."""
+    instead: bool = False
+    """Holds only where facets are left out because they cost money."""
 
 
 ESTIMATES = ("degree", "followers", "following", "posts", "verified", "bot", "protected")
@@ -122,6 +126,8 @@ class Stop(Struct, frozen=True):
     items: int | None = None
     users: int | None = None
     posts: int | None = None
+    dollars: float | None = None
+    """Kept by the crawl's own purse: no call is made that might cost more than is left, and when none can be made it ends."""
     duration: timedelta | None = None
     when_empty: bool = True
     """Nothing waits and nothing will come due."""
@@ -209,16 +215,25 @@ class Flow(Struct, frozen=True):
         return comes_back or any("news" in condition.parse(edge.when).words for edge in self.edges if edge.when)
 
     def among(self, facets: Mapping[str, Facet]) -> Flow:
-        """The flow as a network with these facets runs it: without what is optional and not to be had there."""
-        missing = frozenset(self.lacking(facets))
+        """The flow as a network with these facets runs it: without what is not to be had there, or only for money."""
+        spared = self.spared(facets)
+        missing = frozenset((*self.lacking(facets), *spared))
         return msgspec.structs.replace(
             self.without(missing),
-            edges=tuple(edge for edge in self.edges if missing.isdisjoint((edge.source, edge.to)) and _is_fed(edge, facets)),
+            edges=tuple(
+                edge
+                for edge in self.edges
+                if missing.isdisjoint((edge.source, edge.to)) and _is_fed(edge, facets) and (spared or not edge.instead)
+            ),
         )
 
     def lacking(self, facets: Mapping[str, Facet]) -> tuple[str, ...]:
         """The optional facets that a network does not have, and so are left out there."""
         return tuple(use.name for use in self.facets if use.optional and use.name not in facets)
+
+    def spared(self, facets: Mapping[str, Facet]) -> tuple[str, ...]:
+        """The facets that a network charges for and that nobody switched on there."""
+        return tuple(use.name for use in self.facets if use.unless_paid and use.name in facets and facets[use.name].is_paid)
 
     def without(self, off: Set[str]) -> Flow:
         """The flow without these facets, and without what leads to and from them."""

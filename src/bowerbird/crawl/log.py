@@ -26,9 +26,10 @@ where call = ? and state = 'flying'
 _LOSE = (
     "update calls set state = 'lost', charges = '', settled_at = ?, outcome = ?, detail = ? where call = ? and state = 'flying'"
 )
-# The limits are settled by then: if the worker dies with the connection, nothing is left to book. It has no lease to run out.
+# Its own limits are settled by then; if the worker dies with the connection, what was reserved for its posts is left to book.
+# It has no lease to run out.
 _OPENED = f"""
-update calls set charges = '[]', sent_at = ?, received_at = ?, status = ?, results = 0, new_items = 0, bytes = 0,
+update calls set charges = ?, sent_at = ?, received_at = ?, status = ?, results = 0, new_items = 0, bytes = 0,
     expires_at = {to_micros(datetime.max.replace(tzinfo=UTC))}
 where call = ? and state = 'flying'
 """
@@ -38,7 +39,8 @@ select call, charges from calls where state = 'flying'
 """
 _IN_FLIGHT = "select charges from calls where state = 'flying'"
 _BROUGHT = """
-update calls set results = results + ?, new_items = new_items + ?, bytes = bytes + ? where call = ? and state = 'flying'
+update calls set charges = ?, results = results + ?, new_items = new_items + ?, bytes = bytes + ?
+where call = ? and state = 'flying'
 """
 _HUNG_UP = """
 update calls set state = 'settled', charges = '', settled_at = ?, outcome = ?, call_micros = ? - sent_at, detail = ?
@@ -107,13 +109,13 @@ class QueryLog:
             *(len(answer.body), received - sent, answer.failure[:500] or None),
         )
 
-    async def opened(self, tx: Transaction, call: int, answer: Answer) -> bool:
+    async def opened(self, tx: Transaction, call: int, answer: Answer, held: Sequence[Charge]) -> bool:
         """The call has become a live connection, which brings more and more; False when somebody declared it lost before."""
         times = to_micros(answer.sent_at), to_micros(answer.received_at)
-        return await tx.execute(_OPENED, *times, answer.status, call) == 1
+        return await tx.execute(_OPENED, encode_charges(held), *times, answer.status, call) == 1
 
-    async def brought(self, tx: Transaction, call: int, results: int, new_items: int, size: int) -> bool:
-        return await tx.execute(_BROUGHT, results, new_items, size, call) == 1
+    async def brought(self, tx: Transaction, call: int, held: Sequence[Charge], results: int, new_items: int, size: int) -> bool:
+        return await tx.execute(_BROUGHT, encode_charges(held), results, new_items, size, call) == 1
 
     async def hung_up(self, tx: Transaction, call: int, outcome: Outcome, detail: str, now: datetime) -> bool:
         at = to_micros(now)

@@ -51,9 +51,12 @@ class Worker:
         glance: timedelta = timedelta(seconds=1),
         ends_when_empty: Callable[[], bool] = lambda: True,
         is_fed: Callable[[], bool] = lambda: False,
+        exhausted: Callable[[datetime | None, datetime | None], str] = lambda calls_at, due: "",
     ) -> None:
         """`glance`: how often the loop looks up while it waits, to see targets that other workers added; `is_fed`: whether
-        something beside the loop may still add some."""
+        something beside the loop may still add some; `exhausted`: why nothing more can be asked, told when what waits may be
+        asked and when more will wait."""
+        self._exhausted = exhausted
         self._ends_when_empty = ends_when_empty
         self._is_fed = is_fed
         self._dispatcher = dispatcher
@@ -205,6 +208,9 @@ class Worker:
         is_alone = not self._calls
         due = await self._patiently(self._dispatcher.wake)
         now = self._clock.now()
+        if is_alone and not is_fed and (reason := self._exhausted(until, due)):
+            self.end(Ending("finished", reason))
+            return
         if until is None and due is None and is_alone and not is_fed and (ending := self._dry()):
             self.end(ending)
             return

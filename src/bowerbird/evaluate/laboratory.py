@@ -23,6 +23,8 @@ from bowerbird.simulated.world import World
 SERVICE = "simulated"
 BASE = "https://simulated.example"
 _SELDOM = timedelta(days=1)
+_PLENTY = "dollars = 1000000\n"
+"""Here nobody pays: what money keeps a crawl from is measured elsewhere."""
 
 
 class TokenVault:
@@ -75,6 +77,7 @@ class Laboratory:
         text = (
             f"{flow}\nseeds = {msgspec.json.encode(seeds).decode()}\n{more}\n"
             f'[service]\nname = "{SERVICE}"\nprovider = "{self.service.dialect.name}"\nbase = "{BASE}"\n'
+            f"{_PLENTY if self.service.dialect.name == 'x' else ''}"
         )
         return msgspec.structs.replace(parse_crawl(text, Path("laboratory.toml"), vocabulary()), store=store)
 

@@ -11,7 +11,12 @@ ANONYMOUS = "anonymous"
 def fill(facet: Facet, service: str, credential: Credential | None) -> tuple[Charge, ...]:
     """What a call of this facet takes from each bucket at most; calls without a credential share the bucket `anonymous`."""
     names = _names(facet, service, credential)
-    return tuple(Charge(_bucket(limit, names), _most(facet, limit), limit) for limit in facet.limits)
+    return tuple(_charge(facet, limit, names) for limit in facet.limits)
+
+
+def _charge(facet: Facet, limit: Limit, names: dict[str, str]) -> Charge:
+    payer = limit.payer.format_map(names) if limit.payer else ""
+    return Charge(_bucket(limit, names), _most(facet, limit), limit, payer=payer)
 
 
 def fill_login(limits: tuple[Limit, ...], service: str, credential: Credential | None) -> tuple[Charge, ...]:
@@ -36,8 +41,9 @@ def _bucket(limit: Limit, names: dict[str, str]) -> str:
 
 
 def _most(facet: Facet, limit: Limit) -> int:
-    most = limit.per_call + limit.per_result * facet.results_per_call
-    if most > limit.allowance:
+    most = limit.per_call + limit.per_result * max(facet.results_per_call, facet.smallest_page)
+    # What may be spent is the crawl's own word, and looked at when that is known (`purses.budgeted`).
+    if most > limit.allowance and not limit.is_money:
         raise UserError(
             f"one call of {facet.name} may cost {most}, but {limit.bucket} allows only {limit.allowance} per window, so it could "
             "never be made: ask for fewer results per call or raise the allowance"

@@ -28,8 +28,9 @@ def hear(
     if not charges:
         return []
     limits = [charge.limit.published or state.allowance for charge, state in zip(charges, states, strict=True)]
-    described = describes(states, reading, answer.received_at, limits) if reading is not None else None
-    bearer = _bearer(states, outcome, described)
+    heeded = _told_of(charges)
+    described = describes(states, reading, answer.received_at, limits, heeded) if reading is not None else None
+    bearer = _bearer(states, heeded, outcome, described)
     trouble = _trouble(outcome, reading, states[bearer])
     date = parse_date(answer.headers.get("date", "")) if answer.headers else None
     is_answered = answer.status != 0
@@ -54,7 +55,14 @@ def hear(
 
 
 def _cost(charge: Charge, results: int) -> int:
-    return min(charge.amount, charge.limit.per_call + charge.limit.per_result * results)
+    cost = charge.limit.per_call + charge.limit.per_result * results
+    # A service that lists more than it was asked for bills it too.
+    return cost if charge.limit.is_money else min(charge.amount, cost)
+
+
+def _told_of(charges: Sequence[Charge]) -> Sequence[int]:
+    """The buckets that a service can speak of: of the user's own budget it knows nothing."""
+    return [n for n, charge in enumerate(charges) if not charge.limit.is_money] or range(len(charges))
 
 
 def _trouble(outcome: Outcome, reading: Reading | None, bearer: LedgerState) -> Trouble:
@@ -65,14 +73,13 @@ def _trouble(outcome: Outcome, reading: Reading | None, bearer: LedgerState) -> 
     return Trouble.BACK_OFF if outcome in _REFUSALS or outcome.is_passing else Trouble.NONE
 
 
-def _bearer(states: Sequence[LedgerState], outcome: Outcome, described: int | None) -> int:
+def _bearer(states: Sequence[LedgerState], order: Sequence[int], outcome: Outcome, described: int | None) -> int:
     """The one bucket that waits after a failure, never the others.
 
     Faults of the service go to the first bucket, which by convention is the facet's own. A 429 goes to the bucket it
     describes; one with calls remaining (X: one search per second, not in the headers) to the shortest window that the
     header does not describe.
     """
-    order = range(len(states))
     if outcome is Outcome.SECOND_LIMIT:
         others = [n for n in order if n != described] or list(order)
         return min(others, key=lambda n: states[n].window)
@@ -80,16 +87,23 @@ def _bearer(states: Sequence[LedgerState], outcome: Outcome, described: int | No
         return max(order, key=lambda n: states[n].window)
     if outcome is Outcome.RATE_LIMITED:
         return described if described is not None else min(order, key=lambda n: states[n].available)
-    return 0
+    return order[0]
 
 
-def describes(states: Sequence[LedgerState], reading: Reading, received_at: datetime, limits: Sequence[int] | None = None) -> int:
-    """Which bucket the header is about: services with several limits tell only the tightest.
+def describes(
+    states: Sequence[LedgerState],
+    reading: Reading,
+    received_at: datetime,
+    limits: Sequence[int] | None = None,
+    heeded: Sequence[int] | None = None,
+) -> int:
+    """Which bucket (of those `heeded`) the header is about: services with several limits tell only the tightest.
 
     By limit (`limits`: as the server knows them, where the user allows less) and reset; if several fit, the one our own
     count says is tightest; if the limit is nobody's, it is a new number for the tightest of those whose window fits the reset.
     """
-    order = [n for n in range(len(states)) if states[n].kind is not WindowKind.MONTH] or list(range(len(states)))
+    heeded = range(len(states)) if heeded is None else heeded
+    order = [n for n in heeded if states[n].kind.is_spread] or list(heeded)
     if len(order) == 1:
         return order[0]
     fitting = [n for n in order if _fits(states[n], reading.reset_at, received_at)]

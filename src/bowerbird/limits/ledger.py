@@ -18,8 +18,12 @@ from bowerbird.limits.server_clock import UNKNOWN, Offset, aged
 from bowerbird.model import Limit, WindowKind
 
 NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+FOREVER = NEVER - timedelta(days=366)
+"""Whoever must wait until then waits in vain."""
 LOOK_AGAIN = timedelta(seconds=1)
 """When the answer to a call in flight decides, and nobody can say when it comes."""
+_AFTER_REFUND = timedelta(seconds=30)
+"""The same, where it would only give back what was reserved too much; who settles a call in this process looks again at once."""
 _BEFORE_RESET = timedelta(seconds=1)
 _AFTER_RESET = timedelta(milliseconds=150)
 _EARLY = 1.1
@@ -89,8 +93,8 @@ def reopened(state: LedgerState, limit: Limit, now: datetime) -> LedgerState:
     return _entered(fresh, now)
 
 
-def lowered(state: LedgerState, allowance: int) -> LedgerState:
-    """The same bucket after the user allowed less than was known: what was taken in this window counts."""
+def allowed(state: LedgerState, allowance: int) -> LedgerState:
+    """The same bucket after the user allowed more or less than was known: what was taken in this window counts."""
     return structs.replace(state, allowance=allowance, remaining=state.remaining - (state.allowance - allowance))
 
 
@@ -100,7 +104,7 @@ def rolled(state: LedgerState, now: datetime) -> LedgerState:
         return state
     resume = resume_at(state)
     # A reset further away than a window is long can only mean that our clock was set back.
-    if now >= resume or (state.kind is not WindowKind.MONTH and resume - now > state.window + 10 * _SECOND):
+    if now >= resume or (state.kind.is_spread and resume - now > state.window + 10 * _SECOND):
         return _entered(state, now)
     return state
 
@@ -133,7 +137,7 @@ def boundary(state: LedgerState, server_now: datetime) -> datetime | None:
         return server_now + state.window - (server_now - EPOCH) % state.window
     if state.kind is WindowKind.MONTH:
         return datetime(server_now.year + server_now.month // 12, server_now.month % 12 + 1, 1, tzinfo=UTC)
-    return None
+    return NEVER if state.kind is WindowKind.EVER else None
 
 
 def _doubt(state: LedgerState) -> timedelta:
@@ -163,6 +167,8 @@ def when(state: LedgerState, amount: int, now: datetime, *, pace: bool = True) -
     if state.is_careful and state.in_flight > 0:
         return max(now + LOOK_AGAIN, state.backoff_until or now)
     if state.available < amount:
+        if not state.kind.is_spread and amount <= state.remaining:
+            return now + _AFTER_REFUND
         return max(now, resume_at(state)) if state.reset_at is not None else now + LOOK_AGAIN
     at = max(now, state.backoff_until or now, (state.next_at or now) if pace else now)
     if not state.is_probing and at >= stop_at(state):
@@ -189,15 +195,28 @@ def charged(state: LedgerState, amount: int, now: datetime) -> LedgerState:
     )
 
 
-def delivered(state: LedgerState, amount: int, now: datetime) -> LedgerState:
-    """The account after something came that costs, whether there was room for it or not."""
+def delivered(state: LedgerState, amount: int, now: datetime, reserved: int = 0) -> LedgerState:
+    """The account after something came that costs, whether there was room for it or not; what was reserved for it is free."""
     state = rolled(state, now)
-    return changed(state, now, remaining=state.remaining - amount, spent=state.spent + amount)
+    return changed(
+        state,
+        now,
+        remaining=state.remaining - amount,
+        in_flight=max(0, state.in_flight - reserved),
+        spent=state.spent - reserved + amount,
+        # The service speaks: nobody need wait for the connection to end to know that this window is good.
+        is_probing=False,
+    )
+
+
+def reserved(state: LedgerState, amount: int, now: datetime) -> LedgerState:
+    """The account after so much of it was set aside for what a live connection brings next."""
+    return changed(state, now, in_flight=state.in_flight + amount, spent=state.spent + amount)
 
 
 def _spacing(state: LedgerState, available: int, now: datetime) -> timedelta:
     is_burst = state.allowance - available <= state.allowance * BURST
-    if is_burst or available <= 0 or state.kind is WindowKind.MONTH or state.reset_at is None:
+    if is_burst or available <= 0 or not state.kind.is_spread or state.reset_at is None:
         return timedelta(0)
     return max(stop_at(state) - now, timedelta(0)) / available / _EARLY
 

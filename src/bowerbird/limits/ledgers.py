@@ -84,17 +84,31 @@ class BookedLedgers:
         free: dict[str, int] = {}
         payers: dict[str, int] = {}
         for charge in sorted((each for each in charges if each.limit.once_a_day), key=_bucket):
-            payer, _, _ = charge.bucket.rpartition("/")
+            payer = charge.payer or charge.bucket.rpartition("/")[0]
             day = certain_day(answer, self._state(charge, answer.received_at).clock)
             if day is not None and payer not in payers:
                 payers[payer] = await self._bills.repeated(tx, payer, day, page.billed)
             free[charge.bucket] = payers.get(payer, 0)
         return free
 
-    async def delivered(self, tx: Transaction, charges: Sequence[Charge], results: int, now: datetime) -> None:
-        for charge in sorted((each for each in charges if each.limit.per_result), key=_bucket):
-            amount = charge.limit.per_result * results
-            await self._change(tx, charge, now, partial(ledger.delivered, amount=amount, now=now))
+    async def open(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
+        """Writes the accounts as these charges know them, so that others see what is allowed before anything is spent."""
+        for charge in sorted({each.bucket: each for each in charges}.values(), key=_bucket):
+            await self._change(tx, charge, now, partial(ledger.changed, now=now))
+
+    async def delivered(
+        self, tx: Transaction, held: Sequence[Charge], results: int, now: datetime, wanted: Sequence[Charge] = ()
+    ) -> Sequence[Charge]:
+        full = {charge.bucket: charge.amount for charge in wanted}
+        return [await self._deliver(tx, each, results, full.get(each.bucket, 0), now) for each in sorted(held, key=_bucket)]
+
+    async def _deliver(self, tx: Transaction, held: Charge, results: int, wanted: int, now: datetime) -> Charge:
+        paid = held.limit.per_result * results
+        left = await self._change(tx, held, now, partial(ledger.delivered, amount=paid, reserved=held.amount, now=now))
+        again = min(wanted, max(0, left.available))
+        if again:
+            await self._change(tx, held, now, partial(ledger.reserved, amount=again, now=now))
+        return structs.replace(held, amount=again)
 
     async def lost(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> None:
         for charge in sorted(charges, key=_bucket):
@@ -142,10 +156,13 @@ class BookedLedgers:
 
 def _current(state: LedgerState, charge: Charge, now: datetime) -> LedgerState:
     limit = charge.limit
+    if limit.is_money:
+        # Nothing of it is heard from a server, so that there is nothing to try with one call first.
+        return structs.replace(ledger.allowed(ledger.rolled(state, now), limit.allowance), is_probing=False)
     if state.window != limit.window or state.kind is not limit.kind:
         return ledger.reopened(state, limit, now)
     is_lowered = limit.published is not None and state.allowance > limit.allowance
-    return ledger.lowered(state, limit.allowance) if is_lowered else state
+    return ledger.allowed(state, limit.allowance) if is_lowered else state
 
 
 def _bucket(charge: Charge) -> str:

@@ -135,8 +135,7 @@ def _latest_end(state: LedgerState, heard: Heard) -> datetime:
     """The latest time at which the window that counted this call can end."""
     # With the same bound that `resume_at` takes off again: in our own time the end is certain.
     server_now = heard.received_at + state.clock.low
-    is_month = state.kind is WindowKind.MONTH
-    return (boundary(state, server_now) if is_month else None) or server_now + state.window
+    return (None if state.kind.is_spread else boundary(state, server_now)) or server_now + state.window
 
 
 def _believable(state: LedgerState, heard: Heard) -> Reading | None:

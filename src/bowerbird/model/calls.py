@@ -77,6 +77,8 @@ class Charge(Struct, frozen=True, gc=False):
     limit: Limit
     finished_before: int = 0
     """How many calls the bucket had finished when this one was leased: bounds what its headers can know."""
+    payer: str = ""
+    """To whom `once_a_day` applies; empty: the owner of the bucket."""
 
 
 class Lease(Struct, frozen=True, kw_only=True):

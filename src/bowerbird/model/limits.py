@@ -18,6 +18,13 @@ class WindowKind(StrEnum):
     """The window starts with the first call after the previous one ended."""
     MONTH = "month"
     """The calendar month, UTC."""
+    EVER = "ever"
+    """One window that never ends."""
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether calls are spread over the window; nobody spreads a budget over a month."""
+        return self not in (WindowKind.MONTH, WindowKind.EVER)
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -35,6 +42,11 @@ class Limit(Struct, frozen=True, kw_only=True):
     """The same result costs once per UTC day: those that `Page.billed` names and that were paid for are refunded too."""
     published: int | None = None
     """What the service allows, where the user allows less: then only a lower figure of the server changes the allowance."""
+    is_money: bool = False
+    """Counts thousandths of a dollar. No server tells of it: the allowance is the user's own word, and is raised and lowered
+    with it."""
+    payer: str = ""
+    """Template: to whom `once_a_day` applies; empty: the owner of the bucket."""
     only_paged: bool = False
     """Counts only requests that carry a position (`max_id`, `since_id`, `min_id`, `page`)."""
 
@@ -48,6 +60,8 @@ class Facet(Struct, frozen=True, kw_only=True):
     """What its pages carry: `users`, `posts`, `relations`, or another of `Page`'s fields."""
     objects_per_call: int = 1
     results_per_call: int = 1
+    smallest_page: int = 1
+    """Fewer results cannot be asked for."""
     total_results: int | None = None
     """How many items of one list the service shows at most."""
     reach: timedelta | None = None
@@ -68,6 +82,11 @@ class Facet(Struct, frozen=True, kw_only=True):
     def lists_own_posts(self) -> bool:
         """Lists what its target wrote, or is told: who may not read that may not read the account."""
         return self.subject is Subject.USER and self.side is None and self.is_incremental and "posts" in self.yields
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether asking costs money."""
+        return any(limit.is_money for limit in self.limits)
 
 
 class Credential(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.flow import Stop
 from bowerbird.model.times import span
+from bowerbird.planning.budget import Means
 
 MONTH = timedelta(days=30)
 HORIZONS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": MONTH}
@@ -84,6 +85,10 @@ class Course(Struct, frozen=True, kw_only=True):
     """With how many calls of the model a sample becomes as good as is wanted, where it did not become so within the rehearsal."""
     stop: Stop = Stop()
     """The crawl's own conditions, in its own numbers."""
+    means: Means | None = None
+    """What it may spend, where anything costs."""
+    was_cut: bool = False
+    """The rehearsal ended before its time because it was long enough."""
     reason: str = ""
     """Which of them ended it within the rehearsal; nothing when everything had been asked."""
 
@@ -102,10 +107,24 @@ class Course(Struct, frozen=True, kw_only=True):
             limit = getattr(self.stop, what)
             if limit is not None and self._slope(what) > 0:
                 yield self._when(what, limit * self.factor), f"{limit:,} {what} are reached"
+        if self.means is not None and self._slope("dollars") > 0:
+            at = self._when("dollars", self.means.dollars * self.factor)
+            # What is not spent in one month says nothing of the next.
+            if at < (MONTH if self.means.is_monthly else NEVER):
+                yield at, self.means.words
         if self.enough is not None:
             yield self.done_after, ENOUGH
         elif not self.goes_round:
             yield self.done_after, ""
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether money ends it."""
+        return self.means is not None and self.end is not None and self.end[1] == self.means.words
+
+    def is_reckoned(self, at: timedelta) -> bool:
+        """Whether a figure for that time is multiplied from a rehearsal that was cut before it."""
+        return self.was_cut and self.length < (at if self.end is None else min(at, self.end[0]))
 
     @property
     def length(self) -> timedelta:

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential
+from bowerbird.planning.budget import MONEY
 from bowerbird.planning.cast import cast, one_more
 from bowerbird.planning.course import COUNTS, HORIZONS, NEVER, Course, hours_of
 from bowerbird.planning.rehearsal import Scope, rehearse
@@ -20,6 +21,8 @@ _LIVELINESS = (0.6, 1.0, 1.6)
 _TIGHT = 0.5
 """A bucket that is used less than this does not hold the crawl up."""
 _NOTABLE = 0.001
+FAR = 30.0
+"""So many times the length of what was rehearsed nobody knows what comes."""
 
 Say = Callable[[str], None]
 
@@ -67,7 +70,9 @@ class Plan(Struct, frozen=True, kw_only=True):
         return Range(min(values), values[1], max(values))
 
     def bottleneck(self) -> str | None:
-        """The bucket that holds the crawl up, or None where no limit does."""
+        """The bucket that holds the crawl up, or None where no limit does; `money` where it ends because that is spent."""
+        if self.likely.is_spent:
+            return MONEY
         first = self.likely.buckets[:1]
         return first[0].name if first and first[0].used >= _TIGHT else None
 
@@ -132,6 +137,11 @@ def _with_rankers(plan: CrawlPlan, rankers: Mapping[str, str]) -> CrawlPlan:
     return structs.replace(plan, flow=structs.replace(plan.flow, facets=tuple(uses)))
 
 
+def expected_dollars(course: Course) -> float:
+    """What the crawl is expected to spend until it ends, or in a month where it goes on for longer."""
+    return course.count("dollars", HORIZONS["month"])
+
+
 def hours(course: Course) -> float:
     """Until everything is asked, or until a crawl that goes on for ever has caught up."""
     return hours_of(course.done_after)
@@ -148,6 +158,8 @@ def figures(plan: Plan) -> dict[str, Any]:
         "hours": structs.asdict(plan.spread(hours)),
         "complete_of": "posts" if likely.is_about_posts else "questions",
         "hidden": likely.hidden,
+        "dollars_allowed": None if likely.means is None else likely.means.dollars,
+        "dollars_expected": structs.asdict(plan.spread(expected_dollars)),
         "after": {name: _horizon(plan, at) for name, at in HORIZONS.items()},
         "facets": [structs.asdict(use) for use in likely.uses],
         "bottleneck": plan.bottleneck(),
@@ -159,9 +171,15 @@ def figures(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _horizon(plan: Plan, at: timedelta) -> dict[str, dict[str, float]]:
+def _horizon(plan: Plan, at: timedelta) -> dict[str, Any]:
     counts = {what: plan.spread(lambda course, what=what: course.count(what, at)) for what in COUNTS}  # type: ignore[misc]
-    return {name: structs.asdict(each) for name, each in {**counts, "complete": plan.spread(lambda c: c.complete(at))}.items()}
+    figures = {**counts, "complete": plan.spread(lambda c: c.complete(at))}
+    return {name: structs.asdict(each) for name, each in figures.items()} | {"reckoned": reckoned(plan, at)}
+
+
+def reckoned(plan: Plan, at: timedelta) -> float:
+    """How many times as long as the shortest rehearsal that was cut before that time; 1 where none was."""
+    return max(hours_of(at) / hours_of(each.length) if each.is_reckoned(at) else 1.0 for each in plan.courses)
 
 
 def _variant(likely: Course, course: Course) -> dict[str, float]:
@@ -182,7 +200,14 @@ def notes(plan: Plan) -> Sequence[str]:
     found = [f"{course.factor:.2g} of the seeds were rehearsed, with limits as much smaller; counts are multiplied back."]
     if course.factor == 1:
         found = ["All seeds were rehearsed."]
-    if not course.is_finished:
+    cut = [each for each in plan.courses if each.was_cut]
+    if cut and any(reckoned(plan, at) > 1 for at in HORIZONS.values()):
+        shortest = in_words(hours_of(min(each.length for each in cut)))
+        found.append(
+            f"~ is multiplied: of one world only {shortest} was rehearsed, which took as many calls or items as a rehearsal may "
+            f"have. Beyond {FAR:.0f} times that nothing is foreseen, and the least that was seen is told."
+        )
+    elif not course.is_finished:
         found.append(
             f"{in_words(hours_of(course.length))} of virtual time were rehearsed; later figures go on as at the end of that."
         )

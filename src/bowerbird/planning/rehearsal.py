@@ -17,7 +17,9 @@ from bowerbird.crawl.files.seed_list import SeedList
 from bowerbird.crawl.worker import NOTHING_LEFT
 from bowerbird.export.sample import GOOD_ENOUGH, Figure, read_samples
 from bowerbird.limits.ledger import BURST
+from bowerbird.limits.purses import SPENT, is_purse, purses
 from bowerbird.model import Charge, Credential, Progress, Subject, WindowKind
+from bowerbird.planning.budget import MONEY, means_of, most_items, with_means
 from bowerbird.planning.cast import RehearsalVault
 from bowerbird.planning.course import ENOUGH, Bucket, Course, Sample, Use, may_run
 from bowerbird.planning.scaling import Model, batch_of, kind_in_use, model_of, scaled_flow, scaled_limits
@@ -25,7 +27,6 @@ from bowerbird.planning.stage import Stage, is_growing
 from bowerbird.ports import Row
 from bowerbird.simulated.pictures import Pictures
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.x_v2 import XV2Dialect
 
 _SELDOM = timedelta(days=1)
 _UNDER_WAY = Progress(cursor="1", newest="1")
@@ -88,9 +89,11 @@ def _model(plan: CrawlPlan, stage: Stage, scope: Scope, seeds: int) -> Model:
         # A sample takes as many calls from few seeds as from many.
         starts = min(seeds, _MOST_STARTS)
         return Model(starts, starts)
-    batch, wanted = batch_of(plan), int(scope.items / max(stage.load, 1e-9))
+    # A budget that is soon spent ends the crawl long before all seeds are asked.
+    load = min(stage.load, most_items(plan) / seeds)
+    batch, wanted = batch_of(plan), int(scope.items / max(load, 1e-9))
     # Who goes along lists fills its batches with those it finds: a few seeds are enough, and a whole batch of them too many.
-    return model_of(seeds, stage.load, 1 if is_growing(plan) and wanted < batch else batch, scope.items)
+    return model_of(seeds, load, 1 if is_growing(plan) and wanted < batch else batch, scope.items)
 
 
 def _fitting(scope: Scope, plan: CrawlPlan) -> Scope:
@@ -118,7 +121,8 @@ class _Rehearsal:
         # A world has only so many accounts and posts; fewer are played rather than the same one twice.
         self._model = structs.replace(model, played=len(self._seeds) or model.played)
         self._credentials = credentials
-        self._stop = plan.flow.stop
+        self._means = means_of(plan)
+        self._stop = structs.replace(plan.flow.stop, dollars=self._means.dollars if self._means else None)
         self._plan = self._played(plan)
         self._samples: list[Sample] = []
         self._was_cut = False
@@ -145,9 +149,9 @@ class _Rehearsal:
         by_name = {each.name: each for each in self._credentials}
         services = tuple(
             structs.replace(each, limits=scaled_limits(each, plan, kind_in_use(each, by_name), self._model))
-            for each in plan.services
+            for each in with_means(plan, self._model.factor).services
         )
-        flow = scaled_flow(plan.flow, self._model)
+        flow = scaled_flow(with_means(plan, self._model.factor).flow, self._model)
         length = min(self._scope.length, flow.stop.duration or self._scope.length)
         flow = structs.replace(flow, stop=structs.replace(flow.stop, duration=length))
         return structs.replace(
@@ -186,7 +190,7 @@ class _Rehearsal:
             bytes=disk["bytes"] - self._empty,
             free=disk["free"],
             kept=disk["bytes"] - disk["free"] - disk["bills"] - self._empty,
-            dollars=self._dollars(now),
+            dollars=_dollars(crawl, now),
             waiting=int(tasks["waiting"]),
             done=int(tasks["done"]),
             spent={row["bucket"]: row["spent"] for row in ledgers},
@@ -198,12 +202,6 @@ class _Rehearsal:
     async def _disk(self, crawl: Crawl) -> Row:
         async with crawl.database.reading() as tx:
             return (await tx.fetch(_DISK))[0]
-
-    def _dollars(self, now: datetime) -> float:
-        """What X would have charged up to now."""
-        dialects = [each.dialect for each in self._stage.services.values()]
-        apps = {each.app or "app" for each in self._credentials if each.provider == "x"}
-        return sum(each.meter.spent(app, now) / 1000 for each in dialects if isinstance(each, XV2Dialect) for app in apps)
 
     async def _complete(self, crawl: Crawl, now: datetime) -> tuple[int, int, float]:
         """How many posts the seeds have written, how many of them the network hides, and which part is stored."""
@@ -233,6 +231,8 @@ class _Rehearsal:
             enough=None if is_finished or self._stop.half_width is None else await self._enough(crawl),
             stop=self._stop,
             reason=self._met(crawl, reason),
+            means=self._means,
+            was_cut=self._was_cut,
         )
         buckets = [_bucket(course, row) for row in ledgers if row["window_micros"]]
         return structs.replace(course, buckets=tuple(sorted(buckets, key=lambda each: -each.used)))
@@ -240,6 +240,8 @@ class _Rehearsal:
     def _met(self, crawl: Crawl, reason: str) -> str:
         """Which condition of the crawl's own was met, in its own numbers; nothing when everything was asked."""
         size, played = crawl.tally.size(), self._plan.flow.stop
+        if SPENT in reason and self._means is not None:
+            return self._means.words
         for name in ("calls", "items", "users", "posts"):
             limit = getattr(played, name)
             if limit is not None and getattr(size, name) >= limit:
@@ -277,6 +279,11 @@ class _Rehearsal:
         )
 
 
+def _dollars(crawl: Crawl, now: datetime) -> float:
+    """What the crawl has booked as spent, which is what X charges."""
+    return sum(purse.spent for purse in purses(crawl.ledgers.states().values(), now) if purse.is_crawl)
+
+
 def _left_out(posts: Sequence[str], stored: Set[str]) -> int:
     """How many of an account's posts, the newest first, are missing after the first that is stored."""
     places = [place for place, post in enumerate(posts) if post in stored]
@@ -299,7 +306,7 @@ def _charges(crawl: Crawl, lane: int, credential: str | None) -> tuple[Charge, .
 
 def _pace(charge: Charge, amount: float) -> timedelta:
     """The time a limit needs for one call that takes so much from it; what a month allows is not spread over it."""
-    if charge.limit.kind is WindowKind.MONTH:
+    if not charge.limit.kind.is_spread:
         return timedelta(0)
     return charge.limit.window * (amount / charge.limit.allowance)
 
@@ -309,5 +316,6 @@ def _bucket(course: Course, row: Row) -> Bucket:
     busy = min(course.length, course.done_after)
     whole, part = divmod(busy / timedelta(microseconds=row["window_micros"]), 1)
     # Within a window the ledger spreads all calls but the first ones.
-    begun = 1.0 if row["kind"] == WindowKind.MONTH else BURST + (1 - BURST) * part
-    return Bucket(name=row["bucket"], used=min(1.0, course.spent(row["bucket"], busy) / (row["allowance"] * (whole + begun))))
+    begun = BURST + (1 - BURST) * part if WindowKind(row["kind"]).is_spread else 1.0
+    name = MONEY if is_purse(row["bucket"]) else row["bucket"]
+    return Bucket(name=name, used=min(1.0, course.spent(row["bucket"], busy) / (row["allowance"] * (whole + begun))))

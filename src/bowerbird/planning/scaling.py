@@ -77,7 +77,7 @@ def batch_of(plan: CrawlPlan) -> int:
 
 
 def _limits(facet: Facet, model: Model) -> Iterator[tuple[str, dict[str, int | timedelta]]]:
-    yield from ((limit_name(limit), _limit(limit, model.factor)) for limit in facet.limits)
+    yield from ((limit_name(limit), _limit(limit, model.factor)) for limit in facet.limits if not limit.is_money)
 
 
 def _limit(limit: Limit, factor: float) -> dict[str, int | timedelta]:

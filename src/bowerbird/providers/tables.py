@@ -73,6 +73,25 @@ def with_limits(provider: P, overrides: Overrides) -> P:
     return provider.with_tables(tables)
 
 
+def thrifty(provider: P, most: int) -> P:
+    """The same provider with pages and batches so small that no call may cost more, as far as the service has such small ones."""
+    tables = {
+        kind: {name: thrifty_facet(facet, most) for name, facet in table.items()} for kind, table in provider.tables.items()
+    }
+    return provider.with_tables(tables)
+
+
+def thrifty_facet(facet: Facet, most: int) -> Facet:
+    """A service that bills each result takes no more for two small pages than for a large one."""
+    price = max((limit.per_result for limit in facet.limits if limit.is_money), default=0)
+    if not price:
+        return facet
+    size = max(1, facet.smallest_page, most // price)
+    return msgspec.structs.replace(
+        facet, results_per_call=min(facet.results_per_call, size), objects_per_call=min(facet.objects_per_call, size)
+    )
+
+
 def _limited_together(tables: Mapping[str, FacetTable], numbers: FacetOverride) -> dict[str, dict[str, Facet]]:
     """The tables with one more limit, last because the first one is the facet's own: it counts the calls of all facets."""
     if set(numbers) != set(_LIMIT_NUMBERS):
@@ -97,6 +116,8 @@ def _check_numbers(provider: TabledProvider, name: str, numbers: FacetOverride) 
     facets = [facet for table in provider.tables.values() for facet in table.values() if name in ("*", facet.name)]
     named = dict.fromkeys(limit_name(limit) for facet in facets for limit in facet.limits)
     for key, value in numbers.items():
+        if key == "money":
+            raise UserError("what may be spent is told in dollars: write dollars = 10 under [service]")
         if isinstance(value, Mapping) and key not in named:
             raise UserError(f"limits of {name}: there is no limit {key!r}; it has {', '.join(named)}")
         if not isinstance(value, Mapping) and key not in _FACET_NUMBERS + _LIMIT_NUMBERS:

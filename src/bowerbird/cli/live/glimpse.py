@@ -7,7 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from bowerbird.cli.money import month_values, spent_values
 from bowerbird.crawl.flow import Size
+from bowerbird.limits.purses import Purse
 
 
 class Lane(Struct, frozen=True, kw_only=True):
@@ -64,7 +66,9 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     items_per_second: float
     lanes: tuple[Lane, ...]
     buckets: tuple[Bucket, ...]
-    """The tightest first."""
+    """The tightest first; money is not among them."""
+    purses: tuple[Purse, ...] = ()
+    """Of the services in this month, and of the crawl."""
     streams: tuple[Ear, ...] = ()
     doing: str
     left: str
@@ -97,6 +101,8 @@ def as_values(glimpse: Glimpse) -> dict[str, Any]:
         "seconds": round(glimpse.elapsed.total_seconds(), 3),
         **_sized(glimpse.whole),
         "relations": glimpse.relations,
+        **spent_values(glimpse.purses, glimpse.name),
+        "months": month_values(glimpse.purses),
         "run": _sized(glimpse.run),
         "calls_per_second": round(glimpse.calls_per_second, 3),
         "items_per_second": round(glimpse.items_per_second, 3),

@@ -35,7 +35,7 @@ def backlog_time(loads: Sequence[Load], states: Mapping[str, LedgerState], now: 
     for load in loads:
         for charges in load.options:
             for charge in charges:
-                if not charge.limit.only_paged:
+                if not charge.limit.only_paged and not charge.limit.is_money:
                     wanted[charge.bucket] += load.calls / len(load.options) * charge.amount
                     limits[charge.bucket] = charge
     times = [_time(amount, limits[bucket], states.get(bucket), now) for bucket, amount in wanted.items() if amount]

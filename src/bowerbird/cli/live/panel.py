@@ -8,6 +8,7 @@ from rich.text import Text
 
 from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
+from bowerbird.cli.money import spent_lines
 from bowerbird.cli.output import printable
 
 _BAR = 16
@@ -18,12 +19,19 @@ _OTHER_LINES = 15
 
 def panel(glimpse: Glimpse, console: Console) -> RenderableType:
     """The picture for this console; it leaves buckets out rather than grow beyond the window."""
-    room = console.height - _OTHER_LINES - len(glimpse.lanes) - (len(glimpse.streams) + 2 if glimpse.streams else 0)
+    room = (
+        console.height
+        - _OTHER_LINES
+        - len(glimpse.lanes)
+        - len(glimpse.purses)
+        - (len(glimpse.streams) + 2 if glimpse.streams else 0)
+    )
     return Group(
         _head(glimpse, console.width),
         Text(),
         _totals(glimpse),
         _speed(glimpse),
+        *_spent(glimpse),
         Text(),
         _lanes(glimpse.lanes),
         Text(),
@@ -55,6 +63,12 @@ def _totals(glimpse: Glimpse) -> Text:
 def _speed(glimpse: Glimpse) -> Text:
     calls, items = words.rate(glimpse.calls_per_second), words.rate(glimpse.items_per_second)
     return Text(f"{calls} calls   {items} new items   (last half minute)", style="cyan", no_wrap=True, overflow="crop")
+
+
+def _spent(glimpse: Glimpse) -> list[Text]:
+    """What is spent, a line for each purse: money is never left out, however small the window."""
+    lines = spent_lines(glimpse.purses, glimpse.now)
+    return [Text(printable(line), style="bold", no_wrap=True, overflow="ellipsis") for line in lines]
 
 
 def _lanes(lanes: tuple[Lane, ...]) -> RenderableType:

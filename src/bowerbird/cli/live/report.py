@@ -8,6 +8,7 @@ from typing import Any
 from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Glimpse, as_values
 from bowerbird.cli.live.run import Run
+from bowerbird.cli.money import spent_lines
 from bowerbird.cli.output import Output
 
 _STYLES = {"finished": "green", "failed": "red"}
@@ -23,6 +24,8 @@ def show_report(output: Output, run: Run, file: str) -> None:
     output.line(f"  this run   {_amounts(last, is_whole=False)} in {words.span(last.elapsed)}")
     if last.whole != last.run:
         output.line(f"  in all     {_amounts(last, is_whole=True)}")
+    for line in spent_lines(last.purses, last.now):
+        output.line(f"  spent      {line}")
     for line in _troubles(run):
         output.line(f"  {line}")
     output.line(f"  store      {last.store}")

@@ -63,6 +63,7 @@ class LinesView:
             f"{words.stopwatch(glimpse.elapsed):>8}",
             f"{words.many(size.calls, 'call')} ({words.rate(glimpse.calls_per_second)})",
             f"{words.many(size.items, 'item')} ({words.rate(glimpse.items_per_second)})",
+            *(f"{purse.words}" for purse in glimpse.purses),
             f"{glimpse.waiting:,} waiting",
             *(f"{ear.name} {ear.state} ({words.many(ear.events, 'event')})" for ear in glimpse.streams),
             glimpse.doing,

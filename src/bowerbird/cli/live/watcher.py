@@ -14,11 +14,13 @@ from bowerbird.app import Crawl
 from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
+from bowerbird.cli.money import month_words
 from bowerbird.cli.place import public
 from bowerbird.crawl.streaming.standing import StreamStanding, read_streams
 from bowerbird.errors import Busy, DiskFull
 from bowerbird.limits import ledger
 from bowerbird.limits.ledger import LedgerState
+from bowerbird.limits.purses import is_purse, purses
 from bowerbird.model import Charge
 from bowerbird.ports import Clock
 from bowerbird.store.reader import Reader
@@ -78,7 +80,10 @@ class Watcher:
     def _seen(self, now: datetime) -> Glimpse:
         plan, tally = self._crawl.plan, self._crawl.tally
         calls, items = tally.rates(now)
-        states = {name: ledger.rolled(state, now) for name, state in self._crawl.ledgers.states().items() if self._is_ours(name)}
+        accounts = {
+            name: ledger.rolled(state, now) for name, state in self._crawl.ledgers.states().items() if self._is_ours(name)
+        }
+        states = {name: state for name, state in accounts.items() if not is_purse(name)}
         return Glimpse(
             now=now,
             name=plan.name,
@@ -90,10 +95,11 @@ class Watcher:
             run=tally.size(in_all=False),
             calls_per_second=calls,
             items_per_second=items,
-            lanes=tuple(self._lane(use.name) for use in plan.flow.facets),
+            lanes=tuple(self._lane(use.name) for use in plan.flow.facets if self._is_asked(use.name)),
             buckets=tuple(sorted((_bucket(state, now) for state in states.values()), key=lambda one: one.tightness)),
+            purses=purses(accounts.values(), now),
             streams=tuple(_ear(each) for each in self._streams),
-            doing="; ".join(filter(None, (self._doing(states, now), tally.aside))),
+            doing="; ".join(filter(None, (self._doing(accounts, now), tally.aside))),
             left=self._left(states, now, (calls, items)),
             trouble=tally.trouble,
             trouble_at=tally.trouble_at,
@@ -103,6 +109,9 @@ class Watcher:
 
     def _is_ours(self, bucket: str) -> bool:
         return any(charge.bucket == bucket for _, options in self._facets.values() for charges in options for charge in charges)
+
+    def _is_asked(self, facet: str) -> bool:
+        return any(lane.facet.name == facet for lane in self._crawl.lanes.values())
 
     def _lane(self, facet: str) -> Lane:
         counts = [lane.tasks[state] for lane in self._lanes if lane.facet == facet for state in _WAITING if state in lane.tasks]
@@ -125,7 +134,7 @@ class Watcher:
             return "paused; `bowerbird resume` lets it go on"
         opens = tally.window_opens
         if opens is not None and opens - now > _NOTICEABLE:
-            return f"waits {words.span(opens - now)} for {_held_back(states, now)}, until {words.at(opens, now)}"
+            return f"waits {words.span(opens - now)} for {_held_back(states, opens, now)}, until {words.at(opens, now)}"
         if self._streams and not self._waits():
             return "listening"
         due = tally.next_due
@@ -182,8 +191,11 @@ def _bucket(state: LedgerState, now: datetime) -> Bucket:
     )
 
 
-def _held_back(states: Mapping[str, LedgerState], now: datetime) -> str:
+def _held_back(states: Mapping[str, LedgerState], opens: datetime, now: datetime) -> str:
     """What the next call waits for, by name where one bucket is to blame."""
+    if empty := [state for state in states.values() if is_purse(state.bucket) and ledger.resume_at(state) == opens]:
+        return f"the next month ({month_words(purses(empty, now)[0], now)}; to go on sooner raise dollars under [service])"
+    states = {name: state for name, state in states.items() if not is_purse(name)}
     backing_off = [state for state in states.values() if state.backoff_until is not None and state.backoff_until > now]
     if backing_off:
         return f"{backing_off[0].bucket} after trouble"

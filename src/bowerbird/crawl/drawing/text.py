@@ -61,7 +61,7 @@ def as_text(flow: Flow, facets: Mapping[str, Facet] | None = None) -> str:
 def _arcs(flow: Flow) -> list[_Arc]:
     arcs: dict[tuple[object, ...], _Arc] = {}
     for number, edge in enumerate(flow.edges):
-        alike = (edge.source, edge.take, edge.when, edge.wakes, edge.optional)
+        alike = (edge.source, edge.take, edge.when, edge.wakes, edge.optional, edge.instead)
         bundle = arcs.get(alike)
         if bundle is None or edge.to in bundle.to or len(flow.edges) <= _MOST_SINGLE:
             arcs[alike if len(flow.edges) > _MOST_SINGLE and bundle is None else (number,)] = _Arc(edge, (edge.to,))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bowerbird.crawl.files.language.words import spell
 from bowerbird.crawl.flow import STREAM, WALKS, Edge, FacetUse, Flow, wakes
 from bowerbird.model import Facet
+from bowerbird.model.money import in_dollars, thousandths
 
 
 def facet_lines(use: FacetUse, facet: Facet | None = None) -> list[str]:
@@ -27,6 +28,8 @@ def facet_lines(use: FacetUse, facet: Facet | None = None) -> list[str]:
         lines.append(f"at most {use.max_pages} pages per visit")
     if use.large_share is not None:
         lines.append(f"{use.large_share:.0%} for long lists")
+    if use.unless_paid:
+        lines.append("off where it costs money")
     if use.optional:
         lines.append("where the network has it")
     if use.weight != 1:
@@ -38,7 +41,9 @@ def facet_lines(use: FacetUse, facet: Facet | None = None) -> list[str]:
 
 def edge_words(edge: Edge) -> str:
     when = f" when {edge.when}" if edge.when else ""
-    return f"{edge.take}{when}" + (" (wakes)" if wakes(edge) else "") + (" (where listed)" if edge.optional else "")
+    return (
+        f"{edge.take}{when}" + (" (wakes)" if wakes(edge) else "") + (" (where listed)" if edge.optional else "") + _instead(edge)
+    )
 
 
 def foot_lines(flow: Flow) -> list[str]:
@@ -62,6 +67,7 @@ def _limits(flow: Flow) -> Mapping[str, int | None]:
 def _ends(flow: Flow) -> list[str]:
     stop = flow.stop
     ends = [f"after {getattr(stop, name):,} {name}" for name in ("calls", "items", "users", "posts") if getattr(stop, name)]
+    ends += [f"when {in_dollars(thousandths(stop.dollars))} are spent"] if stop.dollars else []
     ends += [f"after {spell(stop.duration)}"] if stop.duration else []
     if stop.half_width is not None:
         verb = "is" if len(stop.estimates) == 1 else "are"
@@ -69,3 +75,7 @@ def _ends(flow: Flow) -> list[str]:
     if stop.when_empty and not flow.goes_round and not flow.listens:
         ends.append("when nothing is left to ask")
     return ends or ["when it is stopped"]
+
+
+def _instead(edge: Edge) -> str:
+    return " (where lists are left out because they cost)" if edge.instead else ""

@@ -33,6 +33,7 @@ from bowerbird.crawl.keeping import BackupPlan
 from bowerbird.crawl.media.plan import MediaPlan, media_plan
 from bowerbird.errors import FlowError
 from bowerbird.model import Facet, Service
+from bowerbird.model.money import DEFAULT_DOLLARS, Budget
 
 CRAWL_KEYS = (
     "name",
@@ -54,7 +55,7 @@ CRAWL_KEYS = (
 BACKUP_KEYS = ("every", "folder", "keep")
 HISTORY_KEYS = ("counters",)
 DAILY = timedelta(days=1)
-SERVICE_KEYS = ("name", "provider", "base", "credentials", "limits")
+SERVICE_KEYS = ("name", "provider", "base", "credentials", "dollars", "limits")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -66,6 +67,8 @@ class ServicePlan(Struct, frozen=True, kw_only=True):
     """Names in the vault; empty: every credential there that belongs to this server, or none at all."""
     limits: dict[str, dict[str, Any]] = {}
     """By facet (`*` is every facet): what this server allows instead of the provider's table."""
+    dollars: float = DEFAULT_DOLLARS
+    """What all crawls of the store may spend on it in a calendar month, where it costs anything."""
 
 
 class CrawlPlan(Struct, frozen=True, kw_only=True):
@@ -94,6 +97,11 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     def owner(self) -> str:
         """A short name that no other crawl has, for what is left at a service."""
         return sha256(f"{self.store} {self.name}".encode()).hexdigest()[:8]
+
+    def budget_on(self, service: str) -> Budget:
+        """What it may spend on one of its services."""
+        a_month = next(each.dollars for each in self.services if each.service.name == service)
+        return Budget(crawl=self.name, in_all=self.flow.stop.dollars, a_month=a_month)
 
     def told(self) -> str:
         """What the database may remember of the crawl file: no secrets are in it, and no address of the database itself."""
@@ -218,7 +226,18 @@ def _service(table: Table, vocabulary: Vocabulary) -> ServicePlan:
         raise table.wrong("provider", f"unknown provider {provider!r}{meant(provider, known)}; allowed: {listed(known)}")
     base, host = _base(table, BASES.get(provider, BASES["mastodon"]))
     service = Service(name=table.text("name", host), provider=provider, base=base)
-    return ServicePlan(service=service, credentials=table.texts("credentials"), limits=_limits(table, provider, vocabulary))
+    return ServicePlan(
+        service=service,
+        credentials=table.texts("credentials"),
+        limits=_limits(table, provider, vocabulary),
+        dollars=_dollars(table, provider, vocabulary),
+    )
+
+
+def _dollars(table: Table, provider: str, vocabulary: Vocabulary) -> float:
+    if "dollars" in table.values and not any(facet.is_paid for facet in vocabulary.facets(provider).values()):
+        raise table.wrong("dollars", f"{provider} costs nothing: take dollars out")
+    return table.dollars("dollars") or DEFAULT_DOLLARS
 
 
 def _base(table: Table, usual: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bowerbird.crawl.files.language.words import spell
 from bowerbird.crawl.flow import Flow
+from bowerbird.model.money import DEFAULT_DOLLARS
 
 BASES = {
     "bluesky": "https://public.api.bsky.app",
@@ -33,13 +34,18 @@ store = "{name}.db"                # one SQLite file, or postgresql://user@host/
 provider = "{provider}"
 base = "{base}"
 # credentials = ["mine"]           # by name, from `bowerbird credentials add mine --provider {provider}`; default: this server's
-{streams}
+{cap}{streams}
 # {end}
 [stop]
 # calls = 10000
 # posts = 1000000
-{stop}
+{budget}{stop}
 """
+
+_CAP = """\
+dollars = {dollars:<24g} # the cap: all crawls of this store spend at most so much on it in a calendar month (UTC)
+"""
+_BUDGET = "# dollars = 5                     # so much in all, over every run of this crawl\n"
 
 _ENDS = "The crawl ends at the first of these, and by itself when there is nothing left to ask."
 _GOES_ON = "The crawl looks for news again and again: it ends at the first of these, or when it is stopped."
@@ -77,8 +83,8 @@ _INSTEAD = """\
 """
 
 
-def example(flow: Flow, provider: str, name: str = "crawl") -> str:
-    """The text of a crawl file for a flow and a provider; it can be run as it is."""
+def example(flow: Flow, provider: str, name: str = "crawl", *, is_paid: bool = False) -> str:
+    """The text of a crawl file for a flow and a provider; it can be run as it is. `is_paid`: whether the network costs money."""
     text = _TEXT.format(
         about=flow.about or flow.name,
         file=f"{name}.toml",
@@ -88,10 +94,12 @@ def example(flow: Flow, provider: str, name: str = "crawl") -> str:
         streams=_streams(flow, provider),
         provider=provider,
         base=BASES.get(provider, "https://example.org"),
+        cap=_CAP.format(dollars=DEFAULT_DOLLARS) if is_paid else "",
+        budget=_BUDGET if is_paid else "",
         end=_GOES_ON if _never_ends(flow) else _ENDS,
         stop='duration = "7d"' if _never_ends(flow) else '# duration = "7d"',
     )
-    return text + _overrides(flow)
+    return text + _overrides(flow, is_paid=is_paid)
 
 
 def _seeds(flow: Flow, provider: str) -> str:
@@ -115,15 +123,17 @@ def _never_ends(flow: Flow) -> bool:
     return flow.listens or any(use.comes_round for use in flow.facets)
 
 
-def _overrides(flow: Flow) -> str:
+def _overrides(flow: Flow, *, is_paid: bool) -> str:
     """The settings people change most, as comments that show what holds now."""
     lines = [f"# max_depth = {flow.filters.max_depth}"] if flow.filters.max_depth is not None else []
     lines += [f"# max_users = {flow.filters.max_users}"] if flow.filters.max_users is not None else []
     text = "\n[filters]\n" + "\n".join(lines) + "\n" if lines else ""
     revisited = [use for use in flow.facets if use.revisit]
-    if not revisited:
+    spared = [use for use in flow.facets if use.unless_paid and is_paid]
+    if not revisited and not spared:
         return text
     changes = "".join(f'# [flow.facets.{use.name}]\n# revisit = "{spell(use.revisit)}"\n' for use in revisited if use.revisit)
+    changes += "".join(f"# [flow.facets.{use.name}]\n# on = true                        # each costs money\n" for use in spared)
     return f"{text}\n{_INSTEAD.format(flow=flow.name)}{changes}"
 
 

@@ -23,12 +23,13 @@ FACET_KEYS = (
     "large_share",
     "large_after",
     "optional",
+    "unless_paid",
     "on",
     "hints",
     "credentials",
 )
-EDGE_KEYS = ("from", "to", "take", "when", "wakes", "optional")
-STOP_KEYS = ("calls", "items", "users", "posts", "duration", "when_empty", "half_width", "estimates")
+EDGE_KEYS = ("from", "to", "take", "when", "wakes", "optional", "instead")
+STOP_KEYS = ("calls", "items", "users", "posts", "dollars", "duration", "when_empty", "half_width", "estimates")
 FILTER_KEYS = ("languages", "keywords", "follow_opted_out", "max_depth", "max_users", "max_followers", "max_following")
 
 
@@ -90,6 +91,8 @@ def _facet_use(name: str, table: Table) -> FacetUse:
         large_share=table.number("large_share", 0.0) if "large_share" in table.values else None,
         large_after=table.count("large_after", 5) or 5,
         optional=table.truth("optional", False),
+        # Whoever writes that it is on wants it whatever it costs.
+        unless_paid=table.truth("unless_paid", False) and "on" not in table.values,
         hints={key: _hint(value) for key, value in _scalars(table.table("hints")).items()},
         credentials=table.texts("credentials"),
     )
@@ -118,6 +121,7 @@ def _edges(table: Table) -> list[Edge]:
         when=table.text("when"),
         wakes=table.truth("wakes", False) if "wakes" in table.values else None,
         optional=table.truth("optional", False),
+        instead=table.truth("instead", False),
     )
     return [msgspec.structs.replace(edge, to=name) for name in table.texts("to")]
 
@@ -130,6 +134,7 @@ def stop_of(table: Table) -> Stop:
         items=table.count("items"),
         users=table.count("users"),
         posts=table.count("posts"),
+        dollars=table.dollars("dollars"),
         duration=table.span("duration"),
         when_empty=table.truth("when_empty", True),
         half_width=table.number("half_width", 0.0) if "half_width" in table.values else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.waits import Trouble
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import Fenced
-from bowerbird.model import Answer, Ask, Lease, Outcome, Page, Saved
+from bowerbird.model import Answer, Ask, Charge, Lease, Outcome, Page, Saved
 from bowerbird.ports import Transaction
 
 T = TypeVar("T")
@@ -57,9 +57,15 @@ class Logbook:
             raise LookupError("no call is out")
         return self.lease.call
 
-    def moved(self, position: Position, seam: Seam) -> None:
+    def moved(self, position: Position, seam: Seam, held: Sequence[Charge]) -> None:
         """What a committed batch changed."""
         self._position, self.seam = position, seam
+        self.lease = structs.replace(self._out(), charges=tuple(held))
+
+    @property
+    def held(self) -> tuple[Charge, ...]:
+        """What is reserved for what the connection brings next."""
+        return self.lease.charges if self.lease is not None else ()
 
     async def write(self, work: Callable[[Transaction, datetime], Awaitable[T]]) -> T:
         """One transaction, tried again while our own database is busy or full."""
@@ -158,6 +164,7 @@ class Logbook:
     async def connected(self, answer: Answer, cause: Cause) -> None:
         """The call has become a connection: its limits are settled, and what nobody heard before it is a gap."""
         lease, channel = self._out(), self._stream.channel
+        metered = tuple(structs.replace(charge, amount=0) for charge in lease.charges if charge.limit.per_result)
         said = self._stream.provider.refused(self._stream.wanted, answer).reading
         opened_at = answer.received_at
         gap, left = missed(self.position, channel, cause, opened_at), self._left_host
@@ -165,7 +172,7 @@ class Logbook:
         heard_at = None if resumes(self.position, channel) else opened_at
         step = Step(state="live", connected_at=opened_at, heard_at=heard_at, connections=1)
 
-        async def work(tx: Transaction, now: datetime) -> tuple[Position, frozenset[int]]:
+        async def work(tx: Transaction, now: datetime) -> tuple[Position, frozenset[int], tuple[Charge, ...]]:
             if gap is not None:
                 await add_gap(tx, self.position.stream, structs.replace(gap, detail=_moved(left)) if left else gap, lease.call)
             if left:
@@ -173,13 +180,15 @@ class Logbook:
             position = await book.advance(tx, self.position, step, now)
             woken = await self._filler.arrange(tx, lease.call, now)
             await self._parts.ledgers.settle(tx, lease.charges, Page(reading=said), answer)
-            if not await self._parts.log.opened(tx, lease.call, answer):
+            # What was reserved for the posts to come stays so until the connection ends: each of them is paid for.
+            held = tuple(await self._parts.ledgers.delivered(tx, metered, 0, now, self._stream.charges))
+            if not await self._parts.log.opened(tx, lease.call, answer, held):
                 raise Fenced(f"call {lease.call} was declared lost while it was being made")
-            return position, woken
+            return position, woken, held
 
-        self._position, woken = await self.write(work)
+        self._position, woken, held = await self.write(work)
         self.seam = Seam(has_gap=gap is not None)
-        self.lease = structs.replace(lease, charges=())
+        self.lease = structs.replace(lease, charges=held)
         self._parts.scheduler.wake(woken)
 
     async def hung_up(self, trouble: Trouble, alive_at: datetime | None) -> None:
@@ -191,6 +200,7 @@ class Logbook:
             position = await book.advance(tx, self.position, step, now)
             if not trouble.is_wanted:
                 await self._note(tx, trouble.outcome, trouble.words, now)
+            await self._parts.ledgers.delivered(tx, lease.charges, 0, now)
             await roster.count(tx, self._stream.crawl, 0, 0, 0)
             if not await self._parts.log.hung_up(tx, lease.call, trouble.outcome, trouble.words, now):
                 raise Fenced(f"call {lease.call} was declared lost before the connection ended")

@@ -17,7 +17,7 @@ from bowerbird.crawl.streaming.logbook import Logbook
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import Fenced
-from bowerbird.model import Arrival, Heard, Notice, NoticeKind, Outcome, Saved
+from bowerbird.model import Arrival, Charge, Heard, Notice, NoticeKind, Outcome, Saved
 from bowerbird.ports import Transaction
 
 _SKEW = timedelta(days=1)
@@ -39,6 +39,7 @@ class _Written(Struct, frozen=True, kw_only=True):
     seam: Seam
     report: Report
     woken: frozenset[int]
+    held: Sequence[Charge]
 
 
 class Scribe:
@@ -55,7 +56,7 @@ class Scribe:
     async def save(self, said: Dictation) -> None:
         """Saves everything or nothing; raises `Fenced` when the stream or its call is no longer ours."""
         written = await self._logbook.write(lambda tx, now: self._save(tx, said, now))
-        self._logbook.moved(written.position, written.seam)
+        self._logbook.moved(written.position, written.seam, written.held)
         self._parts.scheduler.wake(written.woken)
         self._tally.heard(written.report, self._parts.clock.now())
 
@@ -68,11 +69,12 @@ class Scribe:
         seam = await self._gaps(tx, before, said.heard, now)
         report = _report(self._stream.channel.facet.name, said.heard, saved)
         await roster.count(tx, self._stream.crawl, report.new_items, report.new_users, report.new_posts, calls=0)
-        if report.results:
-            await self._parts.ledgers.delivered(tx, self._stream.charges, report.results, now)
-        if not await self._parts.log.brought(tx, self._logbook.call, report.results, report.new_items, said.size):
+        held: Sequence[Charge] = self._logbook.held
+        if report.results and held:
+            held = await self._parts.ledgers.delivered(tx, held, report.results, now, self._stream.charges)
+        if not await self._parts.log.brought(tx, self._logbook.call, held, report.results, report.new_items, said.size):
             raise Fenced(f"call {self._logbook.call} was declared lost; what its connection still brings is dropped")
-        return _Written(position=position, seam=seam, report=report, woken=woken)
+        return _Written(position=position, seam=seam, report=report, woken=woken, held=held)
 
     def _step(self, before: Position, said: Dictation) -> Step:
         times = [each.newest_at for each in said.heard if each.newest_at is not None]

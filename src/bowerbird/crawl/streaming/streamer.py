@@ -6,7 +6,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
-from bowerbird.crawl.streaming.buffer import SILENT, Batch, Buffer, receive_into
+from bowerbird.crawl.streaming.buffer import MOST_MESSAGES, SILENT, Batch, Buffer, receive_into
 from bowerbird.crawl.streaming.dialling import Dialler, Line, Refusal
 from bowerbird.crawl.streaming.filling import Filler
 from bowerbird.crawl.streaming.gaps import Cause
@@ -150,8 +150,12 @@ class Streamer:
             allowed_at = await self._logbook.begin_call()
             if allowed_at is None:
                 return True
-            await self._rest(Pause(allowed_at - self._clock.now(), "waiting", "the limit on connections"))
+            await self._rest(Pause(allowed_at - self._clock.now(), "waiting", self._held_back()))
         return False
+
+    def _held_back(self) -> str:
+        now, money = self._clock.now(), [charge for charge in self._stream.charges if charge.limit.is_money]
+        return "the limit on connections" if self._parts.ledgers.when(money, now) <= now else "the dollars allowed are spent"
 
     async def _while_paused(self) -> None:
         while not self._resumed.is_set():
@@ -187,7 +191,7 @@ class Streamer:
         """Saves what a connection says until it ends; answers why, and what the gap is called that this leaves."""
         began_at, began_from = self._clock.now(), self._logbook.position.cursor
         self._has_connected = True
-        buffer = self._buffer = Buffer(self._clock)
+        buffer = self._buffer = Buffer(self._clock, self._most_unsaved())
         reader = asyncio.create_task(receive_into(buffer, line.connection, self._stream.channel.silence, self._clock))
         # However it ends, nobody shall wait for more of it.
         reader.add_done_callback(lambda _: buffer.end(Ended("the reader broke down")))
@@ -270,11 +274,16 @@ class Streamer:
         return Trouble(outcome=Outcome.OK, words=RESTARTED, was_open=True)
 
     def _spent(self) -> Trouble | None:
-        """Whether what has come costs more than is left: no further message may."""
-        metered = [charge for charge in self._stream.charges if charge.limit.per_result]
-        if not metered or self._parts.ledgers.when(metered, self._clock.now()) <= self._clock.now():
+        """Whether the reserve is half used and cannot be filled up: the other half is for what is on its way already."""
+        full = {charge.bucket: charge.amount for charge in self._stream.charges}
+        if all(charge.amount * 2 > full[charge.bucket] for charge in self._logbook.held):
             return None
         return Trouble(outcome=Outcome.OK, words="what the stream may cost is used up", was_open=True)
+
+    def _most_unsaved(self) -> int:
+        """How many messages may be received before they are booked: where each costs, a part of what is reserved for them."""
+        reserves = [charge.amount // charge.limit.per_result for charge in self._logbook.held if charge.limit.per_result]
+        return min([MOST_MESSAGES, *(max(1, reserve // 4) for reserve in reserves)])
 
 
 def _understood(batch: Batch, listener: Listener, has_begun: bool) -> tuple[list[Heard], bool]:

@@ -20,6 +20,9 @@ LATEST = timedelta(seconds=10)
 """Posts come in no order; 99 of 100 within 7 seconds."""
 _ALLOWED = {"filter": 50, "sample": 50, "sample10": 100}
 """Connections per 15 minutes. Each may take two changes of the rules, and so 50 stay within the 100 that those have."""
+_RESERVE = 1_000
+"""Posts for which there must be room before a connection is opened, and while it lives: half of them for what is on its way when
+the rest is used up."""
 _BACKFILL = {"backfill_minutes": "how many minutes before the connection to hear again, up to 5, where the plan has it"}
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "filter": {"rules": "what to hear: rules as the network writes them, or `tag: rule`", **_BACKFILL},
@@ -39,7 +42,7 @@ def _channel(name: str) -> Channel:
         window=timedelta(minutes=15),
         kind=WindowKind.FIRST_CALL,
     )
-    facet = Facet(name=name, subject=Subject.WORD, yields=frozenset({"users", "posts"}))
+    facet = Facet(name=name, subject=Subject.WORD, yields=frozenset({"users", "posts"}), results_per_call=_RESERVE)
     facet = msgspec.structs.replace(facet, limits=(window, *paid_posts(facet)))
     plain = line_channel(facet, _OPTIONS[name], _SILENCE, "search" if name == "filter" else "")
     return msgspec.structs.replace(plain, needs=_NEEDS.get(name, frozenset()), kinds=frozenset({"app"}), disorder=LATEST)

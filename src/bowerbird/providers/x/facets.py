@@ -7,6 +7,7 @@ from datetime import timedelta
 import msgspec
 
 from bowerbird.model import Facet, Limit, Side, Subject, WindowKind
+from bowerbird.model.money import DEFAULT_DOLLARS, thousandths
 from bowerbird.providers.tables import FacetTable
 from bowerbird.providers.x.billing import BY_CALL, PRICES, resource
 
@@ -95,6 +96,18 @@ _ALLOWED = {
 }
 """Calls per 15 minutes: with a user's token, with the application's own; 0 where the endpoint refuses that kind."""
 
+SMALLEST_PAGES = {
+    "timeline": 5,
+    "mentions": 5,
+    "liked": 5,
+    "quotes": 10,
+    "search": 10,
+    "search_all": 10,
+    "hashtag": 10,
+    "thread": 10,
+}
+"""Asking for less is an error there."""
+
 _POST_CAP = 3_000_000
 _MONTH = timedelta(days=31)
 _SEARCHES = frozenset({"search", "hashtag", "thread"})
@@ -111,11 +124,14 @@ _CAP = Limit(
 
 
 def _money(facet: Facet) -> Limit:
-    """What the facet costs; the allowance, which a crawl should lower to its own budget, is what the post cap would cost."""
+    """What the facet costs. One purse for all credentials: nobody may spend twice the budget with two of them. What X bills
+    once a day it bills to each application."""
     per_call = BY_CALL.get(facet.name, 0)
     return Limit(
-        bucket="{service}/app:{app}/money",
-        allowance=_POST_CAP * PRICES["post"],
+        bucket="{service}/money",
+        payer="{service}/app:{app}",
+        is_money=True,
+        allowance=thousandths(DEFAULT_DOLLARS),
         window=_MONTH,
         kind=WindowKind.MONTH,
         per_call=per_call,
@@ -147,7 +163,11 @@ def _limits(facet: Facet, kind: str, allowance: int) -> tuple[Limit, ...]:
 
 def _table(kind: str, column: int) -> FacetTable:
     return {
-        facet.name: msgspec.structs.replace(facet, limits=_limits(facet, kind, _ALLOWED[facet.name][column]))
+        facet.name: msgspec.structs.replace(
+            facet,
+            limits=_limits(facet, kind, _ALLOWED[facet.name][column]),
+            smallest_page=SMALLEST_PAGES.get(facet.name, 1),
+        )
         for facet in _FACETS
         if _ALLOWED[facet.name][column]
     }
@@ -155,18 +175,6 @@ def _table(kind: str, column: int) -> FacetTable:
 
 TABLES = {"user": _table("user", 0), "app": _table("app", 1)}
 ORDER = tuple(facet.name for facet in _FACETS)
-
-SMALLEST_PAGES = {
-    "timeline": 5,
-    "mentions": 5,
-    "liked": 5,
-    "quotes": 10,
-    "search": 10,
-    "search_all": 10,
-    "hashtag": 10,
-    "thread": 10,
-}
-"""Asking for less is an error there."""
 
 _STRETCH = frozenset({"limit", "start_time", "end_time", "until_id", "spelling"})
 _SEARCH = _STRETCH | {"sort_order"}

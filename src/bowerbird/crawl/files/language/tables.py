@@ -73,6 +73,15 @@ class Table:
         value: float | None = self._typed(key, float)
         return default if value is None else value
 
+    def dollars(self, key: str) -> float | None:
+        """An amount of money."""
+        if key not in self.values:
+            return None
+        value = self.number(key, 0.0)
+        if not 0.001 <= value < 1e9:
+            raise self.wrong(key, f"{key} must be an amount of dollars above 0, such as 10 or 2.50, not {value:g}")
+        return value
+
     def span(self, key: str, default: timedelta | None = None) -> timedelta | None:
         if key not in self.values:
             return default

@@ -1,0 +1,40 @@
+"""What applications had spent before there were purses is spent in the purse of their service."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bowerbird.clock import RealClock
+from bowerbird.crawl import roster
+from bowerbird.db import open_database
+from bowerbird.db.migrate import scripts, statements
+from bowerbird.limits import ledger, rows
+from bowerbird.limits.purses import purses
+from bowerbird.model import Limit, Service, WindowKind
+
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+async def test_the_months_money_of_all_applications_becomes_one_purse(kind: str, request: pytest.FixtureRequest) -> None:
+    store = ":memory:" if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    database = await open_database(store, RealClock())
+    script = next(text for number, _, text in scripts() if number == 17)
+    async with database.transaction() as tx:
+        for step in [step for number, _, text in scripts() if number < 17 for step in statements(text, database.dialect)]:
+            await tx.execute(step)
+        await roster.enrol_service(tx, Service(name="api.x.com", provider="x", base="https://api.x.com"), "x")
+        for app, spent, under_way in (("mine", 1_500, 0), ("yours", 700, 300)):
+            limit = Limit(bucket="b", allowance=15_000_000, window=timedelta(days=31), kind=WindowKind.MONTH)
+            state = ledger.charged(ledger.opened(f"api.x.com/app:{app}/money", limit, NOW), under_way, NOW)
+            await rows.add(tx, ledger.delivered(state, spent, NOW))
+        await rows.add(tx, ledger.opened("api.x.com/app:mine/posts", limit, NOW))
+        for step in statements(script, database.dialect):
+            await tx.execute(step)
+        states = await rows.read_all(tx)
+    await database.close()
+    (purse,) = purses(states, NOW)
+    assert (purse.of, purse.words, purse.reserved) == ("api.x.com", "$2.50 of $10.00", 0.0)
+    assert sorted(state.bucket for state in states) == ["api.x.com/app:mine/posts", "api.x.com/money"]
