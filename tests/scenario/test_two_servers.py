@@ -216,7 +216,7 @@ def collected() -> Collected:
                     (server, target) for server, target in await rows(crawl, asked + "('timeline', 'followers', 'following')")
                 ],
                 buckets={bucket.split("/")[0] for bucket in await column(crawl, "select bucket from ledgers")},
-                credentials=set(await column(crawl, "select distinct credential from calls")),
+                credentials=set(await column(crawl, "select distinct credential from calls where facet <> 'survey'")),
                 wanted={account: pair.posts_to_find(account) for account in range(len(world())) if is_open(account)},
                 refused=sum(service.limiter.refused for service in pair.services.values()),
             )
