@@ -106,3 +106,11 @@ def test_a_listing_that_is_given_up_begins_anew_the_next_time() -> None:
     before = task(pages=4, progress=Progress("a position that the service refuses", "5", "12"))
     after = settled(visit(before, Outcome.BAD_REQUEST), Page(outcome=Outcome.BAD_REQUEST), Verdict.GIVEN_UP, ranker("fifo"))
     assert (after.progress, after.pages) == (Progress(None, "5", None), 0)
+
+
+def test_a_position_that_only_brings_errors_for_hours_is_left() -> None:
+    trouble, at = Page(outcome=Outcome.OVERLOADED), Progress("poisoned", "5", "12")
+    early = settled(visit(task(pages=4, attempts=5, progress=at)), trouble, Verdict.RETRY, ranker("fifo"))
+    late = settled(visit(task(pages=4, attempts=2 * MOST_ATTEMPTS, progress=at)), trouble, Verdict.RETRY, ranker("fifo"))
+    assert (early.progress, early.pages) == (at, 4)
+    assert (late.progress, late.pages) == (Progress(None, "5", None), 0)

@@ -62,10 +62,16 @@ def progress_after(task: Task, page: Page, verdict: Verdict) -> Progress:
         return Progress(page.cursor, before.newest, head)
     if verdict is Verdict.VISITED and page.outcome is Outcome.OK:
         return Progress(None, head or before.newest, None)
-    if verdict is Verdict.GIVEN_UP:
+    if verdict is Verdict.GIVEN_UP or _is_stuck(task, page):
         # A position that the service refuses is of no use to the next try, which begins anew.
         return Progress(None, before.newest, None)
     return before
+
+
+def _is_stuck(task: Task, page: Page) -> bool:
+    """Whether a service that has been in trouble for hours may be so because of the position alone: some answer 500 to those
+    they do not know. Where it is really in trouble, beginning anew costs some pages and loses nothing."""
+    return page.outcome is Outcome.OVERLOADED and task.progress.cursor is not None and task.attempts + 1 >= 2 * MOST_ATTEMPTS
 
 
 def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settled:
@@ -93,7 +99,7 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
         progress=progress,
         standing=later,
         attempts=attempts,
-        pages=0 if failure else task.pages,
+        pages=0 if progress.cursor is None and task.progress.cursor is not None else task.pages,
         is_visit=False,
         failure=failure,
     )
