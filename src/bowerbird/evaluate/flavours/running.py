@@ -23,7 +23,6 @@ from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Vault
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
-from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.transport import InProcessTransport
 from bowerbird.simulated.world.tags import NO_TAG, tag_number
 
@@ -50,18 +49,6 @@ class Result(Struct, frozen=True, kw_only=True):
     silent: int = 0
     examples: tuple[str, ...] = ()
     """Some of what was lost or taken for gone."""
-
-
-class BoundVault(TokenVault):
-    """Tokens of one server, each said to be that server's."""
-
-    def __init__(self, provider: str, tokens: Sequence[Token], *, name: str, base: str) -> None:
-        super().__init__(provider, tokens, name=name)
-        self._server = base
-
-    def credentials(self) -> Sequence[Credential]:
-        bound = {"servers": (self._server,)} if "servers" in Credential.__struct_fields__ else {}
-        return [msgspec.structs.replace(each, **bound) for each in super().credentials()]
 
 
 class BothVaults:
@@ -146,7 +133,7 @@ async def _judge(scene: Scene, wanted: Order, judge: Judge, crawl: Crawl, ending
 
 
 def _vault(service: SimulatedService, base: str, name: str) -> Vault:
-    return BoundVault(service.dialect.name, list(service.tokens), name=name, base=base)
+    return TokenVault(service.dialect.name, list(service.tokens), name=name, base=base)
 
 
 def _owners(service: SimulatedService, base: str) -> dict[str, str]:
