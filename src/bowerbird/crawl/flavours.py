@@ -109,7 +109,7 @@ class Surveyor:
         self._ledgers = ledgers
         self._transport = transport
         self._clock = clock
-        self._asked: list[tuple[Unknown, Answer]] = []
+        self._asked: list[tuple[Unknown, Survey]] = []
 
     async def learn(self, server: Unknown, asked: Mapping[str, Survey]) -> Flavour:
         """What the server is: as just asked, as remembered, or asked now if its limits allow it."""
@@ -123,20 +123,23 @@ class Surveyor:
             if is_fresh or self._ledgers.when(server.charges, now) > now:
                 return known
             found = await survey(server.speaks, self._transport, server.service, self._clock)
-        told = merged(known, found.flavour) if found.flavour.software else known
-        async with self._database.transaction() as tx:
-            await keep_flavour(tx, name, told, now if found.flavour.software else None)
-        self._asked += [(server, answer) for answer in found.answers]
         await self._book(server, found)
-        return told
+        told = Survey(merged(known, found.flavour) if found.flavour.software else known, found.answers)
+        self._asked.append((server, told))
+        return told.flavour
 
     async def log(self, tx: Transaction, log: QueryLog, crawl: int) -> None:
-        """Enters what was asked in the query log of a crawl and counts it as its calls."""
-        for server, answer in self._asked:
+        """Keeps what was learned, with the questions in the query log of a crawl as its calls: all of it or nothing."""
+        for server, found in self._asked:
             service = await roster.enrol_service(tx, server.service, server.speaks.network)
+            last = found.answers[-1]
+            # A server that did not answer well this time is asked again at the next start.
+            surveyed_at = last.received_at if found.flavour.software and last.status == 200 else None
+            await keep_flavour(tx, server.service.name, found.flavour, surveyed_at)
             lane = await roster.enrol_lane(tx, crawl, service, SURVEY)
-            await log.surveyed(tx, lane, SURVEY, answer, _outcome(answer))
-            await roster.count(tx, crawl, 0, 0, 0)
+            for answer in found.answers:
+                await log.surveyed(tx, lane, SURVEY, answer, _outcome(answer))
+                await roster.count(tx, crawl, 0, 0, 0)
         self._asked.clear()
 
     async def _book(self, server: Unknown, found: Survey) -> None:
