@@ -130,7 +130,12 @@ class Scene(Struct, frozen=True, kw_only=True):
             posts=self.posts,
             edges=self.edges,
         )
-        return text + "".join(self._limits())
+        return text + self._purse() + "".join(self._limits())
+
+    def _purse(self) -> str:
+        """As much as anybody may want to spend, where calls cost money."""
+        is_paid = any(facet.is_paid for facet in provider(self.dialect).facets.values())
+        return "dollars = 1000000\n" if is_paid else ""
 
     def _limits(self) -> list[str]:
         """The server's scaled limits in the words of a crawl file."""
@@ -138,6 +143,8 @@ class Scene(Struct, frozen=True, kw_only=True):
         limits = {(name, limit_name(limit)): limit for name in FACETS for limit in table[name].limits}
         lines = []
         for (facet, name), limit in limits.items():
+            if name == "money":
+                continue
             scaled = self.scale.throttle(name, limit.allowance, limit.window, limit.kind)
             window = f"{scaled.window.total_seconds():g}s"
             lines.append(f'\n[service.limits.{facet}.{name}]\nallowance = {scaled.allowance}\nwindow = "{window}"\n')

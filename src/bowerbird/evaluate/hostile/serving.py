@@ -50,7 +50,7 @@ async def _crawl(
     judging: tuple[Verdict, Holdings, Path] | None = None,
 ) -> None:
     transport = HttpTransport(clock, "bowerbird-evaluation", bounds=_QUICK)
-    vault = TokenVault(world.dialect, [token for token in service.tokens if token.kind == "user"])
+    vault = TokenVault(world.dialect, [token for token in service.tokens if token.kind == "user"], base=base)
     outside = Outside(clock=clock, transport=transport, vault=vault, glance=timedelta(milliseconds=100), is_paced=False)
     try:
         async with open_crawl(plan_of(world, service, store, base), outside) as crawl:
