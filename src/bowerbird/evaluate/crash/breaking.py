@@ -35,6 +35,7 @@ class Breaker:
         self._under = frozenset(under)
         self._every = every
         self._calls = count(1)
+        self._is_at_work = False
         self._kinds = cycle(_KINDS)
         self.is_due = False
         """The next line that was not broken yet is broken now."""
@@ -43,15 +44,16 @@ class Breaker:
 
     def arm(self) -> None:
         """A call has been answered. A trace function that raises is unset by the interpreter, so each call sets it again."""
-        self.is_due = next(self._calls) % self._every == 0
+        self.is_due = self._is_at_work and next(self._calls) % self._every == 0
         sys.settrace(self._entered if self.is_due else None)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        before = sys.gettrace()
+        before, self._is_at_work = sys.gettrace(), True
         try:
             yield
         finally:
+            self._is_at_work = False
             sys.settrace(before)
 
     def _entered(self, frame: FrameType, event: str, argument: object) -> Any:

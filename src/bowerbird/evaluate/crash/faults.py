@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import CodeType
@@ -24,7 +25,6 @@ from bowerbird.evaluate.crash.inventory import Inventory, compare, take_inventor
 from bowerbird.evaluate.crash.scene import Scene
 from bowerbird.evaluate.crash.tally import Tally
 from bowerbird.evaluate.laboratory import BASE, Laboratory
-from bowerbird.ports import Transport
 
 SETTLING = (Dispatcher.settle.__code__,)
 FAILING = (Dispatcher.fail.__code__,)
@@ -66,11 +66,7 @@ class FaultRounds:
         store, wanted = self._fresh(), self._wanted
 
         async def work(laboratory: Laboratory) -> None:
-            def broken(transport: Transport) -> Transport:
-                return BreakingTransport(transport, breaker, spoils=breaking.spoils)
-
-            with breaker.at_work():
-                found = await self._crawl(laboratory, store, tally, broken)
+            found = await self._crawl(laboratory, store, tally, breaker, spoils=breaking.spoils)
             if store != ":memory:":
                 found = await self._crawl(laboratory, store, tally)
             tally.judge(compare(found, wanted), laboratory.service.audit())
@@ -79,14 +75,17 @@ class FaultRounds:
         self._in_laboratory(work)
 
     async def _crawl(
-        self, laboratory: Laboratory, store: str, tally: Tally, around: Callable[[Transport], Transport] = lambda own: own
+        self, laboratory: Laboratory, store: str, tally: Tally, breaker: Breaker | None = None, *, spoils: bool = False
     ) -> Inventory:
         outside = laboratory.outside()
-        outside = structs.replace(outside, transport=around(outside.transport))
+        if breaker is not None:
+            outside = structs.replace(outside, transport=BreakingTransport(outside.transport, breaker, spoils=spoils))
         async with open_crawl(self._plan(laboratory, store), outside) as crawl:
             try:
-                async with asyncio.timeout(_PATIENCE.total_seconds()):
-                    ending = await laboratory.run(crawl)
+                # Not before: what servers say of themselves is asked without a lease.
+                with breaker.at_work() if breaker is not None else nullcontext():
+                    async with asyncio.timeout(_PATIENCE.total_seconds()):
+                        ending = await laboratory.run(crawl)
             except TimeoutError:
                 ending = Ending("wedged", "it waits for itself")
             if ending.state != "finished":

@@ -63,8 +63,8 @@ KINDS: Mapping[str, Kind] = {
     "listings": Kind(f"select u.id, x.kind, x.side, x.listed, {_claim('x.ended_at')} from listings x {_OF_USER}", names=3),
     "quarantine": Kind("select facet, why, items from quarantine_sources", names=2),
     "tasks": Kind("select l.facet, t.target, t.state, t.visits, t.newest from tasks t join lanes l on l.lane = t.lane", names=2),
-    # The same page settled twice would be one more line of the same facet and target.
-    "pages": Kind(f"select facet, targets, results from calls where {_SETTLED} and facet <> 'profiles'", names=3),
+    # The same page settled twice would be one more line of the same facet and target. What a server is may be asked again.
+    "pages": Kind(f"select facet, targets, results from calls where {_SETTLED} and facet not in ('profiles', 'survey')", names=3),
     "changes of users": Kind(f"select u.id, x.before, x.after from user_history x {_OF_USER}", names=3),
     "changes of posts": Kind(f"select p.id, x.before, x.after from post_history x {_OF_POST}", names=3),
     "changes of relations": Kind(
