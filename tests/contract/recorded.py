@@ -73,13 +73,15 @@ class Scene:
         bound = Credential(name=name, provider=provider, kind=kind, account=name, servers=tuple(map(origin, servers)))
         self.vault.add(bound, Secret(name=name, values=values))
 
-    def plan(self, provider: str, name: str, service: str = "", more: str = "", *, flow: str = "timelines") -> CrawlPlan:
+    def plan(
+        self, provider: str, name: str, service: str = "", more: str = "", *, flow: str = "timelines", calls: int = 8
+    ) -> CrawlPlan:
         """A short crawl of one server; `service` goes on inside its table, `more` comes after it."""
         seeds = msgspec.json.encode(self.seeds.get(name, _SEEDS.get(provider, ["1", "2"]))).decode()
         text = (
             (flow if "=" in flow else f'flow = "{flow}"')
             + ("\n" if flow == "listen" else f"\nseeds = {seeds}\n")
-            + 'stop = {calls = 8, duration = "2s"}\n'
+            + f'stop = {{calls = {calls}, duration = "2s"}}\n'
             f'[service]\nname = "{name}"\nprovider = "{provider}"\nbase = "{self.bases[name]}"\n{service}\n{more}\n'
         )
         # Each is a crawl of its own: what it may call is counted over all its runs.

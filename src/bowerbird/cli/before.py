@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Outside
 from bowerbird.cli.money import own_purse
-from bowerbird.cli.place import public
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import usable_credentials, where
 from bowerbird.crawl.crew import Member, living, running_already
@@ -19,6 +18,7 @@ from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.flavours import Survey, survey
 from bowerbird.db import open_database
+from bowerbird.db.addresses import public
 from bowerbird.db.versions import version_of
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.limits.purses import purses

@@ -19,12 +19,12 @@ from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.views import View, chosen_view
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import public
 from bowerbird.clock import RealClock
 from bowerbird.crawl.files.crawl_file import CrawlPlan, read_crawl_file
 from bowerbird.crawl.files.language.words import duration
 from bowerbird.crawl.http import HttpTransport
 from bowerbird.crawl.http.media import HttpMedia
+from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
 from bowerbird.settings import Settings, load_settings
 

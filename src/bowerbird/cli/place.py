@@ -11,6 +11,7 @@ import typer
 from msgspec import Struct
 
 from bowerbird.db import open_database
+from bowerbird.db.addresses import is_postgres, public
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import StoreError, UserError
 from bowerbird.ports import Clock, Database
@@ -23,12 +24,6 @@ PlaceArgument = Annotated[
         metavar="[FILE|DATABASE]", help=f"A crawl file or its database; default: {DEFAULT_FILE}, or the only .db here."
     ),
 ]
-
-
-def public(store: str) -> str:
-    """Where the data is, without user, password and options: a password may stand in either."""
-    scheme, _, rest = store.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}" if rest else store
 
 
 class Place(Struct, frozen=True):
@@ -49,12 +44,14 @@ class Place(Struct, frozen=True):
 def find_place(written: str | None) -> Place:
     """The place a user means; raises `UserError` that says what to write."""
     text = written or _default()
-    if text.startswith(("postgresql://", "postgres://")):
+    if is_postgres(text):
         return Place(text)
     if text.endswith(".toml"):
         return _from_crawl_file(Path(text))
     if not Path(text).is_file():
-        raise UserError(f"there is no database {text}; name a crawl file (.toml) or a database that `bowerbird crawl` has made")
+        raise UserError(
+            f"there is no database {public(text)}; name a crawl file (.toml) or a database that `bowerbird crawl` has made"
+        )
     return Place(text)
 
 
@@ -86,7 +83,7 @@ async def opened_as_is(place: Place, clock: Clock) -> AsyncIterator[tuple[Databa
 
 def _check_there(place: Place) -> None:
     if "://" not in place.store and not Path(place.store).is_file():
-        raise UserError(f"there is no database {place.store} yet; `bowerbird crawl {place.file or 'FILE'}` makes it")
+        raise UserError(f"there is no database {place.shown} yet; `bowerbird crawl {place.file or 'FILE'}` makes it")
 
 
 def _default() -> str:

@@ -20,6 +20,7 @@ from bowerbird.crawl.flavours import survey
 from bowerbird.crawl.http import HttpTransport
 from bowerbird.crawl.served import Served
 from bowerbird.db import open_database
+from bowerbird.db.addresses import public
 from bowerbird.errors import BowerbirdError, CredentialError
 from bowerbird.model import Flavour, Service
 from bowerbird.ports import FlavouredProvider, StreamProvider, Vault
@@ -145,7 +146,7 @@ def _skew(date: str | None, now: datetime) -> timedelta | None:
 
 
 async def check_database(where: str) -> Check:
-    place = where.rpartition("@")[2]
+    place = public(where)
     advice = "check that it runs, and user, password and database name; `bowerbird crawl` needs the same"
     try:
         async with asyncio.timeout(_PATIENCE.total_seconds()):

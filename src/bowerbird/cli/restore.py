@@ -10,8 +10,8 @@ import typer
 
 from bowerbird.cli.copying import shown
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import public
 from bowerbird.clock import RealClock
+from bowerbird.db.addresses import public
 from bowerbird.db.backup import restore
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from bowerbird.db.addresses import is_no_file, is_postgres, public
 from bowerbird.db.postgres import PostgresDatabase
 from bowerbird.db.sqlite import SqliteDatabase
+from bowerbird.errors import StoreError
 from bowerbird.ports import Clock, Database
 
 
 async def open_database(where: str, clock: Clock) -> Database:
     """Opens `:memory:`, a SQLite file, or `postgresql://…`; the caller migrates it and closes it."""
-    if where.startswith(("postgresql://", "postgres://")):
+    if is_postgres(where):
         return await PostgresDatabase.open(where, clock)
+    if is_no_file(where):
+        raise StoreError(f"{public(where)} is no address of a database: write a file's name, or postgresql://…")
     return SqliteDatabase.open(where, clock)
 
 

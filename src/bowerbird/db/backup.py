@@ -17,6 +17,7 @@ from uuid import uuid4
 import asyncpg
 from msgspec import Struct
 
+from bowerbird.db.addresses import check_address, is_postgres, without_password
 from bowerbird.db.migrate import scripts
 from bowerbird.db.postgres import PostgresDatabase
 from bowerbird.db.private import create_private
@@ -42,7 +43,7 @@ async def back_up(where: str, target: Path, clock: Clock, said: Said = lambda ta
     unfinished = _prepared(target)
     try:
         with clock.outside():
-            if _is_postgres(where):
+            if is_postgres(where):
                 await _from_postgres(where, unfinished, clock, said)
             else:
                 await asyncio.to_thread(_from_sqlite, where, unfinished)
@@ -54,7 +55,7 @@ async def back_up(where: str, target: Path, clock: Clock, said: Said = lambda ta
 async def restore(backup: Path, where: str, clock: Clock, said: Said = lambda table, rows: None) -> Copied:
     """Makes a store of a backup: a new SQLite file, or an empty PostgreSQL database; raises `StoreError` for anything else."""
     rows = await asyncio.to_thread(_checked, backup)
-    if not _is_postgres(where):
+    if not is_postgres(where):
         return await back_up(str(backup), Path(where), clock)
     source = await asyncio.to_thread(_reading, backup)
     try:
@@ -100,10 +101,6 @@ def _name(unfinished: Path, target: Path) -> None:
         # The name is taken, or the file system has no links: then nothing better is to be had than to look and to move.
         _check_free(target)
         unfinished.rename(target)
-
-
-def _is_postgres(where: str) -> bool:
-    return where.startswith(("postgresql://", "postgres://"))
 
 
 def _from_sqlite(where: str, target: Path) -> None:
@@ -182,10 +179,12 @@ async def _snapshot(where: str, clock: Clock) -> AsyncIterator[Any]:
 
 
 async def _connected(where: str) -> Any:
+    check_address(where)
     try:
         return await asyncpg.connect(where)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-        raise StoreError(f"cannot reach PostgreSQL: {error}. Does it run, and are user, password and database right?") from error
+        words = without_password(where, str(error))
+        raise StoreError(f"cannot reach PostgreSQL: {words}. Does it run, and are user, password and database right?") from error
 
 
 async def _check_version(connection: Any) -> None:

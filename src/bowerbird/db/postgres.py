@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
+from bowerbird.db.addresses import check_address, public, without_password
 from bowerbird.db.migrate import migrate
 from bowerbird.db.texts import storable
 from bowerbird.errors import Busy, DiskFull, StoreError
@@ -78,6 +79,7 @@ class PostgresDatabase:
 
     @classmethod
     async def open(cls, where: str, clock: Clock) -> PostgresDatabase:
+        check_address(where)
         try:
             with clock.outside():
                 # JIT costs more than it saves on statements of a millisecond.
@@ -85,9 +87,9 @@ class PostgresDatabase:
                     where, min_size=1, max_size=4, command_timeout=60, server_settings={"jit": "off"}
                 )
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-            place = where.rpartition("@")[2].partition("?")[0]
             raise StoreError(
-                f"cannot reach PostgreSQL at {place}: {error}. Does it run, and are user, password and database name right?"
+                f"cannot reach PostgreSQL at {public(where)}: {without_password(where, str(error))}. "
+                "Does it run, and are user, password and database name right?"
             ) from error
         return cls(pool, clock)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from bowerbird.db.addresses import public
 from bowerbird.db.migrate import migrate
 from bowerbird.db.private import create_private, make_private
 from bowerbird.db.texts import storable
@@ -97,7 +98,7 @@ class SqliteDatabase:
             database = cls(where, clock, module)
         except (module.Error, OSError) as error:
             raise StoreError(
-                f"cannot open the database {where}: {error}. Check the path, its permissions and the disk."
+                f"cannot open the database {public(where)}: {error}. Check the path, its permissions and the disk."
             ) from error
         if where != ":memory:":
             # Only now: what is no database is somebody else's business.

@@ -269,7 +269,8 @@ class FileVault:
         if key.made_from == "password":
             self._password = None
             return CredentialError(
-                f"the password does not open the vault {self._path}; check BOWERBIRD_VAULT_PASSWORD or type it again"
+                f"the password does not open the vault {self._path}; check BOWERBIRD_VAULT_PASSWORD or type it again. "
+                "If it is right the file was damaged: restore it from your backup"
             )
         return CredentialError(
             f"the key file {self.key_path} does not open the vault {self._path}: one of the two was replaced or damaged; "

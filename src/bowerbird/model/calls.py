@@ -33,6 +33,10 @@ class Request(Struct, frozen=True, kw_only=True):
     most: int = 2 * 1024 * 1024
     """Bytes that its answer may have, without compression."""
 
+    def __repr__(self) -> str:
+        # Signed, it carries a secret: in its headers, or in the body of a login.
+        return f"Request({self.method} {self.path})"
+
 
 class Answer(Struct, frozen=True, kw_only=True, weakref=True):
     """What came back, as it came; `status` 0 means nothing did and `failure` says why."""

@@ -15,8 +15,8 @@ from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
 from bowerbird.cli.money import month_words
-from bowerbird.cli.place import public
 from bowerbird.crawl.streaming.standing import StreamStanding, read_streams
+from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
 from bowerbird.limits import ledger
 from bowerbird.limits.ledger import LedgerState

@@ -31,6 +31,7 @@ from bowerbird.crawl.files.stream_plans import StreamPlan, stream_plans
 from bowerbird.crawl.flow import Flow, Vocabulary
 from bowerbird.crawl.keeping import BackupPlan
 from bowerbird.crawl.media.plan import MediaPlan, media_plan
+from bowerbird.db.addresses import public
 from bowerbird.errors import FlowError
 from bowerbird.model import Facet, Service
 from bowerbird.model.money import DEFAULT_DOLLARS, Budget
@@ -187,7 +188,7 @@ def _store(table: Table, path: Path, name: str) -> str:
     store = table.text("store", f"{name}.db")
     if re.match(r"[a-z0-9+]+://", store):
         if not store.startswith(("postgresql://", "postgres://")):
-            raise table.wrong("store", f"store {store!r:.60} is not understood; write a file name or postgresql://…")
+            raise table.wrong("store", f"store {public(store)!r:.60} is not understood; write a file name or postgresql://…")
         return store
     return str(path.parent / Path(store).expanduser())
 

@@ -1,0 +1,112 @@
+"""Secrets are found in every spelling and nothing else is touched."""
+
+from __future__ import annotations
+
+import string
+from base64 import b64encode, urlsafe_b64encode
+from datetime import UTC, datetime
+from html import escape
+from urllib.parse import quote
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bowerbird.crawl.redaction import SHORTEST, Redactor
+from bowerbird.model import Answer, Request, Secret
+
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+TOKENS = st.text(string.ascii_letters + string.digits + "-._~+/=%&!*:", min_size=12, max_size=80).filter(
+    lambda text: sum(each.isalnum() for each in text) > len(text) / 2
+)
+SPELLINGS = {
+    "plain": lambda text: text,
+    "quoted": lambda text: quote(text, safe=""),
+    "quoted twice": lambda text: quote(quote(text, safe=""), safe=""),
+    "json": lambda text: msgspec.json.encode(text).decode()[1:-1],
+    "json of php": lambda text: msgspec.json.encode(text).decode()[1:-1].replace("/", "\\/"),
+    "html": escape,
+}
+ENCODED = {
+    "base64": lambda text: b64encode(text.encode()).decode().rstrip("="),
+    "base64 in addresses": lambda text: urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "of a whole header": lambda text: b64encode(f"Bearer {text} x".encode()).decode(),
+    "of name and password": lambda text: b64encode(f"ada:{text}".encode()).decode(),
+}
+
+
+def knowing(*values: str) -> Redactor:
+    redactor = Redactor()
+    redactor.learn(Secret(name="mine", values={f"field{number}": value for number, value in enumerate(values)}))
+    return redactor
+
+
+def answer(body: bytes = b"", **more: object) -> Answer:
+    return msgspec.structs.replace(Answer(status=200, body=body, sent_at=NOW, received_at=NOW), **more)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@given(token=TOKENS, before=st.text(max_size=20), after=st.text(max_size=20))
+def test_no_spelling_of_a_secret_is_left(spelling: str, token: str, before: str, after: str) -> None:
+    text = f"{before} {SPELLINGS[spelling](token)} {after}".encode(errors="replace")
+    cleaned = knowing(token).clean(text)
+    assert SPELLINGS[spelling](token).encode() not in cleaned
+    assert len(cleaned) == len(text)
+    assert cleaned.startswith(f"{before} ".encode(errors="replace")) or token in before + after
+
+
+@pytest.mark.parametrize("encoding", ENCODED)
+@given(token=st.text(string.ascii_letters + string.digits + "-_", min_size=16, max_size=80))
+def test_nor_what_of_it_is_in_base64(encoding: str, token: str) -> None:
+    """All but the first and last characters, which are shared with the neighbours."""
+    text = ENCODED[encoding](token).encode()
+    cleaned = knowing(token).clean(text)
+    assert cleaned.count(b"*") >= len(token) * 8 // 6 - 2
+
+
+@given(st.binary(max_size=300))
+def test_what_holds_no_secret_is_the_very_same(text: bytes) -> None:
+    assert knowing("a-token-of-ours-0123456789").clean(text) is text
+
+
+def test_a_whole_answer_is_cleaned_and_a_clean_one_is_passed_on_as_it_is() -> None:
+    redactor = knowing("a-token-of-ours")
+    clean = answer(b"{}", headers={"date": "today"})
+    assert redactor.cleaned(clean) is clean
+    told = answer(b"no: a-token-of-ours", headers={"x-a-token-of-ours": "a-token-of-ours"}, failure="GET /?t=a-token-of-ours")
+    cleaned = redactor.cleaned(told)
+    assert b"token" not in msgspec.json.encode(cleaned)
+    assert (cleaned.status, cleaned.sent_at) == (told.status, told.sent_at)
+
+
+def test_the_longer_of_two_secrets_leaves_no_end_behind() -> None:
+    assert knowing("token-one", "token-one-and-more").clean(b"x token-one-and-more") == b"x " + b"*" * 18
+
+
+def test_names_are_no_secrets_and_words_of_the_language_are_left_alone() -> None:
+    redactor = Redactor()
+    values = {"identifier": "ada.example.social", "did": "did:plc:abcdefgh", "app_password": "a" * (SHORTEST - 1)}
+    redactor.learn(Secret(name="mine", values=values))
+    text = " ".join(values.values()).encode()
+    assert redactor.clean(text) is text
+
+
+def test_the_signature_of_one_request_is_taken_out_of_its_answer() -> None:
+    header = 'OAuth oauth_consumer_key="k", oauth_signature="tnnArxj06cWHq44gCs1OSKk%2FjLY%3D", oauth_token="t"'
+    request = Request(path="/", headers={"authorization": header})
+    cleaned = Redactor().cleaned(answer(f"{header} tnnArxj06cWHq44gCs1OSKk/jLY=".encode()), request)
+    assert b"tnnArxj06cWHq44gCs1OSKk" not in cleaned.body
+    assert "tnnArx" not in repr(request), "a request does not print what shows who asks"
+
+
+def test_of_a_session_the_last_few_tokens_are_remembered_and_the_rest_forgotten() -> None:
+    redactor = Redactor()
+    for number in range(50):
+        redactor.learn(Secret(name="mine", values={"access_jwt": f"session-token-{number:03}"}))
+    assert redactor.clean(b"session-token-049 session-token-048") == b"*" * 17 + b" " + b"*" * 17
+    assert redactor.clean(b"session-token-001") == b"session-token-001"
+
+
+def test_a_percent_quoted_secret_is_also_hidden_as_it_reads_unquoted() -> None:
+    assert b"bearer" not in knowing("AAAAbearer%2Btoken%3D").clean(b"token AAAAbearer+token= refused")
