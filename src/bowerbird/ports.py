@@ -9,7 +9,7 @@ carries it, the `Provider` reads the answer, the `Store` saves the page, the `Se
 from __future__ import annotations
 
 from asyncio import Event
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Protocol, Self, runtime_checkable
@@ -406,8 +406,13 @@ class Ledgers(Protocol):
         """Books a call whose worker died with it: it counts as spent."""
         ...
 
-    async def reconcile(self, tx: Transaction, in_flight: Mapping[str, int], now: datetime) -> Mapping[str, int]:
-        """Books as spent what accounts hold back for more calls than those in flight; answers how much, by bucket."""
+    async def reconcile(
+        self, tx: Transaction, in_flight: Callable[[Transaction], Awaitable[Mapping[str, int]]], now: datetime
+    ) -> Mapping[str, int]:
+        """Books as spent what accounts hold back for more calls than those in flight; answers how much, by bucket.
+
+        `in_flight` says how much the flying calls were charged, by bucket; it is asked after the accounts were read.
+        """
         ...
 
     def forget(self) -> None:

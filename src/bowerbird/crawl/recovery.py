@@ -32,7 +32,7 @@ class Recovery:
             if await self._log.lose(tx, call, "lost", _LOST, now):
                 await self._ledgers.lost(tx, charges, now)
         await self._frontier.recover(tx, now)
-        freed = await self._ledgers.reconcile(tx, await self._log.in_flight(tx), now)
+        freed = await self._ledgers.reconcile(tx, self._log.in_flight, now)
         words = [
             f"{bucket} waited for calls that nobody makes any more: {amount} booked as spent" for bucket, amount in freed.items()
         ]

@@ -8,7 +8,7 @@ and the change decided anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -114,11 +114,16 @@ class BookedLedgers:
         for charge in sorted(charges, key=_bucket):
             await self._change(tx, charge, now, partial(settling.lost, amount=charge.amount, now=now))
 
-    async def reconcile(self, tx: Transaction, in_flight: Mapping[str, int], now: datetime) -> Mapping[str, int]:
-        """Read anew: only a version that nobody changes meanwhile belongs to the calls that were found in flight."""
+    async def reconcile(
+        self, tx: Transaction, in_flight: Callable[[Transaction], Awaitable[Mapping[str, int]]], now: datetime
+    ) -> Mapping[str, int]:
+        """Read anew, and before the calls: an account that is still at that version when it is replaced was so, too, when they
+        were read. The other way round, a call that others begin in between would be held back for and not be found."""
         freed: dict[str, int] = {}
-        for state in await rows.read_all(tx):
-            phantoms = state.in_flight - in_flight.get(state.bucket, 0)
+        states = await rows.read_all(tx)
+        flying = await in_flight(tx)
+        for state in states:
+            phantoms = state.in_flight - flying.get(state.bucket, 0)
             if phantoms > 0 and await rows.replace(tx, state, freed_state := settling.lost(state, phantoms, now)):
                 self._states[state.bucket] = freed_state
                 freed[state.bucket] = phantoms
