@@ -129,14 +129,63 @@ async def test_a_witness_takes_back_only_what_it_told_itself(crawled: Crawled) -
     assert (await known(crawled))[0] == "poet"
 
 
-async def test_a_wish_seen_from_afar_is_respected_until_the_home_server_says_otherwise(crawled: Crawled) -> None:
+async def test_a_wish_that_the_witness_shows_is_respected_until_the_home_server_says_otherwise(crawled: Crawled) -> None:
     await show(crawled, FEDIVERSE)
-    await crawled.save(Page(users=(ada(opts_out=True),)), PROFILES, "1", service=OTHER)
+    await crawled.save(Page(users=(ada(opts_out=True),)), PROFILES, "1", service=FEDIVERSE)
     assert (await known(crawled), await texts(crawled)) == ((None, None, 1), [None])
-    await show(crawled, FEDIVERSE)
+    await show(crawled, OTHER)
     assert (await known(crawled), await texts(crawled)) == ((None, None, 1), [None])
     await show(crawled, HOME)
     assert (await known(crawled), await texts(crawled)) == (("poet", 7, 0), ["toot 10"])
+
+
+@pytest.mark.parametrize("is_heard", [False, True], ids=["asked", "heard"])
+@pytest.mark.parametrize("said", [False, None], ids=["opted_in", "says_nothing"])
+async def test_a_server_that_is_neither_home_nor_witness_gains_nothing_by_a_wish_and_its_end(
+    crawled: Crawled, said: bool | None, is_heard: bool
+) -> None:
+    """Out, to have the content of others wiped; then in again, to write its own."""
+    await show(crawled, FEDIVERSE, opts_out=said)
+    out = Page(users=(ada(opts_out=True, description="spam"),), posts=(toot("10", "ada", text="spam"),))
+    back = Page(users=(ada(description="spam"),), posts=(toot("10", "ada", text="spam"),))
+    for page in (out, back):
+        await (crawled.hear(page, service=OTHER) if is_heard else crawled.save(page, PROFILES, "1", service=OTHER))
+        assert ((await known(crawled))[0], await texts(crawled)) == ("poet", ["toot 10"])
+    assert not (await known(crawled))[2]
+    await show(crawled, FEDIVERSE, description="diver")
+    assert (await known(crawled))[0] == "diver"
+    assert (await crawled.count("deletions"), await crawled.count("users", "told_by is not null")) == (0, 1)
+
+
+async def test_a_witness_does_not_come_to_speak_for_the_posts_of_others_by_a_wish_and_its_end(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(ada(),)), PROFILES, "1", service=OTHER)
+    await show(crawled, FEDIVERSE)
+    await crawled.save(Page(users=(ada(opts_out=True),)), PROFILES, "1", service=OTHER)
+    assert await texts(crawled) == [None]
+    await crawled.save(Page(users=(ada(),), posts=(toot("10", "ada", text="spam"),)), TIMELINE, "1", service=OTHER)
+    assert await texts(crawled) == [None]
+    await show(crawled, FEDIVERSE)
+    assert await texts(crawled) == ["toot 10"]
+
+
+async def test_of_an_account_that_asks_one_server_to_be_left_alone_nothing_is_kept_that_this_server_shows(
+    crawled: Crawled,
+) -> None:
+    await show(crawled, FEDIVERSE)
+    await crawled.save(Page(posts=(toot("11", "ada"),), users=(ada(),)), TIMELINE, "1", service=OTHER)
+    assert await texts(crawled) == ["toot 10", "toot 11"]
+    out = Page(users=(ada(opts_out=True),), posts=(toot("11", "ada"), toot("12", "ada")))
+    await crawled.save(out, TIMELINE, "1", service=OTHER)
+    await crawled.hear(out, service=OTHER)
+    assert await texts(crawled) == ["toot 10", None]
+    await crawled.save(Page(posts=(toot("11", "ada"),), users=(ada(),)), TIMELINE, "1", service=FEDIVERSE)
+    assert await texts(crawled) == ["toot 10", "toot 11"]
+
+
+async def test_a_view_does_not_fill_in_a_wish_that_the_home_server_did_not_speak_of(crawled: Crawled) -> None:
+    await show(crawled, HOME, opts_out=None)
+    await crawled.save(Page(users=(ada(opts_out=True),)), PROFILES, "1", service=OTHER)
+    assert not (await known(crawled))[2]
 
 
 @pytest.mark.parametrize("order", list(permutations((HOME, FEDIVERSE, OTHER))), ids=lambda order: "-".join(s.name for s in order))

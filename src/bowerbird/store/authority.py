@@ -56,12 +56,15 @@ def is_first_word(s: Sighting, known_id: str, row: Row) -> bool:
     return bool(s.homes) and row["told_by"] is not None and row["told_by"] != teller(s, known_id)
 
 
-WITHDRAWN = f"told_by = case when told_by = {HOME} or id like ? or id like ? then {HOME} end"
+_AT_HOME = f"told_by = case when told_by = {HOME} or id like ? or id like ? then {HOME}"
+WITHDRAWN = f"{_AT_HOME} end"
 """What becomes of `told_by` when something is gone: the home server's word stands, after a witness's anybody may speak next."""
+RETAINED = f"{_AT_HOME} else told_by end"
+"""The same when somebody asks not to be collected: who shows that does not come to speak for what others told."""
 
 
 def withdrawing(s: Sighting) -> tuple[str, str]:
-    """The parameters of `WITHDRAWN`."""
+    """The parameters of `WITHDRAWN` and `RETAINED`."""
     return (f"{s.homes[0]}%", f"{s.homes[1]}%") if len(s.homes) > 1 else ("", "")
 
 

@@ -64,8 +64,9 @@ async def _buried_live(
     down = set(_emptied(stored))
     if tombs:
         down |= {post.id for post in new if not tombs.isdisjoint(_names(s, [post]))}
-    if gone:
-        down |= {post.id for post in posts.values() if people.ids[post.author] in gone}
+    shut = gone | people.shut
+    if shut:
+        down |= {post.id for post in posts.values() if people.ids[post.author] in shut}
     return Buried(bare, down, frozenset(), bare | down | tombs | emptied)
 
 

@@ -25,7 +25,8 @@ class People(Struct):
     """Heard of for the first time on this page."""
     opted_out: set[int] = field(default_factory=set)
     shut: set[int] = field(default_factory=set)
-    """Gone by the word of their own server, though this page still shows them."""
+    """Nothing of what this page shows of them is kept: they are gone by the word of their own server, or wish it so by the
+    word of this one alone."""
 
 
 class PeopleStatements:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from bowerbird.ports import Database
-from bowerbird.store.authority import WITHDRAWN, withdrawing
+from bowerbird.store.authority import RETAINED, WITHDRAWN, withdrawing
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
 from bowerbird.store.parts import doubt_media
 from bowerbird.store.quarantine import QuarantineStatements, forget_named
@@ -44,9 +44,9 @@ class PurgeStatements:
             f"update lists set name = null, description = null where owner {bigint}",
             f"delete from located where subject = 'user' and id in (select id from users where user_no {bigint})",
         )
-        self.post_rows = (
-            f"update posts set {_emptied(_POST_CONTENT)}, {WITHDRAWN}, "
-            f"deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
+        self.post_rows, self.unwanted_rows = (
+            f"update posts set {_emptied(_POST_CONTENT)}, {told_by}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
+            for told_by in (WITHDRAWN, RETAINED)
         )
         # Reposts and quotes carry a copy of what they pass on, and whoever passes on a quote carries what is quoted there. A
         # statement of its own each: all may then use an index.
@@ -78,16 +78,24 @@ async def purge_users(
     for statement in sql.users:
         await s.execute_in(statement, users)
     written = s.fetch_in(sql.posts_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
-    await purge_posts(s, sql, [row["post_no"] for row in await written])
+    await purge_posts(s, sql, [row["post_no"] for row in await written], is_unwanted=reason == "opted_out")
     await bury(s, "user", users.values(), reason)
 
 
-async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int]) -> None:
-    """Empties posts, what hangs on them, and the copies that reposts and quotes carry."""
+async def purge_told(s: Sighting, sql: PurgeStatements, users: Collection[int]) -> None:
+    """Empties what this service told of the posts of some accounts; what others told of them stays, and so do the profiles."""
+    written = await s.fetch_in(sql.posts_told, users, s.service, s.service)
+    if written:
+        await purge_posts(s, sql, [row["post_no"] for row in written])
+
+
+async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int], *, is_unwanted: bool = False) -> None:
+    """Empties posts, what hangs on them, and the copies that reposts and quotes carry. `is_unwanted`: they are not gone, their
+    author asked not to be collected."""
     await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
     for statement in sql.copies:
         await s.execute_in(statement, posts)
-    await s.execute_in(sql.post_rows, posts, *withdrawing(s), s.at)
+    await s.execute_in(sql.unwanted_rows if is_unwanted else sql.post_rows, posts, *withdrawing(s), s.at)
     for statement in sql.post_parts:
         await s.execute_in(statement, posts)
     await s.tx.execute(_MARK)

@@ -27,7 +27,7 @@ from bowerbird.store.fields import (
 )
 from bowerbird.store.gone import GoneStatements, back_again, is_bare
 from bowerbird.store.people import People
-from bowerbird.store.purge import USER_CONTENT, purge_users
+from bowerbird.store.purge import USER_CONTENT, purge_told, purge_users
 from bowerbird.store.raw import Packer
 from bowerbird.store.sighting import Sighting
 
@@ -70,6 +70,8 @@ class _Profiles(Struct):
     unchanged: list[int] = field(default_factory=list)
     opted_out: dict[int, str] = field(default_factory=dict)
     opted_in: list[str] = field(default_factory=list)
+    unshown: list[int] = field(default_factory=list)
+    """Asked to be left alone, by the word of a service that does not speak for them: only its own copies go."""
 
     def take(self, number: int, user: User, stored: Row | None) -> SavedUser:
         """Decides what one profile changes."""
@@ -95,12 +97,17 @@ class _Profiles(Struct):
         return SavedUser(user.id, user.key, is_new, is_changed, checked, new[POSTS_COUNTER])
 
     def view(self, number: int, user: User, stored: Row) -> SavedUser:
-        """A profile as another service than its own sees it: it only fills what nobody told, and asks to be left alone as long
-        as the account's own server has not spoken."""
+        """A profile as another service than its own sees it: it only fills what nobody told. Where it asks to be left alone, and
+        the account's own server has not spoken, nothing is kept that this service shows of it."""
         old: Values = _stored(stored)
-        if user.opts_out and stored["told_by"] != HOME:
-            return self._take_opted_out(number, user, old, is_new=False)
-        new = old if old[OPTS_OUT] else filled(old, user_values(user))
+        is_unshown = bool(user.opts_out) and stored["told_by"] != HOME
+        if is_unshown:
+            self.people.opted_out.add(number)
+            self.people.shut.add(number)
+            self.unshown.append(number)
+        # Whether it wishes to be collected is not for a view to fill in.
+        silent = msgspec.structs.replace(user, opts_out=None)
+        new = old if old[OPTS_OUT] or is_unshown else filled(old, user_values(silent))
         if old != new:
             seen = (stored["seen_at"], stored["seen_by"], None, stored["changed_at"])
             self.rows.append((*new, *seen, None, 0, None, number))
@@ -144,6 +151,7 @@ class _Profiles(Struct):
         await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
         await s.execute_in(sql.gone.dig_up, self.opted_in)
         await purge_users(s, sql.gone.purge, self.opted_out, "opted_out")
+        await purge_told(s, sql.gone.purge, self.unshown)
 
 
 async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], people: People, packer: Packer) -> list[SavedUser]:
