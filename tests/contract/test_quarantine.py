@@ -12,7 +12,7 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Broken, Gone, Outcome, Page, Subject
 from bowerbird.ports import Database
-from bowerbird.store.quarantine import KEPT, KEPT_FOR, LONGEST_RAW, MOST_REASONS, OTHER, reason
+from bowerbird.store.quarantine import KEPT, KEPT_FOR, LONGEST_RAW, MOST_NAMES, MOST_REASONS, OTHER, reason
 from bowerbird.store.standing import read_standing
 
 
@@ -80,6 +80,29 @@ async def test_items_leave_with_accounts_and_posts_of_servers_that_have_keys_of_
     await crawled.save(Page(gone=(Gone(Subject.USER, "77", Outcome.SUSPENDED),)), service=FEDIVERSE)
     await crawled.save(Page(gone=(Gone(Subject.POST, "900", Outcome.NOT_FOUND),)), POSTS, "900", service=FEDIVERSE)
     assert [bytes(row["raw"]) for row in await crawled.rows("select raw from quarantine")] == [b'{"id":"901"}']
+
+
+def long_toot(words: int, repeated: int = 1) -> bytes:
+    """A status as servers write it: its text first, its author at the end."""
+    content = " ".join(f"word{n}" for n in range(words)) + " again" * repeated
+    return b'{"content":"%s","account":{"id":"77","acct":"ada@home.example"}}' % content.encode()
+
+
+@pytest.mark.parametrize("raw", [long_toot(400), long_toot(1_500), long_toot(10, repeated=LONGEST_RAW)])
+async def test_a_long_post_leaves_with_its_author_who_is_named_at_its_end(crawled: Crawled, raw: bytes) -> None:
+    await crawled.save(Page(users=(federated("ada", "77"),)), TIMELINE, "77", service=FEDIVERSE)
+    await crawled.save(Page(broken=(broken(raw), broken(b'{"id":"901"}'))), TIMELINE, "77", service=FEDIVERSE)
+    assert await crawled.count("quarantine") == 2
+    await crawled.save(Page(gone=(Gone(Subject.USER, "77", Outcome.SUSPENDED),)), service=FEDIVERSE)
+    assert [bytes(row["raw"]) for row in await crawled.rows("select raw from quarantine")] == [b'{"id":"901"}']
+
+
+async def test_of_a_payload_with_too_many_words_to_find_it_by_nothing_is_kept_but_its_size(crawled: Crawled) -> None:
+    raw = long_toot(MOST_NAMES)
+    await crawled.save(Page(broken=(broken(raw, "ValueError: not a date: 'ada was here'"),)), TIMELINE, "77", service=FEDIVERSE)
+    (row,) = await crawled.rows("select raw, bytes, why from quarantine")
+    assert (bytes(row["raw"]), row["bytes"], row["why"]) == (b"", len(raw), "ValueError: not a date: …")
+    assert await crawled.count("quarantine_names") == 0
 
 
 async def test_what_names_nobody_is_forgotten_after_a_month(crawled: Crawled) -> None:

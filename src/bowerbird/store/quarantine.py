@@ -1,7 +1,8 @@
 """Items that could not be mapped or stored: counted exactly, and a sample of each source kept, so that their page can go on.
 
 A source is a service, a facet and a reason. However much it sends, it takes `KEPT` rows of at most `LONGEST_RAW` bytes; what is
-kept is forgotten after `KEPT_FOR`, or at once when somebody is purged whom it names.
+kept is forgotten after `KEPT_FOR`, or at once when somebody is purged whom it names. Of a payload with more than `MOST_NAMES`
+different words nothing is kept: no purge would be certain to find it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
 from hashlib import blake2b
-from itertools import islice
 
 from bowerbird.model import Broken
 from bowerbird.ports import Database, Transaction
@@ -20,12 +20,13 @@ from bowerbird.store.sighting import Sighting
 KEPT = 20
 LONGEST_RAW = 16_384
 KEPT_FOR = timedelta(days=30)
+MOST_NAMES = 2_000
+"""More than a text of `LONGEST_RAW` bytes has as a rule."""
 MOST_REASONS = 30
 """Of one facet of one service; whatever else it comes up with is counted together."""
 OTHER = "other reasons"
 _LONGEST_WHY = 500
 _LONGEST_REASON = 120
-_MOST_NAMES = 300
 _VALUES = re.compile(r"""'[^']*'|"[^"]*"|'.*|".*""", re.DOTALL)
 _NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(rb"did:[a-z]+:[A-Za-z0-9._:%-]+|[A-Za-z0-9@_\x80-\xff][A-Za-z0-9@_:/.%#~+\x80-\xff-]+|\d")
@@ -59,10 +60,11 @@ async def set_aside(s: Sighting, facet: str, broken: Sequence[Broken]) -> None:
 
 async def _keep(s: Sighting, facet: str, source: int, items: Sequence[Broken]) -> None:
     for item in items:
-        why, raw = clean_text(item.why, _LONGEST_WHY), item.raw[:LONGEST_RAW]
+        names = _names(item.raw)
+        why, raw = (clean_text(item.why, _LONGEST_WHY), item.raw[:LONGEST_RAW]) if names is not None else (reason(item.why), b"")
         row = await s.tx.fetch_one(_SET_ASIDE, source, s.call, facet, item.subject.value, why, s.at, len(item.raw), raw)
         if row is not None:
-            await s.execute_many(_NAME, [(name, row["item"]) for name in sorted(_names(item.raw))])
+            await s.execute_many(_NAME, [(name, row["item"]) for name in sorted(names or ())])
 
 
 def _by_reason(broken: Sequence[Broken], known: Collection[str]) -> dict[str, list[Broken]]:
@@ -121,9 +123,14 @@ async def forget_old(tx: Transaction, at: int) -> None:
         await tx.execute(_FORGET_NAMES)
 
 
-def _names(raw: bytes) -> set[int]:
-    """Hashes of the first words of a payload, its ids among them."""
-    return {_hash(word) for word in islice(_words(raw), _MOST_NAMES)}
+def _names(raw: bytes) -> set[int] | None:
+    """Hashes of all words of a payload, also of what is cut off: whose it is may stand at its end. None if they are too many."""
+    words: set[bytes] = set()
+    for word in _words(raw):
+        words.add(word)
+        if len(words) > MOST_NAMES:
+            return None
+    return {_hash(word) for word in words}
 
 
 def _words(raw: bytes) -> Iterator[bytes]:
