@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -54,6 +56,33 @@ def test_revisits_come_when_they_would_have_come(store: str) -> None:
     found = run(store, NOW + 2 * HOUR, 12 * HOUR)
     assert found["noted"] == 1
     assert found["visits"] == 2
+
+
+def leave_behind(store: str, host: str, pid: int) -> None:
+    """Makes the last worker one that never said that it ended."""
+
+    async def main(clock: VirtualClock) -> None:
+        async with open_store(store, clock) as database, database.transaction() as tx:
+            await tx.execute("update workers set ended_at = null, host = ?, pid = ?", host, pid)
+
+    run_virtual(main, start=NOW)
+
+
+@pytest.mark.parametrize("host", [socket.gethostname(), "elsewhere.example"])
+def test_a_worker_that_was_killed_does_not_keep_it_from_being_set_right(store: str, host: str) -> None:
+    run(store, NOW + AHEAD, HOUR)
+    leave_behind(store, host, os.getpid())
+    found = run(store, NOW + HOUR, 2 * HOUR)
+    assert found["noted"] == 1
+    assert NOW + 9 * HOUR <= found["first"] <= found["last"] <= NOW + 10 * HOUR
+
+
+def test_beside_a_worker_that_lives_nothing_is_pulled_back(store: str) -> None:
+    run(store, NOW + AHEAD, HOUR)
+    leave_behind(store, socket.gethostname(), os.getppid())
+    found = run(store, NOW + HOUR, 2 * HOUR)
+    assert found["noted"] == 0
+    assert found["first"] > NOW + AHEAD
 
 
 def test_a_store_that_was_written_before_now_is_left_alone(store: str) -> None:

@@ -15,6 +15,9 @@ from bowerbird.ports import Transaction
 
 _TOLERANCE = timedelta(minutes=1)
 """Clocks of several machines differ by so much at most."""
+_FAR = timedelta(hours=1)
+"""A worker of another machine that was seen so far ahead did so by the wrong clock. One less far ahead may be alive
+with a clock that is a little wrong, and its windows are not touched; if it is dead, nothing waits longer than this."""
 _LATEST = """
 select max(at) as at from (select max(seen_at) as at from workers where worker <> ? union all select max(updated_at) from crawls)
 as written
@@ -35,7 +38,9 @@ where updated_at > ?
 """
 _STREAMS = "update streams set heard_at = heard_at - ?, connected_at = connected_at - ? where heard_at > ?"
 _WORKERS = """
-update workers set started_at = started_at - ?, seen_at = seen_at - ?, ended_at = ended_at - ? where seen_at > ? and worker <> ?
+update workers set started_at = started_at - ?, seen_at = seen_at - ?,
+    ended_at = case when ended_at > ? then ended_at - ? else ended_at end
+where seen_at > ? and worker <> ?
 """
 _CRAWLS = "update crawls set updated_at = ? where updated_at > ?"
 _FILES = "update media_files set due = due - ? where state = 'waiting' and due > ?"
@@ -45,8 +50,12 @@ async def pull_back(tx: Transaction, me: int, now: datetime) -> timedelta | None
     """Pulls back what waits for a time of a clock that was ahead; answers by how much, None when nothing was."""
     row = await tx.fetch_one(_LATEST, me)
     ahead = from_micros(row["at"]) - now if row is not None and row["at"] is not None else timedelta(0)
+    if ahead <= _TOLERANCE:
+        return None
+    # Who was killed never said that it ended.
+    await roster.end_workers(tx, await roster.dead_workers(tx, me, now, now + _FAR), now)
     # While somebody else is at work nobody can say whose clock is right.
-    if ahead <= _TOLERANCE or await tx.fetch_one(_OTHERS, me) is not None:
+    if await tx.fetch_one(_OTHERS, me) is not None:
         return None
     at, by = to_micros(now), ahead // timedelta(microseconds=1)
     await tx.execute(_TASKS, by, at, by, at, by, at, at)
@@ -55,7 +64,7 @@ async def pull_back(tx: Transaction, me: int, now: datetime) -> timedelta | None
     await tx.execute(_STREAMS, by, by, at)
     await tx.execute(_FILES, by, to_micros(now + ahead))
     await tx.execute(_CRAWLS, at, at)
-    await tx.execute(_WORKERS, by, by, by, at, me)
+    await tx.execute(_WORKERS, by, by, at, by, at, me)
     return ahead
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
@@ -72,16 +72,20 @@ async def enrol_worker(tx: Transaction, name: str, now: datetime) -> int:
     return _number(row, "worker")
 
 
-async def dead_workers(tx: Transaction, me: int, now: datetime) -> list[int]:
-    """Workers that never said that they end and do not live: processes of this machine that are gone, any not seen for long."""
-    silent = to_micros(now - SILENT)
+async def dead_workers(tx: Transaction, me: int, now: datetime, latest: datetime | None = None) -> list[int]:
+    """Workers that never said that they end and do not live: processes of this machine that are gone, any not seen for long,
+    and those of other machines that were seen after `latest`, which no clock but a wrong one says."""
+    silent, never = to_micros(now - SILENT), to_micros(latest or datetime.max.replace(tzinfo=UTC))
     rows = await tx.fetch("select worker, host, pid, seen_at from workers where worker <> ? and ended_at is null", me)
-    return [row["worker"] for row in rows if _is_dead(row, silent)]
+    return [row["worker"] for row in rows if _is_dead(row, silent, never)]
 
 
-def _is_dead(row: Row, silent: int) -> bool:
-    is_gone = row["host"] == socket.gethostname() and (row["pid"] == os.getpid() or not _is_alive(row["pid"]))
-    return is_gone or bool(row["seen_at"] < silent)
+def _is_dead(row: Row, silent: int, never: int) -> bool:
+    if row["seen_at"] < silent:
+        return True
+    if row["host"] != socket.gethostname():
+        return bool(row["seen_at"] > never)
+    return row["pid"] == os.getpid() or not _is_alive(row["pid"])
 
 
 def _is_alive(pid: int) -> bool:
