@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database, sqlite
 from bowerbird.db.migrate import scripts, statements
+from bowerbird.db.postgres import PostgresDatabase
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Database
 
@@ -127,3 +129,18 @@ async def test_texts_that_no_database_takes_are_mended(database: Database) -> No
     assert sorted(row["words"] for row in found) == ["?", "ab", "bye ?", "fine"]
     assert one is not None
     assert one["number"] == 1
+
+
+async def test_an_upgrade_may_take_longer_than_a_statement_of_a_crawl(postgres_url: str) -> None:
+    """Another upgrade holds the database for longer than any statement of a crawl is waited for."""
+    first, second = await open_database(postgres_url, RealClock()), await PostgresDatabase.open(postgres_url, RealClock(), 0.2)
+    async with first.transaction() as tx:
+        await tx.execute("select pg_advisory_xact_lock(7254103)")
+        upgrade = asyncio.create_task(second.migrate())
+        await asyncio.wait([upgrade], timeout=0.6)
+        assert not upgrade.done()
+    await upgrade
+    async with second.reading() as tx:
+        assert len(await tx.fetch("select version from migrations")) == len(scripts())
+    await first.close()
+    await second.close()

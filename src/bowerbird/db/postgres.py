@@ -17,6 +17,10 @@ from bowerbird.ports import Clock, Row, Transaction
 
 T = TypeVar("T")
 
+_PATIENCE = 60
+"""Seconds within which one statement of a running crawl must be answered."""
+_UPGRADE = 7 * 24 * 3600
+"""Seconds that one statement of an upgrade may take: it may write every row of a large store anew."""
 _DISK = (asyncpg.DiskFullError, asyncpg.OutOfMemoryError, asyncpg.ReadOnlySQLTransactionError)
 _BUSY = (
     asyncpg.SerializationError,
@@ -41,30 +45,33 @@ def numbered(sql: str) -> str:
 
 
 class PostgresTransaction:
-    """Statements on one pooled connection."""
+    """Statements on one pooled connection; each may take as long as the connection allows, or `patience` seconds."""
 
-    def __init__(self, connection: Any, clock: Clock) -> None:
+    def __init__(self, connection: Any, clock: Clock, patience: float | None = None) -> None:
         self._connection = connection
         self._clock = clock
+        self._patience = patience
 
     async def _outside(self, work: Awaitable[T]) -> T:
         with self._clock.outside():
             return await work
 
     async def execute(self, sql: str, *values: Any) -> int:
-        tag: str = await self._outside(self._connection.execute(numbered(sql), *storable(values)))
+        tag: str = await self._outside(self._connection.execute(numbered(sql), *storable(values), timeout=self._patience))
         count = tag.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        await self._outside(self._connection.executemany(numbered(sql), [storable(row) for row in rows]))
+        await self._outside(self._connection.executemany(numbered(sql), [storable(row) for row in rows], timeout=self._patience))
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
-        rows: Sequence[Row] = await self._outside(self._connection.fetch(numbered(sql), *storable(values)))
+        rows: Sequence[Row] = await self._outside(
+            self._connection.fetch(numbered(sql), *storable(values), timeout=self._patience)
+        )
         return rows
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None:
-        row: Row | None = await self._outside(self._connection.fetchrow(numbered(sql), *storable(values)))
+        row: Row | None = await self._outside(self._connection.fetchrow(numbered(sql), *storable(values), timeout=self._patience))
         return row
 
 
@@ -78,13 +85,13 @@ class PostgresDatabase:
         self._clock = clock
 
     @classmethod
-    async def open(cls, where: str, clock: Clock) -> PostgresDatabase:
+    async def open(cls, where: str, clock: Clock, patience: float = _PATIENCE) -> PostgresDatabase:
         check_address(where)
         try:
             with clock.outside():
                 # JIT costs more than it saves on statements of a millisecond.
                 pool = await asyncpg.create_pool(
-                    where, min_size=1, max_size=4, command_timeout=60, server_settings={"jit": "off"}
+                    where, min_size=1, max_size=4, command_timeout=patience, server_settings={"jit": "off"}
                 )
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raise StoreError(
@@ -94,13 +101,13 @@ class PostgresDatabase:
         return cls(pool, clock)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
+    async def transaction(self, patience: float | None = None) -> AsyncIterator[Transaction]:
         async with self._connection() as connection:
             transaction = connection.transaction()
             with self._clock.outside():
                 await transaction.start()
             try:
-                yield PostgresTransaction(connection, self._clock)
+                yield PostgresTransaction(connection, self._clock, patience)
             except BaseException:
                 await self._end(transaction.rollback())
                 raise
@@ -138,7 +145,7 @@ class PostgresDatabase:
         return list(values)
 
     async def migrate(self) -> None:
-        async with self.transaction() as tx:
+        async with self.transaction(patience=_UPGRADE) as tx:
             # Two processes may start at once: the second waits here and then finds nothing to do.
             await tx.execute("select pg_advisory_xact_lock(7254103)")
             await migrate(tx, self.dialect, self._clock.now())
