@@ -19,7 +19,7 @@ from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.flavours import Survey, survey
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
-from bowerbird.db.versions import version_of
+from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.limits.purses import purses
 from bowerbird.limits.rows import read_all
@@ -102,12 +102,15 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
     # Only read, and in whatever version: to bring it up to date is to wait for a crawl that writes it.
     database = await open_database(plan.store, outside.clock)
     try:
-        if await version_of(database) is None:
+        version = await version_of(database)
+        if version is None:
             return _Known()
         async with database.reading() as tx:
             crew = await living(tx, plan.name, outside.clock.now())
             ran = await roster.time_run(tx, plan.name)
-            own = own_purse(purses(await read_all(tx), outside.clock.now()), plan.name)
+            # An older store has no purses yet, and its ledgers lack columns.
+            ledgers = await read_all(tx) if version == newest() else []
+            own = own_purse(purses(ledgers, outside.clock.now()), plan.name)
         return _Known(await Reader(database).crawl(plan.name), crew, ran, own.spent if own else 0.0)
     finally:
         await database.close()
