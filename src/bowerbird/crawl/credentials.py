@@ -24,7 +24,7 @@ def usable_credentials(planned: ServicePlan, vault: Vault) -> tuple[Credential, 
     known = {each.name: each for each in vault.credentials() if each.provider == service.provider}
     for name in planned.credentials:
         if name not in known:
-            raise _unknown(name, service.provider)
+            raise _unknown(name, service)
         check_belongs(known[name], service.base)
     if planned.credentials:
         return tuple(known[name] for name in planned.credentials)
@@ -43,7 +43,7 @@ def own_credentials(use: FacetUse, planned: ServicePlan, services: Sequence[Serv
     own = []
     for name in use.credentials:
         if name not in known:
-            raise _unknown(name, service.provider)
+            raise _unknown(name, service)
         if known[name].provider == service.provider:
             _check_has_place(known[name], service.base, services)
             own.append(known[name])
@@ -96,8 +96,8 @@ def where(provider: str, base: str) -> str:
     return "" if settled else f" --server {base}"
 
 
-def _unknown(name: str, provider: str) -> CredentialError:
+def _unknown(name: str, service: Service) -> CredentialError:
     return CredentialError(
-        f"the vault has no {provider} credential called {name!r}; "
-        f"add it with: bowerbird credentials add {name} --provider {provider}"
+        f"the vault has no {service.provider} credential called {name!r}; add it with: "
+        f"bowerbird credentials add {name} --provider {service.provider}{where(service.provider, service.base)}"
     )

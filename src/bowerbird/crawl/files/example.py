@@ -33,7 +33,7 @@ store = "{name}.db"                # one SQLite file, or postgresql://user@host/
 [service]
 provider = "{provider}"
 base = "{base}"
-# credentials = ["mine"]           # by name, from `bowerbird credentials add mine --provider {provider}`; default: this server's
+# credentials = ["mine"]           # by name, from `bowerbird credentials list`; default: all that belong to this server
 {cap}{streams}
 # {end}
 [stop]
