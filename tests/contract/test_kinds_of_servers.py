@@ -41,6 +41,18 @@ async def test_a_server_that_does_not_say_what_it_is_is_found_out_by_its_refusal
         assert server.seen["/api/v1/statuses"] <= 4, "no more than were under way"
 
 
+async def test_a_batch_of_one_that_is_refused_late_says_nothing_about_its_post() -> None:
+    """Its lane asks one by one by then: the same 404 to a single call would mean that the post is gone."""
+    async with serving(secretive(MASTODON_42)) as server:
+        first, second, last = [f"8{n}" for n in range(10, 30)], [f"9{n}" for n in range(10, 30)], server.posts()[0]
+        server.good_batches, server.slow_batch = 1, {last}
+        async with crawled(server, 'flow = "hydrate"', [*first, *second, last]) as done:
+            assert done.ending.state == "finished", done.ending
+            assert server.seen["/api/v1/statuses"] == 3, "two batches were under way together"
+            assert await done.count("posts where text is not null") == 21
+            assert await done.count("deletions") == 20
+
+
 @pytest.mark.parametrize("name", ALL)
 async def test_the_graph_around_an_account_comes_from_every_kind_of_server(name: str) -> None:
     async with serving(MANNERS[name]) as server, crawled(server, 'flow = "graph"\nfilters.max_depth = 1', ["1"]) as done:

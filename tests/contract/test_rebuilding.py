@@ -120,7 +120,6 @@ def test_the_loop_of_calls_does_not_end_while_targets_may_still_be_added() -> No
             scene.transport,
             scene.parts.sessions,
             scene.clock,
-            scene.parts.lanes,
             scene.tally,
             is_fed=lambda: scene.clock.now() < over,
         )

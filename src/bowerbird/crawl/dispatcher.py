@@ -11,7 +11,7 @@ from itertools import takewhile
 from msgspec import Struct, structs
 
 from bowerbird.crawl import paging, roster
-from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.lanes import Lane, LaneLease
 from bowerbird.crawl.log import QueryLog, Timings
 from bowerbird.crawl.offers import Offers
 from bowerbird.crawl.outages import Outages
@@ -93,7 +93,7 @@ class Dispatcher:
 
     # -- lease ---------------------------------------------------------------------------------------------------
 
-    async def lease(self, room: int = 1) -> Sequence[Lease] | datetime | None:
+    async def lease(self, room: int = 1) -> Sequence[LaneLease] | datetime | None:
         """The next calls to make, at most `room`, or when to ask again, or None when nothing waits at all."""
         parts = self._parts
         now = parts.clock.now()
@@ -121,10 +121,10 @@ class Dispatcher:
         self._parts.scheduler.wake(woken)
         return woken
 
-    async def _lease_choice(self, choice: Choice, room: int, now: datetime) -> list[Lease]:
+    async def _lease_choice(self, choice: Choice, room: int, now: datetime) -> list[LaneLease]:
         """Leases calls of one choice in one transaction, as long as the scheduler would choose it again."""
         parts = self._parts
-        leases: list[Lease] = []
+        leases: list[LaneLease] = []
         try:
             async with parts.database.transaction() as tx:
                 if self._swept_at is None or now - self._swept_at >= _SWEEP_EVERY:
@@ -140,7 +140,7 @@ class Dispatcher:
         parts.scheduler.touched([charge.bucket for charge in choice.charges])
         return leases
 
-    async def _lease_one(self, tx: Transaction, choice: Choice, now: datetime) -> Lease | None:
+    async def _lease_one(self, tx: Transaction, choice: Choice, now: datetime) -> LaneLease | None:
         parts = self._parts
         lane = parts.lanes[choice.turn.lane]
         watch = parts.clock.stopwatch()
@@ -152,7 +152,7 @@ class Dispatcher:
         lease = structs.replace(await self._ask(tx, lane, choice, tasks, now), rank_time=rank_time)
         return structs.replace(lease, call=await parts.log.begin(tx, lane.lane, lease))
 
-    async def _ask(self, tx: Transaction, lane: Lane, choice: Choice, tasks: Sequence[Task], now: datetime) -> Lease:
+    async def _ask(self, tx: Transaction, lane: Lane, choice: Choice, tasks: Sequence[Task], now: datetime) -> LaneLease:
         """Charges the call, in the transaction that leases its tasks."""
         parts = self._parts
         asked, later = part_to_ask(tasks, lane.facet.objects_per_call)
@@ -161,7 +161,8 @@ class Dispatcher:
         targets, looks = tuple(task.target for task in asked), min(task.pages for task in asked)
         ask = Ask(lane.facet.name, targets, asked[0].progress, lane.hints, looks)
         charges = tuple(await parts.ledgers.charge(tx, choice.charges, now))
-        return Lease(
+        return LaneLease(
+            lane=lane,
             call=0,
             service=lane.service.name,
             ask=ask,
@@ -174,9 +175,9 @@ class Dispatcher:
 
     # -- settle --------------------------------------------------------------------------------------------------
 
-    async def settle(self, lease: Lease, answer: Answer) -> Report:
+    async def settle(self, lease: LaneLease, answer: Answer) -> Report:
         """Ends a call in one transaction; raises `Fenced` when the lease is no longer ours."""
-        lane = self._parts.lanes[lease.tasks[0].lane]
+        lane = lease.lane
         page = self._parts.store.clean(lane.provider.parse(lease.ask, answer, lane.service))
         page = self.offers.weighed(lane, lease, page)
         has_expired = self._has_expired(lane, lease, page)
@@ -186,7 +187,7 @@ class Dispatcher:
         try:
             async with self._parts.database.transaction() as tx:
                 report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused, undo)
-                learned = await self.offers.note(tx, lane, lease, page, self._parts.clock.now())
+                learned = await self.offers.note(tx, lane, page, self._parts.clock.now())
         except BaseException:
             self._parts.ledgers.forget()
             undo.close()
@@ -198,7 +199,7 @@ class Dispatcher:
             self._parts.sessions.renew(lease.credential)
         if is_refused:
             self._parts.scheduler.refuse(self._refusing(lane, page), lease.credential)
-        not_offered = self.offers.settled(lane, lease, page, learned, self._parts.clock.now())
+        not_offered = self.offers.settled(lane, lease, page, learned)
         if not_offered:
             self._parts.scheduler.close(lane.lane)
         return structs.replace(report, not_offered=not_offered)
@@ -240,7 +241,7 @@ class Dispatcher:
         saved_at = parts.clock.stopwatch()
         seeded = await self._seed(tx, lane, lease, page, saved, now)
         seeded_at = parts.clock.stopwatch()
-        goes_on = self.offers.goes_on(lane, lease, page)
+        goes_on = self.offers.goes_on(lane, page)
         ended = self._end_tasks(lane, page, await self._visits(tx, lane, lease.tasks, page, saved, now), goes_on=goes_on)
         ready = await parts.frontier.settle(tx, ended, now)
         # After the settle: a walk may lead back to the very task that it leaves.

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.long_lists import LongLists, as_ranked
 from bowerbird.crawl.scheduler import Scheduler
-from bowerbird.model import Ask, Charge, Draw, Facet, Progress, Service, Settled, Task, Turn
+from bowerbird.model import Ask, Charge, Draw, Facet, Lease, Progress, Service, Settled, Task, Turn
 from bowerbird.ports import Links, Provider, Ranker, Seeder
 
 FRESH = Progress()
@@ -56,6 +56,12 @@ class Lane(Struct, frozen=True, kw_only=True):
     @property
     def has_paged_limits(self) -> bool:
         return any(limit.only_paged for limit in self.facet.limits)
+
+
+class LaneLease(Lease, frozen=True, kw_only=True):
+    """A leased call with its lane as it was then: an answer is read as what was asked, whatever its lane asks by now."""
+
+    lane: Lane
 
 
 def add_turns(scheduler: Scheduler, lane: Lane, charges: Mapping[str | None, tuple[Charge, ...]]) -> None:

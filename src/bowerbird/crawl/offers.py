@@ -44,7 +44,6 @@ class Offers:
         """Of lanes that never answered: their answers without a word."""
         self._last: dict[int, str] = {}
         """A target of each lane that was answered."""
-        self._changed_at: dict[int, datetime] = {}
         self.closed: dict[int, str] = {}
         """By lane: what the server does not offer, as a sentence."""
 
@@ -71,21 +70,18 @@ class Offers:
             return False
         return look.times + 1 >= LOOKS and self._answering[lane.service.name] > look.answered
 
-    def goes_on(self, lane: Lane, lease: Lease, page: Page) -> bool:
-        """Whether what the server does not offer is asked in another way from now on."""
-        if page.outcome is not Outcome.NOT_OFFERED:
-            return False
-        changed_at = self._changed_at.get(lane.lane)
-        return _has_other_way(lane) or (changed_at is not None and lease.leased_at <= changed_at)
+    def goes_on(self, lane: Lane, page: Page) -> bool:
+        """Whether what the server does not offer is asked in another way from now on; `lane`: as it was when it asked."""
+        return page.outcome is Outcome.NOT_OFFERED and lane.lane not in self.closed and _has_other_way(lane)
 
     # -- in a settle -------------------------------------------------------------------------------------------------
 
-    async def note(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, now: datetime) -> Flavour | None:
+    async def note(self, tx: Transaction, lane: Lane, page: Page, now: datetime) -> Flavour | None:
         """Keeps a refusal with the service; answers what is known of it from now on."""
         if page.outcome is not Outcome.NOT_OFFERED or lane.lane in self.closed:
             return None
         learned = await keep_refusal(tx, lane.service.name, lane.facet.name, page.detail, now)
-        if not self.goes_on(lane, lease, page):
+        if not self.goes_on(lane, page):
             await self._frontier.close(tx, lane.lane, f"{page.outcome}: {page.detail}"[:500])
         return learned
 
@@ -99,7 +95,7 @@ class Offers:
 
     # -- after a settle ----------------------------------------------------------------------------------------------
 
-    def settled(self, lane: Lane, lease: Lease, page: Page, learned: Flavour | None, now: datetime) -> str:
+    def settled(self, lane: Lane, lease: Lease, page: Page, learned: Flavour | None) -> str:
         """Remembers how the call ended; a sentence when it closed its lane."""
         if page.perhaps is not None:
             self._doubted(lane, lease)
@@ -112,7 +108,7 @@ class Offers:
             self._last[lane.lane] = lease.tasks[0].target
         if learned is None:
             return ""
-        return self._changed(lane, learned, now) if self.goes_on(lane, lease, page) else self._close(lane, page)
+        return self._changed(lane, learned) if self.goes_on(lane, page) else self._close(lane, page)
 
     def _doubted(self, lane: Lane, lease: Lease) -> None:
         task = lease.tasks[0].task
@@ -129,9 +125,8 @@ class Offers:
             _Look(1, self._answering[lane.service.name]) if first is None else _Look(first.times + 1, first.answered)
         )
 
-    def _changed(self, lane: Lane, learned: Flavour, now: datetime) -> str:
+    def _changed(self, lane: Lane, learned: Flavour) -> str:
         """From now on the lane asks one by one."""
-        self._changed_at.setdefault(lane.lane, now)
         if isinstance(lane.provider, FlavouredProvider):
             speaks = lane.provider.flavoured(learned)
             facet = speaks.facets.get(lane.facet.name, lane.facet)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from msgspec import Struct
 
 from bowerbird.crawl.dispatcher import Dispatcher, Report
-from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.lanes import LaneLease
 from bowerbird.crawl.patience import patiently
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.supervisor import fault_words
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
-from bowerbird.model import Answer, Lease
+from bowerbird.model import Answer
 from bowerbird.ports import Clock, Transport
 
 T = TypeVar("T")
@@ -45,7 +45,6 @@ class Worker:
         transport: Transport,
         sessions: Sessions,
         clock: Clock,
-        lanes: Mapping[int, Lane],
         tally: Tally,
         *,
         glance: timedelta = timedelta(seconds=1),
@@ -63,7 +62,6 @@ class Worker:
         self._transport = transport
         self._sessions = sessions
         self._clock = clock
-        self._lanes = lanes
         self._tally = tally
         self._glance = glance
         self._is_paused = False
@@ -140,7 +138,7 @@ class Worker:
         # A burst of leases must not keep answers waiting.
         await asyncio.sleep(0)
 
-    def _start(self, lease: Lease) -> None:
+    def _start(self, lease: LaneLease) -> None:
         task = asyncio.create_task(self._call(lease))
         self._calls.add(task)
         self._has_moved = True
@@ -153,7 +151,7 @@ class Worker:
         if not task.cancelled() and task.exception() is not None:
             self._trouble = self._trouble or task.exception()
 
-    async def _call(self, lease: Lease) -> None:
+    async def _call(self, lease: LaneLease) -> None:
         """One call from its request to its end: however it goes, at the end it is settled, dropped or failed."""
         try:
             answer = await self._send(lease)
@@ -172,7 +170,7 @@ class Worker:
         except Exception as fault:
             await self._fail(lease, fault_words(fault))
 
-    async def _fail(self, lease: Lease, why: str) -> None:
+    async def _fail(self, lease: LaneLease, why: str) -> None:
         """Loses the one call whose answer broke our own code; the crawl goes on."""
         try:
             self._tally.given_up += await self._patiently(lambda: self._dispatcher.fail(lease, why))
@@ -184,12 +182,12 @@ class Worker:
             await self._drop(lease, "fault", why)
         self._tally.blocked(f"{lease.ask.facet}: {why}", self._clock.now())
 
-    async def _drop(self, lease: Lease, outcome: str, why: str) -> None:
+    async def _drop(self, lease: LaneLease, outcome: str, why: str) -> None:
         await self._patiently(lambda: self._dispatcher.drop(lease, outcome, why))
 
-    async def _send(self, lease: Lease) -> Answer | None:
+    async def _send(self, lease: LaneLease) -> Answer | None:
         """The service's answer; None if the call was given back because its credential may not log in yet."""
-        lane = self._lanes[lease.tasks[0].lane]
+        lane = lease.lane
         request = lane.provider.request(lease.ask)
         if lease.credential is not None:
             signed = await self._sessions.signed(request, lease.credential, lane.provider, lane.service)
