@@ -87,7 +87,7 @@ class Dispatcher:
         self._admission = admission
         self._swept_at: datetime | None = None
         self._outages = Outages()
-        self.offers = Offers(parts.lanes, parts.frontier)
+        self.offers = Offers(parts.lanes, parts.frontier, parts.database)
         self._strikes: Counter[tuple[str | None, int]] = Counter()
         """Refusals in a row, by credential and lane: a single one may be a passing mood of the server."""
 
@@ -179,7 +179,7 @@ class Dispatcher:
         """Ends a call in one transaction; raises `Fenced` when the lease is no longer ours."""
         lane = lease.lane
         page = self._parts.store.clean(lane.provider.parse(lease.ask, answer, lane.service))
-        page = self.offers.weighed(lane, lease, page)
+        page = await self.offers.weighed(lane, lease, page)
         has_expired = self._has_expired(lane, lease, page)
         # What is changed in memory before the commit is taken back when that fails: the settle may be tried again.
         undo = ExitStack()

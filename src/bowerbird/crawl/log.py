@@ -51,6 +51,10 @@ insert into calls (crawl, lane, facet, worker, state, charges, objects, targets,
     settled_at, status, outcome, results, new_items, bytes, call_micros, detail)
 values (?, ?, ?, ?, 'settled', '', 0, '', ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)
 """
+_ANSWERED = """
+select 1 as found from calls join lanes on lanes.lane = calls.lane join services on services.service = lanes.service
+where services.name = ? and lanes.facet = ? and calls.outcome = 'ok' limit 1
+"""
 _NAMED_TARGETS = 3
 
 
@@ -136,6 +140,11 @@ class QueryLog:
             for charge in decode_charges(row["charges"]):
                 taken[charge.bucket] += charge.amount
         return taken
+
+
+async def has_answered(tx: Transaction, service: str, facet: str) -> bool:
+    """Whether a service ever answered well to a facet, whoever asked."""
+    return await tx.fetch_one(_ANSWERED, service, facet) is not None
 
 
 def encode_charges(charges: Sequence[Charge]) -> str:

@@ -1,8 +1,8 @@
 """What servers turn out not to offer while a crawl runs: a batch goes on one by one, a lane without another way is closed.
 
 A refusal by words (405, "not implemented") is believed at once. A page of HTML is not: a proxy sends the same. It is believed of
-an object when it came several times and the lane answered about another one in between, and of a whole lane when that never
-answered at all while its service did.
+an object when it came several times and the lane answered about another one in between, and of a whole lane when that came for
+several objects and the lane never answered at all, in no earlier process either, while its service did.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from bowerbird.crawl.flavours import keep_refusal
 from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.log import has_answered
 from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page
-from bowerbird.ports import FlavouredProvider, Frontier, Transaction
+from bowerbird.ports import Database, FlavouredProvider, Frontier, Transaction
 
 LOOKS = 3
 """So many answers without a word are believed, if others were answered meanwhile."""
@@ -30,18 +31,30 @@ class _Look(Struct):
     """How often its lane had answered by then."""
 
 
+class _Doubts(Struct):
+    """The answers without a word of a lane that has not answered yet."""
+
+    answering: int
+    """How often its service had answered at the first of them."""
+    looks: int = 0
+    tasks: set[int] = field(default_factory=set)
+    """Some of those asked about: as many as it takes to believe them."""
+
+
 class Offers:
     """Watches the answers of every lane; what is remembered here is lost with the process, refusals are kept in the store."""
 
-    def __init__(self, lanes: dict[int, Lane], frontier: Frontier) -> None:
+    def __init__(self, lanes: dict[int, Lane], frontier: Frontier, database: Database) -> None:
         self._lanes = lanes
         self._frontier = frontier
+        self._database = database
         self._answered: Counter[int] = Counter()
         self._answering: Counter[str] = Counter()
         """Good answers by lane, and by service."""
         self._looks: dict[int, _Look] = {}
-        self._unexplained: dict[int, _Look] = {}
-        """Of lanes that never answered: their answers without a word."""
+        self._unexplained: dict[int, _Doubts] = {}
+        self._answered_before: set[int] = set()
+        """Lanes that answered an earlier process, or another one."""
         self._last: dict[int, str] = {}
         """A target of each lane that was answered."""
         self.closed: dict[int, str] = {}
@@ -49,11 +62,11 @@ class Offers:
 
     # -- before a settle ---------------------------------------------------------------------------------------------
 
-    def weighed(self, lane: Lane, lease: Lease, page: Page) -> Page:
+    async def weighed(self, lane: Lane, lease: Lease, page: Page) -> Page:
         """The page with what an answer without a word means, if it can be believed by now."""
         if page.perhaps is None or len(lease.tasks) != 1:
             return page
-        if self._is_missing_route(lane):
+        if self._looks_like_no_route(lane, lease, page) and not await self._has_answered_before(lane):
             return structs.replace(page, outcome=Outcome.NOT_OFFERED, perhaps=None)
         if page.perhaps is Outcome.NOT_OFFERED or not self._is_missing(lane, lease):
             return page
@@ -64,11 +77,22 @@ class Offers:
         look = self._looks.get(lease.tasks[0].task)
         return look is not None and look.times + 1 >= LOOKS and self._answered[lane.lane] > look.answered
 
-    def _is_missing_route(self, lane: Lane) -> bool:
-        look = self._unexplained.get(lane.lane)
-        if look is None or self._answered[lane.lane] or lane.facet.is_own_route:
+    def _looks_like_no_route(self, lane: Lane, lease: Lease, page: Page) -> bool:
+        doubts = self._unexplained.get(lane.lane)
+        if doubts is None or self._answered[lane.lane] or lane.facet.is_own_route:
             return False
-        return look.times + 1 >= LOOKS and self._answering[lane.service.name] > look.answered
+        # One missing object says the same however often it is asked; where no object is named none is missing.
+        is_nameless = page.perhaps is Outcome.NOT_OFFERED
+        times = doubts.looks + 1 if is_nameless else len(doubts.tasks | {lease.tasks[0].task})
+        return times >= LOOKS and self._answering[lane.service.name] > doubts.answering
+
+    async def _has_answered_before(self, lane: Lane) -> bool:
+        """Looked up in the query log, once: what answered at any time is a route that the server has."""
+        if lane.lane not in self._answered_before:
+            async with self._database.reading() as tx:
+                if await has_answered(tx, lane.service.name, lane.facet.name):
+                    self._answered_before.add(lane.lane)
+        return lane.lane in self._answered_before
 
     def goes_on(self, lane: Lane, page: Page) -> bool:
         """Whether what the server does not offer is asked in another way from now on; `lane`: as it was when it asked."""
@@ -120,10 +144,10 @@ class Offers:
         self._looks[task] = _Look(times, answered)
         if len(self._looks) > _MOST_LOOKS:
             del self._looks[next(iter(self._looks))]
-        first = self._unexplained.get(lane.lane)
-        self._unexplained[lane.lane] = (
-            _Look(1, self._answering[lane.service.name]) if first is None else _Look(first.times + 1, first.answered)
-        )
+        doubts = self._unexplained.setdefault(lane.lane, _Doubts(self._answering[lane.service.name]))
+        doubts.looks += 1
+        if len(doubts.tasks) < LOOKS:
+            doubts.tasks.add(task)
 
     def _changed(self, lane: Lane, learned: Flavour) -> str:
         """From now on the lane asks one by one."""

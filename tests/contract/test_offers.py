@@ -1,0 +1,77 @@
+"""When answers without a word are taken for a missing route, on both databases."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from bowerbird.crawl import roster
+from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.log import QueryLog
+from bowerbird.crawl.offers import LOOKS, Offers
+from bowerbird.frontier import TaskFrontier
+from bowerbird.model import EPOCH, Answer, Ask, Lease, Outcome, Page, Service, Task
+from bowerbird.policies import ranker
+from bowerbird.ports import Database
+from bowerbird.providers import Mastodon
+
+SPEAKS = Mastodon()
+SERVICE = Service(name="s", provider="mastodon", base="https://s.example")
+WORDLESS = Page(outcome=Outcome.UNREADABLE, perhaps=Outcome.NOT_FOUND)
+
+
+def lane(number: int, facet: str) -> Lane:
+    return Lane(
+        lane=number,
+        service=SERVICE,
+        provider=SPEAKS,
+        facet=SPEAKS.facets[facet],
+        ranker=ranker("fifo"),
+        seeder=None,  # type: ignore[arg-type]  nobody is seeded here
+    )
+
+
+LIKES, POST, PUBLIC = lane(1, "likes"), lane(2, "post"), lane(3, "public")
+
+
+def lease(asked: Lane, task: int) -> Lease:
+    tasks = (Task(task=task, lane=asked.lane, target=str(task), token=1),)
+    ask = Ask(asked.facet.name, (str(task),))
+    return Lease(
+        call=1, service="s", ask=ask, tasks=tasks, credential=None, charges=(), leased_at=EPOCH, expires_at=EPOCH
+    )  # fmt: skip
+
+
+async def last_outcome(database: Database, asked: Lane, tasks: list[int], page: Page = WORDLESS) -> Outcome:
+    """How the last of these calls ends, each answered without a word, while the service answers others in between."""
+    frontier = TaskFrontier(database, 1, lease=timedelta(minutes=1), call=timedelta(minutes=1))
+    offers = Offers({each.lane: each for each in (LIKES, POST, PUBLIC)}, frontier, database)
+    for task in tasks:
+        weighed = await offers.weighed(asked, lease(asked, task), page)
+        offers.settled(asked, lease(asked, task), weighed, None)
+        offers.settled(POST, lease(POST, 100 + task), Page(), None)
+    return weighed.outcome
+
+
+async def test_a_list_that_no_object_has_is_a_missing_route(database: Database) -> None:
+    assert await last_outcome(database, LIKES, list(range(LOOKS))) is Outcome.NOT_OFFERED
+
+
+async def test_one_missing_object_is_no_missing_route_however_often_it_is_asked(database: Database) -> None:
+    assert await last_outcome(database, LIKES, [7] * 9) is Outcome.UNREADABLE
+
+
+async def test_where_no_object_is_named_every_look_counts(database: Database) -> None:
+    page = Page(outcome=Outcome.UNREADABLE, perhaps=Outcome.NOT_OFFERED)
+    assert await last_outcome(database, PUBLIC, [7] * LOOKS, page) is Outcome.NOT_OFFERED
+
+
+@pytest.mark.parametrize(("facet", "ended"), [("likes", Outcome.UNREADABLE), ("tags", Outcome.NOT_OFFERED)])
+async def test_a_route_that_answered_an_earlier_process_is_not_missing(database: Database, facet: str, ended: Outcome) -> None:
+    async with database.transaction() as tx:
+        crawl = await roster.enrol_crawl(tx, "c", "", "", EPOCH)
+        number = await roster.enrol_lane(tx, crawl.crawl, await roster.enrol_service(tx, SERVICE, "mastodon"), facet)
+        answer = Answer(status=200, sent_at=EPOCH, received_at=EPOCH)
+        await QueryLog(crawl.crawl, lambda: 1).surveyed(tx, number, facet, answer, Outcome.OK)
+    assert await last_outcome(database, LIKES, list(range(9))) is ended
