@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 
 from bowerbird.clock import RealClock
 from bowerbird.crawl.http import Bounds, HttpTransport
-from bowerbird.model import Answer, Request, Service
+from bowerbird.model import Answer, Outcome, Request, Service
 
 AGENT = "bowerbird/1.2 (+https://contact.example; research; provider={provider})"
 SMALL = Bounds(body=10_000, total=timedelta(seconds=2), connect=timedelta(seconds=1), read=timedelta(milliseconds=200))
@@ -122,6 +122,7 @@ async def test_an_oversized_body_is_a_failure(length: int) -> None:
 
     answer = await ask(handler)
     assert (answer.status, answer.body, answer.failure) == (0, b"", "the body is larger than 10000 bytes")
+    assert answer.silence is Outcome.UNREADABLE, "the same question would be answered the same"
 
 
 async def test_a_body_that_unfolds_beyond_the_bound_is_a_failure() -> None:
@@ -141,7 +142,7 @@ async def test_a_body_that_cannot_be_unfolded_is_a_failure(body: bytes, encoding
         return web.Response(body=body, headers={"Content-Encoding": encoding})
 
     answer = await ask(handler)
-    assert answer.status == 0
+    assert (answer.status, answer.silence) == (0, Outcome.UNREADABLE)
     assert answer.failure
 
 
@@ -165,7 +166,7 @@ async def test_a_silent_server_is_given_up_after_the_read_bound() -> None:
 )
 async def test_a_reset_or_garbled_answer_is_a_failure(reply: bytes) -> None:
     answer = await ask_socket(reply)
-    assert answer.status == 0
+    assert (answer.status, answer.silence) == (0, Outcome.UNANSWERED)
     assert answer.failure
 
 

@@ -12,9 +12,9 @@ import pytest
 from hostile_pages import PROVIDERS, Case, cases, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from provider_payloads import answer, read
+from provider_payloads import NOON, answer, read
 
-from bowerbird.model import Broken, Outcome, Page
+from bowerbird.model import Answer, Ask, Broken, Outcome, Page, Service
 from bowerbird.ports import Provider
 
 JUNK = [None, True, -1, 0, 1.5, 10**30, "", "x", "\x00", "\ud800", "<p><a href='", "9" * 5000, [], {}, [[]], {"id": {}}, [None]]
@@ -134,3 +134,13 @@ def test_a_page_cut_off_anywhere_is_unreadable(provider: Provider, case: Case) -
         found = read(provider, case.facet, "1", answer(body[:end]))
         assert found.outcome is Outcome.UNREADABLE
         assert found.gone == ()
+
+
+@EVERY_PROVIDER
+@pytest.mark.parametrize(("is_spoilt", "outcome"), [(True, Outcome.UNREADABLE), (False, Outcome.UNANSWERED)])
+def test_an_answer_of_no_use_is_not_waited_for_as_long_as_none(provider: Provider, is_spoilt: bool, outcome: Outcome) -> None:
+    service = Service(name="s", provider=provider.name, base="https://s.example")
+    nothing = Answer(status=0, sent_at=NOON, received_at=NOON, failure="the body is larger than 9 bytes", is_spoilt=is_spoilt)
+    for facet in provider.facets:
+        page = provider.parse(Ask(facet, ("1",)), nothing, service)
+        assert (page.outcome, page.detail, page.gone) == (outcome, nothing.failure, ())

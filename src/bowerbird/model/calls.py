@@ -10,6 +10,7 @@ from msgspec import Struct
 from bowerbird.model.items import Page
 from bowerbird.model.limits import Limit
 from bowerbird.model.tasks import Progress, Task
+from bowerbird.model.words import Outcome
 
 
 class Ask(Struct, frozen=True, gc=False):
@@ -39,7 +40,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True, weakref=True):
-    """What came back, as it came; `status` 0 means nothing did and `failure` says why."""
+    """What came back, as it came; `status` 0 means nothing did, or nothing of use, and `failure` says why."""
 
     status: int
     headers: dict[str, str] = {}
@@ -48,6 +49,13 @@ class Answer(Struct, frozen=True, kw_only=True, weakref=True):
     sent_at: datetime
     received_at: datetime
     failure: str = ""
+    is_spoilt: bool = False
+    """The server did answer, with a body that is too large, packed in another way than was asked for, or broken."""
+
+    @property
+    def silence(self) -> Outcome:
+        """What a `status` of 0 means: silence is the server's own trouble, a spoilt answer may be due to what was asked."""
+        return Outcome.UNREADABLE if self.is_spoilt else Outcome.UNANSWERED
 
 
 class Fetched(Struct, frozen=True, kw_only=True):

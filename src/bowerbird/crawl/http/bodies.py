@@ -8,7 +8,7 @@ from collections import deque
 
 import aiohttp
 
-from bowerbird.crawl.http.bounds import Bounds, TooLargeError
+from bowerbird.crawl.http.bounds import Bounds, SpoiltError, TooLargeError
 
 _CHUNK = 64 * 1024
 _GOOD = range(200, 300)
@@ -114,7 +114,7 @@ class _Inflated:
 
     def end(self) -> None:
         if not self._inflate.eof:
-            raise ValueError("the compressed body ends early")
+            raise SpoiltError("the compressed body ends early")
 
 
 def _unpacker(encoding: str) -> _Plain | _Inflated:
@@ -124,4 +124,4 @@ def _unpacker(encoding: str) -> _Plain | _Inflated:
         case "gzip" | "x-gzip" | "deflate":
             return _Inflated()
         case other:
-            raise ValueError(f"content-encoding {other[:40]!r} was not asked for")
+            raise SpoiltError(f"content-encoding {other[:40]!r} was not asked for")

@@ -39,17 +39,26 @@ class Bounds(Struct, frozen=True, kw_only=True):
         )
 
 
-class TooLargeError(ValueError):
+class SpoiltError(ValueError):
+    """The server answered, but with a body that is of no use."""
+
+
+class TooLargeError(SpoiltError):
     """The body exceeds the bound; what was read is thrown away."""
 
     def __init__(self, most: int) -> None:
         super().__init__(f"the body is larger than {most} bytes")
 
 
+def is_spoilt(error: BaseException) -> bool:
+    """Whether it is the answer that failed, and not the way to the server: the next one may well be the same."""
+    return isinstance(error, SpoiltError | zlib.error)
+
+
 def said(error: BaseException, bounds: Bounds) -> str:
     """The failure in words that say what happened and, where it helps, what to look at."""
     match error:
-        case TooLargeError():
+        case SpoiltError():
             return str(error)
         case aiohttp.ClientSSLError():
             return f"the server's certificate was not accepted: {error}"[:300]

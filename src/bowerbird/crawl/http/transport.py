@@ -10,7 +10,7 @@ import aiohttp
 
 from bowerbird.crawl.http.addresses import address, encoded, lowered
 from bowerbird.crawl.http.bodies import Body, Room
-from bowerbird.crawl.http.bounds import FAILURES, Bounds, said
+from bowerbird.crawl.http.bounds import FAILURES, Bounds, is_spoilt, said
 from bowerbird.crawl.http.cutting import Events, Lines
 from bowerbird.crawl.http.refused import Refused
 from bowerbird.crawl.http.response import ResponseConnection, open_response
@@ -44,7 +44,7 @@ class HttpTransport:
             body.give_back()
             if not isinstance(error, FAILURES):
                 raise
-            return Answer(status=0, sent_at=sent_at, received_at=self._clock.now(), failure=said(error, self._bounds))
+            return self._failed(error, sent_at)
         # An answer waits to be settled: its room is free when nobody holds it any more.
         if body.is_large:
             weakref.finalize(answer, body.give_back)
@@ -63,7 +63,7 @@ class HttpTransport:
         except Refused as refused:
             return self._answer(refused.status, refused.headers, refused.body, sent_at)
         except FAILURES as error:
-            return Answer(status=0, sent_at=sent_at, received_at=self._clock.now(), failure=said(error, self._bounds))
+            return self._failed(error, sent_at)
         return ResponseConnection(opened, cut, self._clock)
 
     async def close(self) -> None:
@@ -74,6 +74,10 @@ class HttpTransport:
 
     def _answer(self, status: int, headers: Mapping[str, str], body: bytes, sent_at: datetime) -> Answer:
         return Answer(status=status, headers=lowered(headers), body=body, sent_at=sent_at, received_at=self._clock.now())
+
+    def _failed(self, error: BaseException, sent_at: datetime) -> Answer:
+        words, now = said(error, self._bounds), self._clock.now()
+        return Answer(status=0, sent_at=sent_at, received_at=now, failure=words, is_spoilt=is_spoilt(error))
 
     def _headers(self, service: Service, headers: Mapping[str, str]) -> dict[str, str]:
         return {"user-agent": self._user_agent.replace("{provider}", service.provider), **headers}

@@ -77,7 +77,7 @@ _errors = Reader(_Error)
 def outcome(answer: Answer) -> tuple[Outcome, str]:
     """The normalised outcome and the server's own words; a 2xx is ok until its body proves unreadable."""
     if answer.status == 0:
-        return Outcome.UNANSWERED, shortened(answer.failure)
+        return answer.silence, shortened(answer.failure)
     if 200 <= answer.status < 300:
         return Outcome.OK, ""
     error = _error(answer.body)

@@ -71,7 +71,7 @@ _bodies = Reader(_Errors)
 def verdict(answer: Answer) -> Verdict:
     """The normalised outcome; a 2xx is ok until its body proves unreadable."""
     if answer.status == 0:
-        return Verdict(Outcome.UNANSWERED, detail=shortened(answer.failure))
+        return Verdict(answer.silence, detail=shortened(answer.failure))
     if 200 <= answer.status < 300:
         return Verdict(Outcome.OK)
     body = _body(answer.body)

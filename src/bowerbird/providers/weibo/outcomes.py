@@ -50,7 +50,7 @@ _errors = Reader(_Error)
 def verdict(answer: Answer) -> Verdict:
     """The normalised outcome; a 2xx without an error code is ok until its body proves unreadable."""
     if answer.status == 0:
-        return Verdict(Outcome.UNANSWERED, detail=shortened(answer.failure))
+        return Verdict(answer.silence, detail=shortened(answer.failure))
     is_good = 200 <= answer.status < 300
     if is_good and b'"error_code"' not in answer.body:
         return Verdict(Outcome.OK)

@@ -93,7 +93,7 @@ def problem(raw: bytes) -> Problem:
 def verdict(answer: Answer, remaining: int | None) -> tuple[Outcome, str]:
     """The outcome of a call with the service's own words; a 2xx is ok until its body proves otherwise."""
     if answer.status == 0:
-        return Outcome.UNANSWERED, shortened(answer.failure)
+        return answer.silence, shortened(answer.failure)
     if 200 <= answer.status < 300:
         return Outcome.OK, ""
     said = _refusal(answer.body)
