@@ -78,7 +78,7 @@ async def engine(source: Served, path: Path) -> None:
     """The real thing, composed as for a user's crawl."""
     clock = RealClock()
     transport = HttpTransport(clock, "bowerbird-benchmark")
-    vault = TokenVault(source.dialect, [Token(value="bench", kind="app")])
+    vault = TokenVault(source.dialect, [Token(value="bench", kind="app")], base=source.base)
     outside = Outside(clock=clock, transport=transport, vault=vault, is_paced=False)
     plan = msgspec.structs.replace(parse_crawl(_crawl_file(source), path, vocabulary()), store=str(path))
     async with open_crawl(plan, outside) as crawl:

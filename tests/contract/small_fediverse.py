@@ -219,7 +219,7 @@ async def crawled(
     outside = Outside(
         clock=clock,
         transport=transport,
-        vault=TokenVault("mastodon", [Token(value="secret", kind="user")]),
+        vault=TokenVault("mastodon", [Token(value="secret", kind="user")], base=server.base),
         glance=timedelta(milliseconds=50),
     )
     try:

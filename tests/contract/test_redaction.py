@@ -15,6 +15,7 @@ from aiohttp import WSMsgType, web
 from recorded import CLOCK, Handler, Scene, scene
 
 from bowerbird import cli
+from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.db import open_database
 from bowerbird.evaluate.leaks import file_leaks
 
@@ -147,6 +148,14 @@ async def check(here: Scene, store: str, capsys: pytest.CaptureFixture[str]) -> 
     assert await hidden(store) > 0, "nothing was repeated, so nothing was proved"
 
 
+async def repeatedly(here: Scene, store: str, plan: Callable[[], CrawlPlan]) -> None:
+    """Runs a crawl twice, and on until the server has repeated something: on a busy machine a short one may not get there."""
+    for number in range(10):
+        await here.run(plan())
+        if number and await hidden(store):
+            return
+
+
 @pytest.fixture
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
@@ -165,8 +174,7 @@ async def test_a_server_that_repeats_our_secrets_puts_them_nowhere(
             values = {name: f"{value}{number}" for name, value in SECRETS[provider].items()}
             here.keep(f"mine{number}", provider, values, base, kind="app" if provider == "x" else "user")
         here.seeds["a"] = [f"did:plc:{letter * 24}" for letter in "abcdefgh"] if provider == "bluesky" else list("12345678")
-        for _ in range(3):
-            await here.run(here.plan(provider, "a", calls=40))
+        await repeatedly(here, store, lambda: here.plan(provider, "a", calls=40))
         await check(here, store, capsys)
 
 
@@ -178,6 +186,5 @@ async def test_nor_does_a_stream(
     async with scene(tmp_path, store) as here:
         base = await here.answering("a", streaming())
         here.keep("mine", provider, SECRETS[provider], base, kind="app" if provider == "x" else "user")
-        for _ in range(2):
-            await here.run(here.plan(provider, "a", "", f'[[streams]]\nchannel = "{channel}"', flow="listen"))
+        await repeatedly(here, store, lambda: here.plan(provider, "a", "", f'[[streams]]\nchannel = "{channel}"', flow="listen"))
         await check(here, store, capsys)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from bowerbird.clock import to_micros
 from bowerbird.crawl.roster import SILENT
 from bowerbird.db import open_database
+from bowerbird.db.versions import version_of
 from bowerbird.errors import Busy
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.evaluate.crash.rounds import Moments, Round
@@ -57,15 +58,23 @@ class Stopping:
 
     async def _put_to_sleep(self, process: CrawlProcess) -> None:
         """Stops it between two transactions: one that sleeps with the database's lock is another story."""
-        while True:
+        while process.code is None:
             process.stop()
-            try:
-                async with asyncio.timeout(1), self._opened() as database, database.transaction() as tx:
-                    await tx.execute(_AGE, to_micros(self._clock.now() - 2 * SILENT), process.pid)
+            if await self._has_aged(process):
                 return
-            except (TimeoutError, Busy):
-                process.wake()
-                await self._clock.sleep_until(self._clock.now() + _SHORTLY)
+            process.wake()
+            await self._clock.sleep_until(self._clock.now() + _SHORTLY)
+
+    async def _has_aged(self, process: CrawlProcess) -> bool:
+        """Whether its row could be made to look long silent; a process that is still setting up has none."""
+        try:
+            async with asyncio.timeout(1), self._opened() as database:
+                if await version_of(database) is None:
+                    return False
+                async with database.transaction() as tx:
+                    return bool(await tx.execute(_AGE, to_micros(self._clock.now() - 2 * SILENT), process.pid))
+        except (TimeoutError, Busy):
+            return False
 
     async def _until(self, sleeper: CrawlProcess, other: CrawlProcess, *, is_living: bool) -> bool:
         """Waits until the sleeper stands in the database as living, or as ended."""
