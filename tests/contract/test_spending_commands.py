@@ -32,7 +32,7 @@ def folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.chdir(tmp_path)
     token = server.service.tokens.issue("app", account=tmp_path.name, app=tmp_path.name)
     monkeypatch.setenv("BOWERBIRD_SECRET_BEARER_TOKEN", token.value)
-    assert cli.run(["credentials", "add", "mine", "--provider", "x", "--kind", "app"]) == 0
+    assert cli.run(["credentials", "add", "mine", "--provider", "x", "--kind", "app", "--server", server.base]) == 0
     capsys.readouterr()
     return tmp_path
 
