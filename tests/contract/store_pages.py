@@ -118,7 +118,7 @@ def post(key: str, author: str = "1", **fields: Any) -> Post:
 
 def toot(key: str, name: str, **fields: Any) -> Post:
     author = f"https://home.example/users/{name}"
-    return Post(id=f"{author}/statuses/{key}", key=key, author=author, **{"text": f"toot {key}"} | fields)
+    return Post(id=f"{author}/statuses/{key}", key=key, **{"text": f"toot {key}", "author": author} | fields)
 
 
 def skeet(key: str, author: str = "did:a", **fields: Any) -> Post:

@@ -168,6 +168,29 @@ async def test_a_witness_does_not_come_to_speak_for_the_posts_of_others_by_a_wis
     assert await texts(crawled) == ["toot 10"]
 
 
+@pytest.mark.parametrize("is_corrected", [True, False], ids=["author_corrected", "older_store"])
+@pytest.mark.parametrize("end", ["suspended", "opts_out"])
+async def test_a_server_that_claims_a_post_for_its_own_account_cannot_take_it_away(
+    crawled: Crawled, end: str, is_corrected: bool
+) -> None:
+    """It shows the post of another server under an account of its own, and then says that this account is gone."""
+    eve = User(id="https://elephant.example/users/eve", key="9", handle="eve")
+    forged = toot("10", "ada", author=eve.id)
+    await crawled.save(Page(users=(eve,), posts=(forged,)), TIMELINE, "9", service=OTHER)
+    await show(crawled, HOME)
+    author = "select u.id from posts p join users u on u.user_no = p.author"
+    assert (await crawled.row(author))["id"] == ADA
+    if not is_corrected:
+        async with crawled.database.transaction() as tx:
+            await tx.execute("update posts set author = (select user_no from users where id = ?)", eve.id)
+    gone = Page(users=(eve,), gone=(Gone(Subject.USER, "9", Outcome.SUSPENDED, is_stated=True),))
+    wish = Page(users=(User(id=eve.id, key="9", opts_out=True),))
+    await crawled.save({"suspended": gone, "opts_out": wish}[end], PROFILES, "9", service=OTHER)
+    assert await texts(crawled) == ["toot 10"]
+    await show(crawled, HOME)
+    assert (await crawled.row(author))["id"] == ADA
+
+
 async def test_of_an_account_that_asks_one_server_to_be_left_alone_nothing_is_kept_that_this_server_shows(
     crawled: Crawled,
 ) -> None:

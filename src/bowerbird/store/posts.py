@@ -43,7 +43,7 @@ _COLUMNS = (
     *("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", "raw", "raw_dictionary"),
 )
 _WRITE = (
-    f"update posts set {', '.join(f'{name} = ?' for name in POST_FIELDS)}, seen_at = ?, seen_by = ?, "
+    f"update posts set author = ?, {', '.join(f'{name} = ?' for name in POST_FIELDS)}, seen_at = ?, seen_by = ?, "
     "told_by = coalesce(?, told_by), deleted_at = null, raw = coalesce(?, raw), "
     "raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where post_no = ?"
 )
@@ -56,7 +56,8 @@ class PostStatements:
     def __init__(self, database: Database) -> None:
         text, bigint = database.any("text"), database.any("bigint")
         self.stored = (
-            f"select post_no, id, found_at, seen_at, told_by, deleted_at, {', '.join(POST_FIELDS)} from posts where id {text}"
+            f"select post_no, id, author, found_at, seen_at, told_by, deleted_at, {', '.join(POST_FIELDS)} "
+            f"from posts where id {text}"
         )
         self.numbers = f"select post_no, id from posts where id {text}"
         self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
@@ -136,8 +137,11 @@ class _Posts(Struct):
             self.late += [Late(row, values)] if self.tells_edits else ()
             return
         new = self._together(old, values)
-        if old == new:
+        if old == new and row["author"] == self.people.ids[post.author]:
             self.unchanged.append(number)
+            return
+        if old == new:
+            self._update(post, row, new)
             return
         changed = changed_fields(POST_FIELDS, old, new)
         texts = history_texts(POST_FIELDS, changed, old, new)
@@ -169,7 +173,9 @@ class _Posts(Struct):
     def _update(self, post: Post, row: Row, values: Values) -> None:
         body, dictionary = self._packed(post)
         seen = (self.s.at, self.s.call, teller(self.s, post.id))
-        self.rows.append((*values, *seen, body, int(body is not None), dictionary, row["post_no"]))
+        # Who speaks for a post says whose it is: another server may have shown it as somebody else's.
+        author = self.people.ids[post.author]
+        self.rows.append((author, *values, *seen, body, int(body is not None), dictionary, row["post_no"]))
 
     def _values(self, post: Post) -> Values:
         """The columns of a post without what its author wants kept out."""

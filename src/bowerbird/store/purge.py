@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from bowerbird.ports import Database
-from bowerbird.store.authority import RETAINED, WITHDRAWN, withdrawing
+from bowerbird.ports import Database, Row
+from bowerbird.store.authority import HOME, RETAINED, WITHDRAWN, is_home, withdrawing
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
 from bowerbird.store.parts import doubt_media
 from bowerbird.store.quarantine import QuarantineStatements, forget_named
@@ -34,8 +34,10 @@ class PurgeStatements:
         bigint = database.any("bigint")
         gone = f"(select id from posts where post_no {bigint})"
         self.quarantine = QuarantineStatements(database)
-        self.posts_of = f"select post_no from posts where deleted_at is null and author {bigint}"
-        self.posts_told = f"select post_no from posts where deleted_at is null and coalesce(told_by, ?) = ? and author {bigint}"
+        self.posts_of = f"select post_no, id, told_by from posts where deleted_at is null and author {bigint}"
+        self.posts_told = (
+            f"select post_no, id, told_by from posts where deleted_at is null and coalesce(told_by, ?) = ? and author {bigint}"
+        )
         self.users = (
             f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
             f"delete from user_history where user_no {bigint}",
@@ -78,8 +80,14 @@ async def purge_users(
     for statement in sql.users:
         await s.execute_in(statement, users)
     written = s.fetch_in(sql.posts_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
-    await purge_posts(s, sql, [row["post_no"] for row in await written], is_unwanted=reason == "opted_out")
+    own = [row["post_no"] for row in await written if _may_take(s, row)]
+    await purge_posts(s, sql, own, is_unwanted=reason == "opted_out")
     await bury(s, "user", users.values(), reason)
+
+
+def _may_take(s: Sighting, post: Row) -> bool:
+    """Whether a post goes with its author: not by the word of a server that is not its home, once that has told it."""
+    return not s.homes or post["told_by"] != HOME or is_home(s, post["id"])
 
 
 async def purge_told(s: Sighting, sql: PurgeStatements, users: Collection[int]) -> None:
