@@ -23,8 +23,8 @@ _REMEMBERED = 4096
 LARGEST = 2**63 - 1
 FIRST_TIME = 10**15
 """Jetstream reads what is smaller as a sequence number; as a time it is of 2001, before everything."""
-LEAP = 10**9
-"""Numbers grow one by one; so far ahead none lies, unless all that follow lie there too."""
+LEAP = 10**12
+"""So far ahead no number lies, unless all that follow lie there too: some hosts count events, others microseconds."""
 Now = Callable[[], datetime] | None
 _LATE = timedelta(minutes=10)
 
