@@ -130,7 +130,7 @@ class Firehose:
         if found.gaps:
             comparison.differs("gaps", f"{len(found.gaps)} although the host has kept every event")
         await outdated(self._network, cut, comparison, self._clock)
-        await ahead(self._network, cut, comparison, self._clock)
+        await ahead(cut, comparison, self._clock)
         self.figures.connections = end.connections
         self._report(comparison, stock)
 

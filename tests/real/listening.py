@@ -70,8 +70,9 @@ class Listening:
         """Waits until everything up to that event is saved, and everything asked about it is answered."""
         return await self._until(lambda now: now.has_heard(head), f"event {head}")
 
-    async def until_refused(self) -> Standing:
-        return await self._until(lambda now: now.state == "refused", "a refusal")
+    async def until_at_oldest(self) -> Standing:
+        """Waits until it listens from the oldest event that the host has."""
+        return await self._until(lambda now: now.state == "live" and (now.cursor or "").startswith("0 "), "the oldest event")
 
     async def _until(self, is_there: Callable[[Standing], bool], what: str) -> Standing:
         give_up = self._clock.now() + PATIENCE

@@ -39,22 +39,15 @@ async def outdated(network: Network, listening: Listening, comparison: Compariso
             comparison.differs("missing post", record)
 
 
-async def ahead(network: Network, listening: Listening, comparison: Comparison, clock: Clock) -> None:
-    """A cursor the host has never come to (its numbers began anew, or it lied): the stream goes on with what the host has."""
+async def ahead(listening: Listening, comparison: Comparison, clock: Clock) -> None:
+    """A cursor the host has never come to (its numbers began anew, or it lied): the stream goes on from the oldest it has."""
     cursor = str(int(((await listening.standing()).cursor or "0").partition(" ")[0]) + _AHEAD)
     async with open_store(listening.store, clock) as database, database.transaction() as tx:
         await tx.execute("update streams set cursor = ?", cursor)
-    connections = (await listening.standing()).connections
     await listening.start()
-    await listening.until_connected(connections)
-    answer = await network.command("speak")
-    await listening.until_heard(answer["head"])
+    await listening.until_at_oldest()
     await listening.stop()
-    known = (await take_stock(listening.store, clock)).posts
-    comparison.compared += len(_records(answer))
-    for record in _records(answer):
-        if record.uri not in known:
-            comparison.differs("missing post after a cursor ahead of the host", record)
+    comparison.compared += 1
 
 
 def _records(answer: object) -> list[Record]:
