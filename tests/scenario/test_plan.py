@@ -112,7 +112,8 @@ def test_another_credential_halves_the_time_of_a_crawl_that_limits_hold_up() -> 
     more = figures(made)["variants"]["one more credential"]
     assert more["hours"] == pytest.approx(more["hours_before"] / 2, rel=0.15)
     assert made.bottleneck() is not None
-    assert {use.credential for use in made.likely.uses} == {"mine"}
+    # Without one the server is only asked what it is.
+    assert {use.credential for use in made.likely.uses} - {None} == {"mine"}
 
 
 def test_the_command_says_it_all_as_json_and_calls_nobody(
@@ -139,7 +140,8 @@ def test_a_probe_makes_the_world_as_lively_as_the_accounts_it_saw() -> None:
         return await probe(laboratory.plan('flow = "timelines"', laboratory.keys()), laboratory.outside(), 60)
 
     found: Found = run_virtual(main, start=lively.start)
-    assert found.calls == 60
+    # One of the sixty asked the server what it is.
+    assert found.calls == 59
     assert found.accounts > 150
     assert found.posts_per_day == pytest.approx(lively.posts_per_day, rel=0.6)
     fit = fitted(SMALL, found)

@@ -178,8 +178,7 @@ def test_a_worker_that_sleeps_past_its_lease_is_fenced_while_another_does_its_wo
 
 def test_a_lone_worker_whose_answers_come_after_the_lease_drops_them_and_asks_again() -> None:
     async def work(laboratory: Laboratory) -> None:
-        # The first is what the server says of itself, and nobody's lease.
-        async with open_crawl(plan_of(laboratory, MASTODON), sleepy(laboratory, answers=4)) as crawl:
+        async with open_crawl(plan_of(laboratory, MASTODON), sleepy(laboratory, answers=3)) as crawl:
             assert await run(crawl, watch_every=SELDOM) == "finished"
             assert crawl.tally.fenced == 3
             assert await column(crawl.database, "select count(*) from calls where outcome in ('fenced', 'lost')") == [3]
