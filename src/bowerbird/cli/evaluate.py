@@ -243,3 +243,35 @@ def coverage(
     ]
     output.table("", ("policy", *(column.replace("_", " ") for column in columns)), rows)
     output.result(figures)
+
+
+@app.command()
+def money(
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="FLOW", help="Only this flow; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="Another seed is other worlds.")] = 1,
+    as_json: JsonFlag = False,
+) -> None:
+    """Does a crawl on X spend more than it may, is it seen, and does its plan come true? Takes about ten minutes.
+
+    Every built-in flow with the default budget, one of its own, one for the month, and with plenty where it ends by itself, in
+    virtual time. Exit code 1 if a cent too much is spent, a screen or JSON leaves dollars out, or a plan is off by more than a
+    fifth.
+    """
+    from bowerbird.cli.seen import Seeing
+    from bowerbird.evaluate.money import CASES, evaluate_money
+
+    output = Output(as_json=as_json)
+    if unknown := set(only or ()) - CASES.keys():
+        raise typer.BadParameter(f"--only {', '.join(sorted(unknown))} is no flow; write one of {', '.join(CASES)}")
+    cases = {name: case for name, case in CASES.items() if not only or name in only}
+    figures = evaluate_money(Seeing(), cases, seed=seed, say=output.line)
+    rows = [
+        (name, *(f"${each[what]:,.2f}" for what in ("allowed", "spent", "planned")), f"{each['plan_error']:.1%}", *each["unseen"])
+        for name, each in figures["by_crawl"].items()
+    ]
+    output.table(
+        "", ("crawl", "allowed", "spent", "planned", "error", "unseen"), [(*row[:5], ", ".join(row[5:])) for row in rows]
+    )
+    output.table("", ("figure", "value"), ((name, value) for name, value in figures.items() if name != "by_crawl"))
+    output.result(figures)
+    raise typer.Exit(0 if figures["is_good"] else 1)

@@ -19,6 +19,7 @@ from bowerbird.crawl.streaming.standing import read_gaps, read_streams
 from bowerbird.export.sample import read_samples
 from bowerbird.limits.purses import is_purse, purses
 from bowerbird.limits.rows import read_all
+from bowerbird.ports import Clock
 from bowerbird.store.reader import Reader
 from bowerbird.store.standing import read_standing
 
@@ -30,13 +31,13 @@ def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     """
     output = Output(as_json=as_json)
     found = find_place(place)
-    standing = asyncio.run(_read(found))
+    standing = asyncio.run(read_status(found, RealClock()))
     show_standing(output, found, standing)
-    output.result(_values(found, standing))
+    output.result(status_values(found, standing))
 
 
-async def _read(place: Place) -> Standing:
-    clock = RealClock()
+async def read_status(place: Place, clock: Clock) -> Standing:
+    """Everything that the database of a place tells."""
     async with opened_place(place, clock) as database:
         async with database.reading() as tx:
             crew = await living(tx, None, clock.now())
@@ -60,7 +61,8 @@ async def _read(place: Place) -> Standing:
         )
 
 
-def _values(place: Place, standing: Standing) -> dict[str, Any]:
+def status_values(place: Place, standing: Standing) -> dict[str, Any]:
+    """The same for machines."""
     summary: dict[str, Any] = msgspec.to_builtins(standing.summary)
     for crawl in summary["crawls"]:
         crawl["flow"] = msgspec.json.decode(crawl["flow"])["name"]

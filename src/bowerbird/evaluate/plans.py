@@ -94,7 +94,7 @@ async def _happened(
     case: Case, seed: int, dialect: str, clock: VirtualClock
 ) -> tuple[CrawlPlan, tuple[Credential, ...], dict[str, float]]:
     laboratory = Laboratory(Setup(dialect=dialect, world=world(seed, case.accounts)), clock)
-    seeds = _posts(laboratory, case.seeds) if case.is_about_posts else laboratory.keys(case.seeds)
+    seeds = posts_of(laboratory, case.seeds) if case.is_about_posts else laboratory.keys(case.seeds)
     plan = laboratory.plan(f'{case.flow}\nstop.duration = "{case.length.days}d"', seeds)
     async with laboratory.crawl(plan) as crawl:
         began = clock.now()
@@ -117,7 +117,7 @@ async def _caught_up(crawl: Crawl, clock: VirtualClock) -> timedelta:
             return clock.now() - began
 
 
-def _posts(laboratory: Laboratory, count: int) -> Sequence[str]:
+def posts_of(laboratory: Laboratory, count: int) -> Sequence[str]:
     """Posts of the last months, chosen at random, deleted ones among them."""
     service = laboratory.service
     start, seed = service.world.settings.start, service.world.settings.seed
