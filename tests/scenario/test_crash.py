@@ -1,4 +1,7 @@
-"""Killed crawls: the short version of `bowerbird evaluate crash`, and whether its judge sees what it should."""
+"""Killed and stopped crawls: the short version of `bowerbird evaluate crash`, and whether its judge sees what it should.
+
+The exceptions it raises have a file of their own, `test_settle_faults.py`.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,12 @@ def test_killed_crawls_lose_and_double_nothing_and_stay_within_every_limit(pytes
     said: list[str] = []
     # Of this seed's first six kills four come while calls are made, on both databases.
     figures = evaluate_crash(
-        kills - on_postgresql, on_postgresql, Manner(seed=10, say=said.append, scenes=(SHORT,), stops=1, fault_rounds=1)
+        kills - on_postgresql, on_postgresql, Manner(seed=10, say=said.append, scenes=(SHORT,), stops=1, fault_rounds=0)
     )
     assert figures["is_clean"], said
     assert figures["kills"] == kills
     assert (figures["sqlite"]["kills"], figures["postgresql"]["kills"]) == (kills - on_postgresql, on_postgresql)
     assert figures["stops"] >= 1
-    assert figures["faults"] > 50
     assert {name: figures[name] for name in ("lost", "doubled", "over_limit", "refused", "wedged")} == {
         "wedged": 0,
         "lost": 0,
