@@ -1,8 +1,12 @@
-"""Each scene in a process of its own: whatever happens to it happens to nobody else, and its memory is measured and bounded."""
+"""Each scene in a process of its own: whatever happens to it happens to nobody else, and its memory is measured and bounded.
+
+A fork begins with its parent's memory, so these figures are about a scene only where the parent is small: the command itself.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
+import re
 import resource
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -51,8 +55,20 @@ def _child(scene: Scene, play: Play, mouth: Connection) -> None:
             verdict = play(scene, Path(folder))
         except BaseException as error:
             verdict = Verdict(crashed=1, words=[f"{type(error).__name__}: {error}"[:300]])
-    verdict.peak_mb = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1)
+    verdict.peak_mb = round(_high_water() / 1024, 1)
     mouth.send_bytes(msgspec.json.encode(verdict))
+
+
+def _high_water() -> int:
+    """The most memory this process itself ever held, in KiB.
+
+    Not `ru_maxrss` where there is better: a process that was started by a large one answers with that one's size.
+    """
+    try:
+        told = re.search(r"^VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    except OSError:
+        told = None
+    return int(told[1]) if told else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _heard(ear: Connection, process: ForkProcess) -> Verdict:
