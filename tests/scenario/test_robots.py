@@ -233,7 +233,9 @@ def test_banned_users_and_cancelled_relations_are_kept_apart() -> None:
             absent = [line async for line in kept_apart(crawl.database, "users") if isinstance(line, AbsentUser)]
             ended = [line async for line in kept_apart(crawl.database, "relations") if isinstance(line, EndedRelation)]
             reached = (await queues(crawl))["profile"]
+            refused = await rows(crawl, "select distinct target from shortfalls where cause = 'protected'")
         check_absences(laboratory, absent, reached)
+        check_refused(laboratory, {row["target"] for row in refused}, absent)
         check_ends(laboratory, ended)
 
     simulated("weibo", work, MOVING)
@@ -253,7 +255,15 @@ def check_absences(laboratory: Laboratory, absent: list[AbsentUser], reached: se
     }
     assert gone
     assert gone <= still
-    assert {line.reason for line in absent} >= {"not_found", "protected"}
+
+
+def check_refused(laboratory: Laboratory, refused: set[str], absent: list[AbsentUser]) -> None:
+    """A list that its owner protects is missing; the owner is not absent, because the own profile is still shown."""
+    truth, service, now = laboratory.service.truth, laboratory.service, laboratory.clock.now()
+    shown = {key for key in refused if truth.availability(service.account(key), now) is not Availability.GONE}
+    assert shown
+    assert {line.reason for line in absent} == {"not_found"}
+    assert not shown & {line.id.removeprefix("weibo:") for line in absent if line.until is None}
 
 
 def check_ends(laboratory: Laboratory, ended: list[EndedRelation]) -> None:
