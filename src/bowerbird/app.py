@@ -169,7 +169,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     check_named(plan.flow.facets, plan.services, outside.vault)
     ledgers = BookedLedgers(pace=outside.is_paced)
     surveyor = Surveyor(database, ledgers, outside.transport, outside.clock)
-    flavours = {each.service.name: await surveyor.learn(each, asked) for each in _unknown(plan, outside.clock)}
+    flavours = {each.service.name: await surveyor.learn(each, asked) for each in unknown_servers(plan, outside.clock)}
     now = outside.clock.now()
     async with database.transaction() as tx:
         row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
@@ -309,7 +309,7 @@ def _speaking(planned: ServicePlan, now: Callable[[], datetime]) -> Known:
     return with_limits(provider(planned.service.provider, now=now, base=planned.service.base), planned.limits)
 
 
-def _unknown(plan: CrawlPlan, clock: Clock) -> Iterator[Unknown]:
+def unknown_servers(plan: CrawlPlan, clock: Clock) -> Iterator[Unknown]:
     """The servers of the crawl that may be of many kinds, with what a question to them takes from their limits."""
     for planned in plan.services:
         speaks, name = _speaking(planned, clock.now), planned.service.name

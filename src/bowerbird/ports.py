@@ -387,8 +387,10 @@ class Ledgers(Protocol):
         """Calls available per second of window left, to choose among credentials."""
         ...
 
-    async def charge(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> Sequence[Charge]:
-        """Takes the call from every bucket, durably, before it is made."""
+    async def charge(
+        self, tx: Transaction, charges: Sequence[Charge], now: datetime, *, is_made: bool = False
+    ) -> Sequence[Charge]:
+        """Takes the call from every bucket, durably, before it is made; one that `is_made` already, whatever is left."""
         ...
 
     async def settle(self, tx: Transaction, charges: Sequence[Charge], page: Page, answer: Answer) -> None:

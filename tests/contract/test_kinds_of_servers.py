@@ -9,12 +9,13 @@ import msgspec
 import pytest
 from small_fediverse import GOTOSOCIAL, MANNERS, MASTODON_42, MASTODON_45, TAKAHE, Manner, crawled, secretive, serving
 
-from bowerbird.app import Outside, open_crawl, vocabulary
+from bowerbird.app import Outside, open_crawl, unknown_servers, vocabulary
 from bowerbird.cli.before import check_start
 from bowerbird.cli.checks import OK, WARNING
 from bowerbird.cli.reach import server_checks
 from bowerbird.clock import RealClock
 from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.crawl.flavours import known_flavour
 from bowerbird.crawl.http import HttpTransport
 from bowerbird.evaluate.laboratory import TokenVault
 
@@ -193,11 +194,29 @@ async def test_a_start_asks_a_server_what_it_is_and_nothing_twice(tmp_path: Path
     async with serving(TAKAHE) as server:
         plan = planned(server.base, f'flow = "hydrate"\nseeds = ["101"]\nstore = "{tmp_path / "a.db"}"')
         start = await check_start(plan, outside, {}, may_join=False, say=str)
-        assert start.asked["small"].flavour.software == "takahe"
-        assert "/" not in server.seen
+        # One question says that somebody is there; the others are booked before they are asked, in a store.
+        assert dict(server.seen) == {"/api/v2/instance": 1}
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
             assert await crawl.session.run(crawl.seeds, slots=1, watch_every=timedelta(seconds=1))
+            async with crawl.database.reading() as tx:
+                assert (await known_flavour(tx, "small", clock.now()))[0].software == "takahe"
         assert server.seen["/api/v2/instance"] == 1
+    await transport.close()
+
+
+async def test_a_start_asks_nothing_of_a_server_whose_limits_are_used_up(tmp_path: Path) -> None:
+    clock = RealClock()
+    transport = HttpTransport(clock, "bowerbird-test")
+    outside = Outside(clock=clock, transport=transport, vault=TokenVault("mastodon", []))
+    async with serving(TAKAHE) as server:
+        plan = planned(server.base, f'flow = "hydrate"\nseeds = ["101"]\nstore = "{tmp_path / "a.db"}"')
+        async with open_crawl(plan, outside) as crawl, crawl.database.transaction() as tx:
+            (unknown,) = unknown_servers(plan, clock)
+            all_of_it = [msgspec.structs.replace(each, amount=each.limit.allowance) for each in unknown.charges]
+            await crawl.ledgers.charge(tx, all_of_it, clock.now(), is_made=True)
+        before = server.seen.total()
+        start = await check_start(plan, outside, {}, may_join=True, say=str)
+        assert (start.asked, server.seen.total()) == ({}, before)
     await transport.close()
 
 

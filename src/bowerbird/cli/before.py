@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from bowerbird.app import Outside
+from bowerbird.app import Outside, unknown_servers
 from bowerbird.cli.money import own_purse
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import usable_credentials, where
@@ -21,8 +21,8 @@ from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import CredentialError, UserError
+from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.limits.purses import purses
-from bowerbird.limits.rows import read_all
 from bowerbird.model import Request
 from bowerbird.model.money import in_dollars
 from bowerbird.ports import FlavouredProvider
@@ -40,6 +40,8 @@ class _Known(Struct, frozen=True):
     ran: timedelta = timedelta(0)
     spent: float = 0.0
     """Dollars, in all."""
+    ledgers: BookedLedgers = BookedLedgers()
+    """What the limits of the servers have left, as far as the store knows."""
 
 
 class Start(Struct, frozen=True):
@@ -62,7 +64,7 @@ async def check_start(
         say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
     is_new = known.state is None or not known.state.calls
-    asked = await _check_new(plan, outside) if is_new else {}
+    asked = await _check_new(plan, outside, known.ledgers) if is_new else {}
     for line in left_out(plan):
         say(line)
     return Start(_limited(plan, known, limits), asked)
@@ -109,14 +111,16 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
             crew = await living(tx, plan.name, outside.clock.now())
             ran = await roster.time_run(tx, plan.name)
             # An older store has no purses yet, and its ledgers lack columns.
-            ledgers = await read_all(tx) if version == newest() else []
-            own = own_purse(purses(ledgers, outside.clock.now()), plan.name)
-        return _Known(await Reader(database).crawl(plan.name), crew, ran, own.spent if own else 0.0)
+            ledgers = BookedLedgers(pace=outside.is_paced)
+            if version == newest():
+                await ledgers.load(tx, outside.clock.now())
+            own = own_purse(purses(ledgers.states().values(), outside.clock.now()), plan.name)
+        return _Known(await Reader(database).crawl(plan.name), crew, ran, own.spent if own else 0.0, ledgers)
     finally:
         await database.close()
 
 
-async def _check_new(plan: CrawlPlan, outside: Outside) -> dict[str, Survey]:
+async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) -> dict[str, Survey]:
     """Whether a crawl has anything to start from, and somebody to ask; answers what its servers say they are."""
     query = plan.seeds.query
     if not (plan.streams or plan.searches) and next(iter(plan.seeds), None) is None:
@@ -127,7 +131,11 @@ async def _check_new(plan: CrawlPlan, outside: Outside) -> dict[str, Survey]:
                 f"the crawl {plan.name} has no seeds: of what is in {public(query.store or plan.store)} its query chooses none; "
                 "make it less strict, or write some seeds"
             )
-    found = {planned.service.name: await _reached(planned, outside) for planned in plan.services}
+    now = outside.clock.now()
+    # A server whose limits are used up is there: the crawl waits for it as for any limit.
+    waits = {each.service.name for each in unknown_servers(plan, outside.clock) if ledgers.when(each.charges, now) > now}
+    asked = [each for each in plan.services if each.service.name not in waits]
+    found = {planned.service.name: await _reached(planned, outside) for planned in asked}
     return {name: survey for name, survey in found.items() if survey is not None}
 
 
@@ -159,10 +167,10 @@ def _check_credentials(planned: ServicePlan, outside: Outside) -> None:
 
 
 async def _reached(planned: ServicePlan, outside: Outside) -> Survey | None:
-    """What a server says it is, on networks where that differs; raises `UserError` when nobody is there."""
+    """What a server says when it is asked what it is, once, on networks where that differs; `UserError` when nobody is there."""
     service, speaks = planned.service, provider(planned.service.provider)
     if isinstance(speaks, FlavouredProvider):
-        found = await survey(speaks, outside.transport, service, outside.clock)
+        found = await survey(speaks, outside.transport, service, outside.clock, most=1)
         failure = found.failure
     else:
         found, failure = None, (await outside.transport.send(service, Request(path="/"))).failure

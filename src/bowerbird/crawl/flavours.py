@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
 
 import msgspec
 from msgspec import Struct, structs
@@ -12,6 +14,7 @@ from msgspec import Struct, structs
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl import roster
 from bowerbird.crawl.log import QueryLog
+from bowerbird.crawl.patience import patiently
 from bowerbird.errors import Busy
 from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
 from bowerbird.ports import Clock, Database, FlavouredProvider, Ledgers, Transaction, Transport
@@ -50,15 +53,17 @@ class Survey(Struct, frozen=True):
         return self.answers[0].failure if self.answers and not any(answer.status for answer in self.answers) else ""
 
 
-async def survey(speaks: FlavouredProvider, transport: Transport, service: Service, clock: Clock) -> Survey:
+async def survey(
+    speaks: FlavouredProvider, transport: Transport, service: Service, clock: Clock, most: int = _MOST_QUESTIONS
+) -> Survey:
     """Asks a server what it is, without any credential. It always ends: nobody watches over a crawl that has not begun."""
     answers: list[Answer] = []
-    while isinstance(step := speaks.survey(answers), Request) and len(answers) < _MOST_QUESTIONS:
-        answers.append(await _asked(transport, service, step, clock))
+    while isinstance(step := speaks.survey(answers), Request) and len(answers) < most:
+        answers.append(await asked(transport, service, step, clock))
     return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
 
 
-async def _asked(transport: Transport, service: Service, question: Request, clock: Clock) -> Answer:
+async def asked(transport: Transport, service: Service, question: Request, clock: Clock) -> Answer:
     sent_at, answered = clock.now(), asyncio.Event()
     asking = asyncio.ensure_future(transport.send(service, question))
     asking.add_done_callback(lambda _: answered.set())
@@ -112,18 +117,21 @@ class Surveyor:
         self._asked: list[tuple[Unknown, Survey]] = []
 
     async def learn(self, server: Unknown, asked: Mapping[str, Survey]) -> Flavour:
-        """What the server is: as just asked, as remembered, or asked now if its limits allow it."""
+        """What the server is: as remembered, or asked now as far as its limits allow it; `asked`: what it was just asked."""
         now, name = self._clock.now(), server.service.name
         async with self._database.transaction() as tx:
             await roster.enrol_service(tx, server.service, server.speaks.network)
             await self._ledgers.load(tx, now)
             known, is_fresh = await known_flavour(tx, name, now)
-        found = asked.get(name)
-        if found is None:
-            if is_fresh or self._ledgers.when(server.charges, now) > now:
-                return known
-            found = await survey(server.speaks, self._transport, server.service, self._clock)
-        await self._book(server, found)
+        before = asked[name].answers if name in asked else ()
+        for answer in before:
+            await self._surely(partial(self._spend, server, is_made=True))
+            await self._surely(partial(self._hear, server, answer))
+        if is_fresh and not before:
+            return known
+        found = await self._ask(server, list(before))
+        if not found.answers:
+            return known
         told = Survey(merged(known, found.flavour) if found.flavour.software else known, found.answers)
         self._asked.append((server, told))
         return told.flavour
@@ -142,19 +150,55 @@ class Surveyor:
                 await roster.count(tx, crawl, 0, 0, 0)
         self._asked.clear()
 
-    async def _book(self, server: Unknown, found: Survey) -> None:
-        """Counts the questions when they are over: a process that dies in between leaves nothing in flight behind."""
-        speaks, charges = server.speaks, server.charges
+    async def _ask(self, server: Unknown, answers: list[Answer]) -> Survey:
+        """What is left to be asked, each question when the limits allow it."""
+        while isinstance(step := server.speaks.survey(answers), Request) and len(answers) < _MOST_QUESTIONS:
+            if not await self._may_ask(server):
+                break
+            answers.append(await asked(self._transport, server.service, step, self._clock))
+            await self._surely(partial(self._hear, server, answers[-1]))
+        return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
+
+    async def _may_ask(self, server: Unknown) -> bool:
+        """Waits a moment for the limits, and takes one question from them."""
+        now = self._clock.now()
+        at = self._ledgers.when(server.charges, now)
+        if at - now > PATIENCE:
+            return False
+        await self._clock.sleep_until(at)
+        try:
+            await self._spend(server)
+        except Busy:
+            return False
+        return True
+
+    async def _spend(self, server: Unknown, *, is_made: bool = False) -> None:
+        """Counts a question before it is sent, as spent: a process that dies leaves nothing in flight, nothing uncounted."""
+        now = self._clock.now()
+        async with self._changing() as tx:
+            taken = await self._ledgers.charge(tx, server.charges, now, is_made=is_made)
+            await self._ledgers.lost(tx, taken, now)
+
+    async def _hear(self, server: Unknown, answer: Answer) -> None:
+        """Learns what an answer says of the limits; it was paid for."""
+        # Limits and refusals look the same whatever was asked.
+        page = server.speaks.parse(Ask(next(iter(server.speaks.facets)), ("",)), answer, server.service)
+        paid = [structs.replace(charge, amount=0) for charge in server.charges]
+        async with self._changing() as tx:
+            taken = await self._ledgers.charge(tx, paid, answer.received_at, is_made=True)
+            await self._ledgers.settle(tx, taken, Page(outcome=_outcome(answer), reading=page.reading), answer)
+
+    async def _surely(self, book: Callable[[], Awaitable[None]]) -> None:
+        await patiently(book, self._clock, lambda why, at: None)
+
+    @asynccontextmanager
+    async def _changing(self) -> AsyncIterator[Transaction]:
         try:
             async with self._database.transaction() as tx:
-                for answer in found.answers:
-                    # Limits and refusals look the same whatever was asked.
-                    page = speaks.parse(Ask(next(iter(speaks.facets)), ("",)), answer, server.service)
-                    taken = await self._ledgers.charge(tx, charges, answer.received_at)
-                    await self._ledgers.settle(tx, taken, Page(outcome=_outcome(answer), reading=page.reading), answer)
-        except Busy:
-            # Somebody else took what was left meanwhile: the server counts these few all the same, and its headers tell.
+                yield tx
+        except BaseException:
             self._ledgers.forget()
+            raise
 
 
 def _outcome(answer: Answer) -> Outcome:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from bowerbird.errors import Busy
+from bowerbird.crawl.patience import patiently
 from bowerbird.model import Answer, Ask, Charge, Outcome, Page, Service
 from bowerbird.ports import Clock, Database, Ledgers, Provider
 
 LoginCharges = Callable[[str, Provider, Service], Sequence[Charge]]
 """What one login with a credential takes from each bucket; nothing where the network limits no logins."""
-
-_TRIES = 3
 
 
 class LoginBook:
@@ -37,16 +35,17 @@ class LoginBook:
         page = provider.parse(Ask(next(iter(provider.facets)), ("",)), answer, service)
         outcome = Outcome.OK if is_open else page.outcome
         charges = self._charges(credential, provider, service)
-        for _ in range(_TRIES if charges else 0):
-            try:
-                async with self._database.transaction() as tx:
-                    taken = await self._ledgers.charge(tx, charges, answer.received_at)
-                    await self._ledgers.settle(tx, taken, Page(outcome=outcome, reading=page.reading), answer)
-                break
-            except Busy:
-                self._ledgers.forget()
-                await self._clock.sleep_until(self._ledgers.when(charges, self._clock.now()))
-            except BaseException:
-                self._ledgers.forget()
-                raise
+        if charges:
+            told = Page(outcome=outcome, reading=page.reading)
+            await patiently(lambda: self._counted(charges, told, answer), self._clock, lambda why, at: None)
         return outcome
+
+    async def _counted(self, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
+        try:
+            async with self._database.transaction() as tx:
+                # Whatever is left: the service has counted it.
+                taken = await self._ledgers.charge(tx, charges, answer.received_at, is_made=True)
+                await self._ledgers.settle(tx, taken, page, answer)
+        except BaseException:
+            self._ledgers.forget()
+            raise

@@ -54,15 +54,17 @@ class BookedLedgers:
     def room(self, charges: Sequence[Charge], now: datetime) -> float:
         return min((ledger.room(self._state(charge, now), now) for charge in charges), default=float("inf"))
 
-    async def charge(self, tx: Transaction, charges: Sequence[Charge], now: datetime) -> Sequence[Charge]:
-        """Raises `Busy` when another process has used up what seemed to be there."""
+    async def charge(
+        self, tx: Transaction, charges: Sequence[Charge], now: datetime, *, is_made: bool = False
+    ) -> Sequence[Charge]:
+        """Raises `Busy` when another process has used up what seemed to be there; never for a call that `is_made`."""
         # Always in the same order, so that two processes never wait for each other's rows.
-        taken = {charge.bucket: await self._charge_one(tx, charge, now) for charge in sorted(charges, key=_bucket)}
+        taken = {charge.bucket: await self._charge_one(tx, charge, now, is_made) for charge in sorted(charges, key=_bucket)}
         return [taken[charge.bucket] for charge in charges]
 
-    async def _charge_one(self, tx: Transaction, charge: Charge, now: datetime) -> Charge:
+    async def _charge_one(self, tx: Transaction, charge: Charge, now: datetime, is_made: bool) -> Charge:
         def take(state: LedgerState) -> LedgerState:
-            if ledger.when(state, charge.amount, now, pace=self._pace) > now:
+            if not is_made and ledger.when(state, charge.amount, now, pace=self._pace) > now:
                 raise Busy(f"the calls left in {charge.bucket} were taken by another worker; choose again")
             return ledger.charged(state, charge.amount, now)
 
