@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from msgspec import structs
 from store_pages import (
     FEDIVERSE,
     FOLLOWING,
@@ -22,6 +25,7 @@ from store_pages import (
 )
 
 from bowerbird.model import (
+    Facet,
     Gone,
     Outcome,
     Page,
@@ -331,3 +335,56 @@ async def test_a_service_that_lags_behind_the_stream_takes_nothing_away(crawled:
     await crawled.save(left_out, PROFILES, "did:a", service=SKY)
     assert await crawled.count("posts", "id = 'at://1' and text is null") == 1
     assert await crawled.count("unavailable", "until is null") == 1
+
+
+STREAM = Facet(name="stream firehose", subject=Subject.WORD, yields=frozenset({"users"}))
+
+
+async def _hear(crawled: Crawled, page: Page) -> None:
+    """What a stream says on a connection that stands in the query log."""
+    await crawled.leased(crawled.now, STREAM)
+    await crawled.hear(page)
+
+
+async def _asked(crawled: Crawled, after: timedelta, page: Page) -> None:
+    """A page of a call that began so long after the stream spoke."""
+    await crawled.leased(crawled.now + after, PROFILES)
+    await crawled.save(page, PROFILES, "did:a", service=SKY, after=after + timedelta(seconds=1))
+
+
+@pytest.mark.parametrize(("after", "absences"), [(timedelta(seconds=40), 1), (timedelta(minutes=20), 0)])
+async def test_a_service_that_lags_behind_the_stream_brings_nobody_back(
+    crawled: Crawled, after: timedelta, absences: int
+) -> None:
+    await crawled.save(Page(users=(ADA,)), PROFILES, "did:a", service=SKY)
+    await _hear(crawled, _left(Outcome.NOT_FOUND))
+    await _asked(crawled, after, Page(users=(ADA,)))
+    assert await crawled.count("unavailable", "until is null") == absences
+    assert await crawled.count("users", "name is null") == absences
+
+
+@pytest.mark.parametrize(("after", "name"), [(timedelta(seconds=40), "Ada L."), (timedelta(minutes=20), "Ada")])
+async def test_a_service_that_lags_behind_the_stream_does_not_bring_an_older_profile_back(
+    crawled: Crawled, after: timedelta, name: str
+) -> None:
+    await crawled.save(Page(users=(ADA,)), PROFILES, "did:a", service=SKY)
+    await _hear(crawled, Page(users=(structs.replace(ADA, name="Ada L."),)))
+    for _ in range(2):
+        await _asked(crawled, after, Page(users=(structs.replace(ADA, followers=7),)))
+    row = await crawled.row("select name, followers from users")
+    assert (row["name"], row["followers"]) == (name, 7)
+
+
+async def test_who_asks_not_to_be_collected_is_believed_even_of_a_service_that_lags(crawled: Crawled) -> None:
+    await _hear(crawled, Page(users=(ADA,)))
+    await _asked(crawled, timedelta(seconds=5), Page(users=(structs.replace(ADA, name="Ada the first", opts_out=True),)))
+    assert await crawled.count("users", "opts_out = 1 and name is null") == 1
+
+
+@pytest.mark.parametrize(("after", "texts"), [(timedelta(seconds=40), 1), (timedelta(minutes=20), 0)])
+async def test_a_service_that_does_not_know_a_new_author_yet_erases_nothing(
+    crawled: Crawled, after: timedelta, texts: int
+) -> None:
+    await _hear(crawled, Page(posts=(skeet("1"),)))
+    await _asked(crawled, after, Page(gone=(Gone(Subject.USER, "did:a", Outcome.NOT_FOUND),)))
+    assert await crawled.count("posts", "text is not null") == texts

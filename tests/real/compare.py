@@ -149,8 +149,9 @@ class Comparison:
     def gone(self, wanted: Mapping[str, str]) -> None:
         """Each account that is not to be had, with the reason."""
         self.compared += len(wanted)
-        if wanted != self._stock.gone:
-            self.differs("accounts gone", f"{self._stock.gone} instead of {wanted}")
+        for did in sorted(wanted.keys() | self._stock.gone.keys()):
+            if wanted.get(did) != self._stock.gone.get(did):
+                self.differs("account gone", f"{did}: {self._stock.gone.get(did)} instead of {wanted.get(did)}")
 
     def buried(self, wanted: Collection[str], allowed: Collection[str] | None = None) -> None:
         """Each post that is not to be had."""

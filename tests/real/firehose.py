@@ -155,11 +155,14 @@ def _compare(comparison: Comparison, written: Written, records: dict[str, Record
     comparison.buried([uri for uri, author in written.tombs.items() if author not in written.erased], written.tombs)
 
 
-def _miscounted(life: _Life, whole: Standing, cut: Standing) -> list[str]:
-    """Every event counts once: at least those the host still has, at most those an undisturbed listener heard."""
-    if life.events <= cut.events <= whole.events:
-        return []
-    return [f"{cut.events} events counted; the host has {life.events} and sent {whole.events}"]
+def _miscounted(life: _Life, *ends: Standing) -> list[str]:
+    """Every event counts once: at least those the host still has, at most those it ever numbered. Two listeners may hear
+    different ones of what it takes back with a deleted account."""
+    return [
+        f"{end.events} events counted; the host has {life.events} and numbered {life.head}"
+        for end in ends
+        if not life.events <= end.events <= life.head
+    ]
 
 
 @asynccontextmanager

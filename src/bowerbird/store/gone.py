@@ -10,6 +10,7 @@ from bowerbird.model import Gone, Outcome, Subject, User
 from bowerbird.ports import Database, Row
 from bowerbird.store.absent_ends import AbsentEndStatements, take_back_removals
 from bowerbird.store.authority import WITHDRAWN, is_home, may_end, withdrawing
+from bowerbird.store.lagging import LAG, LagStatements, told_by_streams
 from bowerbird.store.names import has_local_keys, id_for, tells_returns
 from bowerbird.store.people import People
 from bowerbird.store.purge import PurgeStatements, bury, purge_posts, purge_users
@@ -28,7 +29,10 @@ class GoneStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
-        self.open = f"select user_no, reason, since from unavailable where until is null and user_no {database.any('bigint')}"
+        self.lag = LagStatements(database)
+        self.open = (
+            f"select user_no, reason, since, call from unavailable where until is null and user_no {database.any('bigint')}"
+        )
         self.users = f"select user_no, id, told_by, seen_at from users where user_no {database.any('bigint')}"
         self.posts = f"select post_no, id, told_by, seen_at, deleted_at from posts where id {database.any('text')}"
         self.withdraw = f"update users set {WITHDRAWN} where user_no {database.any('bigint')}"
@@ -38,7 +42,8 @@ class GoneStatements:
         )
         # Heard on a stream, and never shown by a service that was asked.
         self.heard_only = (
-            f"select u.user_no from users u where u.seen_at is null and u.user_no {database.any('bigint')} "
+            "select u.user_no, u.found_at, u.found_by from users u "
+            f"where u.seen_at is null and u.user_no {database.any('bigint')} "
             "and exists (select 1 from posts p where p.author = u.user_no and p.deleted_at is null)"
         )
         self.dig_up = f"delete from deletions where subject = 'user' and id {database.any('text')}"
@@ -49,11 +54,25 @@ class GoneStatements:
 async def save_gone(s: Sighting, sql: GoneStatements, gone: Sequence[Gone], people: People) -> None:
     """Notes every subject that is gone by the word of a service that may say so, and purges what the public can no longer see."""
     users = [(people.keys[g.key], g) for g in gone if g.subject is Subject.USER and g.key in people.keys]
-    # A service may lag behind the stream that named the author: that it leaves him out of a batch then means nothing.
-    unknown = {row["user_no"] for row in await s.fetch_in(sql.heard_only, [n for n, g in users if g.is_vague])}
+    unknown = await _not_known_yet(s, sql, dict(users))
     ids = await _speaking_for(s, sql, [number for number, _ in users if number not in unknown])
     await _save_gone_users(s, sql, {n: g.reason for n, g in users if n in ids}, ids)
     await _save_gone_posts(s, sql, {g.key: g.reason for g in gone if g.subject is Subject.POST and g.reason in PURGED})
+
+
+async def _not_known_yet(s: Sighting, sql: GoneStatements, gone: Mapping[int, Gone]) -> set[int]:
+    """Authors named by a stream that the service lags behind: that it leaves them out of a batch means nothing, and for a while
+    not even that it says it does not know them."""
+    if s.is_live:
+        return set()
+    rows = await s.fetch_in(sql.heard_only, [n for n, g in gone.items() if g.is_vague or g.reason is Outcome.NOT_FOUND])
+    vague = {row["user_no"] for row in rows if gone[row["user_no"]].is_vague}
+    stated = [row for row in rows if row["user_no"] not in vague]
+    if not stated or not tells_returns(s.network):
+        return vague
+    since = await s.observed_at() - LAG
+    heard = await told_by_streams(s, sql.lag, [row["found_by"] for row in stated if row["found_at"] > since])
+    return vague | {row["user_no"] for row in stated if row["found_by"] in heard and row["found_at"] > since}
 
 
 async def _speaking_for(s: Sighting, sql: GoneStatements, users: Collection[int]) -> dict[int, str]:
@@ -118,11 +137,11 @@ async def back_again(s: Sighting, sql: GoneStatements, users: Mapping[int, User]
     absences = await s.fetch_in(sql.open, users)
     if not absences:
         return Returns()
-    observed = await s.observed_at()
+    observed, heard = await s.observed_at(), await told_by_streams(s, sql.lag, [row["call"] for row in absences if row["call"]])
     stale = frozenset(
         row["user_no"]
         for row in absences
-        if _is_hidden(row) and (row["user_no"] in views or not _is_news(s, row, users[row["user_no"]], observed))
+        if _is_hidden(row) and (row["user_no"] in views or not _is_news(s, row, users[row["user_no"]], observed, heard))
     )
     ended = [row for row in absences if row["user_no"] not in {*stale, *views} and _is_over(row, users[row["user_no"]])]
     await _end(s, sql, ended)
@@ -154,11 +173,13 @@ def _is_hidden(absence: Row) -> bool:
     return absence["reason"] in PURGED
 
 
-def _is_news(s: Sighting, absence: Row, user: User, observed: int) -> bool:
-    """Whether the sighting is later than the absence. After a cut a stream may repeat profiles from before it."""
+def _is_news(s: Sighting, absence: Row, user: User, observed: int, heard: Collection[int]) -> bool:
+    """Whether the sighting is later than the absence. After a cut a stream may repeat profiles from before it, and a service may
+    lag behind a stream that has told the absence (`heard`: the calls that are streams)."""
     if s.is_live and tells_returns(s.network):
         return user.is_there
-    return bool(absence["since"] < observed)
+    lag = LAG if absence["call"] in heard and tells_returns(s.network) else 0
+    return bool(absence["since"] < observed - lag)
 
 
 def _is_over(absence: Row, user: User) -> bool:

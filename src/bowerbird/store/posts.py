@@ -29,6 +29,7 @@ from bowerbird.store.fields import (
     reads_otherwise,
     without_copy,
 )
+from bowerbird.store.lagging import LAG
 from bowerbird.store.late_versions import Late, LateStatements, save_late
 from bowerbird.store.parts import PartStatements, bears_parts, clear_parts, save_parts
 from bowerbird.store.people import People
@@ -36,8 +37,6 @@ from bowerbird.store.raw import Packed, Packer
 from bowerbird.store.references import ReferenceStatements, join_waiting, with_references
 from bowerbird.store.sighting import Sighting
 
-_LAG = 60_000_000
-"""Microseconds for which a service may still show a post as it was before an edit that a stream told."""
 _stored = itemgetter(*POST_FIELDS)
 _COLUMNS = (
     *("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", "raw", "raw_dictionary"),
@@ -157,7 +156,7 @@ class _Posts(Struct):
         """Whether the page shows the words of an older version than the one stored."""
         if not self.has_versions or not is_older(old, values) or not reads_otherwise(old, values):
             return False
-        return self.tells_edits or (post_edited_at(old) or 0) >= self.observed - _LAG
+        return self.tells_edits or (post_edited_at(old) or 0) >= self.observed - LAG
 
     def _together(self, old: Values, values: Values) -> Values:
         """The stored post and the page's sighting of it as one."""

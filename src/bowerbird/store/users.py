@@ -26,6 +26,7 @@ from bowerbird.store.fields import (
     user_values,
 )
 from bowerbird.store.gone import GoneStatements, back_again, is_bare
+from bowerbird.store.lagging import outdated_profiles
 from bowerbird.store.people import People
 from bowerbird.store.purge import USER_CONTENT, purge_told, purge_users
 from bowerbird.store.raw import Packer
@@ -162,6 +163,7 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
     by_number |= await _with_newer_handles(s, by_number, stored)
     by_number |= _under_their_ids(by_number, stored)
     views = {number for number, row in stored.items() if not may_change(s, row["id"], row)}
+    outdated = await outdated_profiles(s, sql.gone.lag, by_number, stored)
     returns = await back_again(s, sql.gone, {number: by_number[number] for number in known}, views)
     people.shut |= returns.stale & views
     profiles = _Profiles(s, people, packer)
@@ -169,7 +171,7 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
     for number, user in by_number.items():
         if s.is_live and is_bare(user):
             saved += [SavedUser(user.id, user.key, False, False, None, None, is_back=True)] if number in returns.back else ()
-        elif number in views and number not in returns.stale:
+        elif number in views | outdated and number not in returns.stale:
             saved.append(profiles.view(number, user, stored[number]))
         elif number not in returns.stale:
             taken = profiles.take(number, user, stored.get(number))
