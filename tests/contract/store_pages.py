@@ -75,9 +75,9 @@ class Crawled:
                 )
         return saved
 
-    async def leased(self, at: datetime, facet: Facet = TIMELINE) -> None:
+    async def leased(self, at: datetime, facet: Facet = TIMELINE, lane: int = 1) -> None:
         """Writes into the query log that the next call was leased at this time."""
-        values = (self.call + 1, 1, 1, facet.name, 1, "flying", "[]", 1, "[]")
+        values = (self.call + 1, 1, lane, facet.name, 1, "flying", "[]", 1, "[]")
         async with self.database.transaction() as tx:
             await tx.execute(
                 "insert into calls (call, crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at) "

@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 from store_pages import (
     FEDIVERSE,
+    FIREHOSE,
     FOLLOWING,
     POSTS,
     PROFILES,
@@ -24,8 +25,8 @@ from store_pages import (
     user,
 )
 
+from bowerbird.crawl.roster import enrol_crawl, enrol_lane
 from bowerbird.model import (
-    Facet,
     Gone,
     Outcome,
     Page,
@@ -337,18 +338,18 @@ async def test_a_service_that_lags_behind_the_stream_takes_nothing_away(crawled:
     assert await crawled.count("unavailable", "until is null") == 1
 
 
-STREAM = Facet(name="stream firehose", subject=Subject.WORD, yields=frozenset({"users"}))
-
-
 async def _hear(crawled: Crawled, page: Page) -> None:
     """What a stream says on a connection that stands in the query log."""
-    await crawled.leased(crawled.now, STREAM)
+    await crawled.leased(crawled.now, FIREHOSE)
+    async with crawled.database.transaction() as tx:
+        crawl = await enrol_crawl(tx, "listening", "{}", "{}", crawled.now)
+        await tx.execute("update calls set lane = ?", await enrol_lane(tx, crawl.crawl, 1, "stream live"))
     await crawled.hear(page)
 
 
 async def _asked(crawled: Crawled, after: timedelta, page: Page) -> None:
     """A page of a call that began so long after the stream spoke."""
-    await crawled.leased(crawled.now + after, PROFILES)
+    await crawled.leased(crawled.now + after, PROFILES, lane=99)
     await crawled.save(page, PROFILES, "did:a", service=SKY, after=after + timedelta(seconds=1))
 
 

@@ -28,7 +28,7 @@ def test_killed_crawls_lose_and_double_nothing_and_stay_within_every_limit(pytes
     figures = evaluate_crash(
         kills - on_postgresql, on_postgresql, Manner(seed=10, say=said.append, scenes=(SHORT,), stops=1, fault_rounds=0)
     )
-    assert figures["is_clean"], said
+    assert figures["is_clean"], "\n".join(said)
     assert figures["kills"] == kills
     assert (figures["sqlite"]["kills"], figures["postgresql"]["kills"]) == (kills - on_postgresql, on_postgresql)
     assert figures["stops"] >= 1

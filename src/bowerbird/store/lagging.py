@@ -18,7 +18,10 @@ class LagStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
-        self.heard = f"select call from calls where facet like 'stream %' and call {database.any('bigint')}"
+        self.heard = (
+            "select c.call from calls c join lanes l on l.lane = c.lane "
+            f"where l.facet like 'stream %' and c.call {database.any('bigint')}"
+        )
 
 
 async def told_by_streams(s: Sighting, sql: LagStatements, calls: Iterable[int]) -> set[int]:
