@@ -28,7 +28,7 @@ from bowerbird.model import (
 from bowerbird.providers import headers
 from bowerbird.providers.amounts import MOST_LOST, check_values, most_items, most_results, most_values
 from bowerbird.providers.items import UNREADABLE, Harvest, identified, shortened
-from bowerbird.providers.snowflakes import AHEAD, is_credible, newest, order
+from bowerbird.providers.snowflakes import AHEAD, is_credible, is_number, newest, order
 
 G = TypeVar("G", bound="Gathering")
 
@@ -82,6 +82,17 @@ class Gathering(ABC):
         if len(mapped) == len(self.ask.targets) == 1 and self.facet.is_lookup:
             self.about = mapped[0].key
         return mapped
+
+    def numbers(self, raws: Iterable[bytes | msgspec.Raw]) -> list[str]:
+        """The ids of a bare list, as numbers or as texts; what is no number is set aside alone."""
+        keys: list[str] = []
+        for raw in map(bytes, raws):
+            key = raw.strip(b'"').decode("ascii", "replace")
+            if is_number(key):
+                keys.append(key)
+            else:
+                self.harvest.quarantine(Subject.USER, raw, ValueError("an id is not a number"))
+        return keys
 
     def is_known(self, key: str) -> bool:
         """Whether an incremental listing has come down to what an earlier visit listed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection
 from typing import Generic, TypeVar
@@ -12,6 +11,7 @@ from msgspec import Raw
 
 from bowerbird.model import Gone, Outcome, Post, Subject, User
 from bowerbird.providers.amounts import SetAside
+from bowerbird.providers.parting import parted, tree
 
 T = TypeVar("T")
 
@@ -24,31 +24,28 @@ _NUMBERED = re.compile(rb'"((?:[a-z_]{1,30}_)?id)"(\s{0,3}:\s{0,3})(\d{1,30})(?=
 _LARGEST = 2**63 - 1
 _LONGEST_ID = 300
 _raw_list = msgspec.json.Decoder(list[Raw])
-_anything = msgspec.json.Decoder()
 _objects = msgspec.json.Decoder(dict[str, Raw])
+
+
+def decoded(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    """The body as the decoder's shape; where some text of it is no Unicode, read slowly, so that only its own item is lost."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        shaped: T = parted(body, decoder.type)
+        return shaped
 
 
 def listed(body: bytes) -> list[bytes]:
     """The elements of a JSON array as they came."""
-    try:
-        return [bytes(item) for item in _raw_list.decode(body)]
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        # One item with a lone surrogate makes the fast reader refuse the page; the slow one parts the items.
-        return _listed_slowly(body)
-
-
-def _listed_slowly(body: bytes) -> list[bytes]:
-    page = json.loads(body)
-    if not isinstance(page, list):
-        raise ValueError("not a list")
-    return [json.dumps(item).encode() for item in page]
+    return [bytes(item) for item in decoded(_raw_list, body)]
 
 
 def an_object(body: bytes) -> bytes:
     """A whole JSON object; anything else means that the page, not an item, is broken."""
-    _objects.decode(body)
+    decoded(_objects, body)
     return body
 
 
@@ -63,15 +60,15 @@ class Reader(Generic[T]):
         # PostgreSQL cannot keep U+0000 in text, and no network needs it.
         source = _NUL.sub(rb"\1", raw) if b"\\u0000" in raw else raw
         try:
-            return self._strict.decode(source)
+            return decoded(self._strict, source)
         except msgspec.ValidationError:
-            return self._lenient.decode(_NUMBERED.sub(rb'"\1"\2"\3"', source))
+            return decoded(self._lenient, _NUMBERED.sub(rb'"\1"\2"\3"', source))
 
 
 def identified(raw: bytes, *names: str) -> str | None:
     """The id of an item that could not be mapped, if at least that can be read."""
     try:
-        item = _anything.decode(raw)
+        item = tree(raw)
     except UNREADABLE:
         return None
     values = [item.get(name) for name in names] if isinstance(item, dict) else []

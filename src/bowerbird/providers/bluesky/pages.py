@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
@@ -11,7 +10,7 @@ from msgspec import Raw, Struct
 
 from bowerbird.providers.gathering import REPEATED
 from bowerbird.providers.headers import LONGEST_CURSOR
-from bowerbird.providers.items import Reader
+from bowerbird.providers.items import decoded
 
 STALE = "::"
 """The mark of cursors that the AppView no longer understands: it answers them with an empty list."""
@@ -24,25 +23,9 @@ class Listing(Struct, frozen=True):
     """The account or list that the answer says it is about."""
 
 
-class _Slow(Struct):
-    """What a page holds beside its items."""
-
-    cursor: str | int | None = None
-    subject: Raw = Raw(b"")
-
-
-_extras = Reader(_Slow)
-
-
 def listing(body: bytes, name: str) -> Listing:
     """The items under a name; raises ValueError when the page as a whole cannot be used."""
-    try:
-        page = _shape(name).decode(body)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        # One item with a lone surrogate makes the fast reader refuse the page; the slow one parts the items.
-        return _slowly(body, name)
+    page = decoded(_shape(name), body)
     return Listing([bytes(item) for item in page.items], _usable(page.cursor), bytes(page.subject))
 
 
@@ -63,15 +46,6 @@ def _shape(name: str) -> msgspec.json.Decoder[Any]:
         ("subject", Raw, Raw(b"")),
     ]
     return msgspec.json.Decoder(msgspec.defstruct("XrpcPage", fields, rename={"items": name}))
-
-
-def _slowly(body: bytes, name: str) -> Listing:
-    page = json.loads(body)
-    items = page.get(name) if isinstance(page, dict) else None
-    if not isinstance(items, list):
-        raise ValueError(f"no list of {name}")
-    extras = _extras.read(json.dumps({"cursor": page.get("cursor")}).encode())
-    return Listing([json.dumps(item).encode() for item in items], _usable(extras.cursor))
 
 
 def _usable(cursor: str | int | None) -> str | None:

@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 from bowerbird.model import Outcome, Page, Subject
 from bowerbird.providers.bluesky.gather import BlueskyGathering
 from bowerbird.providers.items import UNREADABLE, Reader, is_there
+from bowerbird.providers.parting import tree, written
 
 
 class _Answer(Struct):
@@ -22,13 +23,18 @@ class _Node(Struct, rename="camel"):
     blocked: bool | None = None
 
 
-_answers = Reader(_Answer)
+_answers = msgspec.json.Decoder(_Answer)
 _nodes = Reader(_Node)
 
 
 def thread(found: BlueskyGathering) -> Page:
     """Every post of the tree; what the service hides or has lost is left out."""
-    root = bytes(_answers.read(found.answer.body).thread)
+    try:
+        root = bytes(_answers.decode(found.answer.body).thread)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return _slowly(found)
     first = _nodes.read(root)
     if first.not_found or first.blocked:
         return _hidden(found, Outcome.NOT_FOUND if first.not_found else Outcome.BLOCKED)
@@ -46,6 +52,22 @@ def thread(found: BlueskyGathering) -> Page:
         if is_there(node.post):
             posts.append(bytes(node.post))
         waiting += [bytes(each) for each in (node.parent, *(node.replies or ())) if is_there(each)]
+    found.posts(posts)
+    return found.page(results=len(posts))
+
+
+def _slowly(found: BlueskyGathering) -> Page:
+    """A thread with text that is no Unicode: the tree is read once and taken apart, for every step down would read it again."""
+    answer = tree(found.answer.body)
+    waiting, posts = [answer.get("thread") if isinstance(answer, dict) else None], []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            posts += [written(node["post"])] if node.get("post") else []
+            replies = node.get("replies")
+            waiting += [node.get("parent"), *(replies if isinstance(replies, list) else ())]
+    if not posts:
+        raise ValueError("a thread without a post")
     found.posts(posts)
     return found.page(results=len(posts))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -21,7 +20,7 @@ from bowerbird.providers.twitter_v1.requests import joined, split
 
 
 class _Ids(Struct):
-    ids: list[Any]
+    ids: list[Raw]
     next_cursor: int | str | None = None
     next_cursor_str: str | None = None
 
@@ -108,29 +107,18 @@ def _single(found: TwitterGathering) -> Page:
 
 def _relation_ids(found: TwitterGathering) -> Page:
     page = _id_pages.read(found.answer.body)
-    keys = _numbers(found, page)
+    keys = found.numbers(page.ids)
     cursor, detail = _next(found, page)
     return msgspec.structs.replace(found.page(results=len(page.ids), cursor=cursor, detail=detail), relations=found.edges(keys))
 
 
 def _reposters(found: TwitterGathering) -> Page:
     page = _id_pages.read(found.answer.body)
-    keys = _numbers(found, page)
+    keys = found.numbers(page.ids)
     bare_users(found, keys)
     cursor, detail = _next(found, page)
     whole = found.page(results=len(page.ids), cursor=cursor, detail=detail)
     return msgspec.structs.replace(whole, reactions=found.reactions(ReactionKind.REPOST, keys))
-
-
-def _numbers(found: TwitterGathering, page: _Ids) -> list[str]:
-    keys: list[str] = []
-    for each in page.ids:
-        key = str(each)
-        if is_number(key):
-            keys.append(key)
-        else:
-            found.harvest.quarantine(Subject.USER, msgspec.json.encode(each), ValueError("an id is not a number"))
-    return keys
 
 
 def _lists(found: TwitterGathering) -> Page:

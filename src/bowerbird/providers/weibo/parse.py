@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
@@ -23,7 +22,7 @@ Cursor = int | str | None
 
 
 class _Ids(Struct):
-    ids: list[Any]
+    ids: list[Raw]
     next_cursor: Cursor = None
 
 
@@ -129,7 +128,7 @@ def _single(found: WeiboGathering) -> Page:
 
 def _relation_ids(found: WeiboGathering) -> Page:
     page = _id_pages.read(found.answer.body)
-    edges = found.edges(_numbers(found, page.ids))
+    edges = found.edges(found.numbers(page.ids))
     cursor, detail = _next(found, page.next_cursor, len(page.ids))
     return msgspec.structs.replace(found.page(results=len(page.ids), cursor=cursor, detail=detail), relations=edges)
 
@@ -137,20 +136,10 @@ def _relation_ids(found: WeiboGathering) -> Page:
 def _mutuals(found: WeiboGathering) -> Page:
     """Both follow each other: two relations for each id."""
     page, target = _id_pages.read(found.answer.body), found.ask.targets[0]
-    pairs = [pair for key in _numbers(found, page.ids) for pair in ((key, target), (target, key))]
+    pairs = [pair for key in found.numbers(page.ids) for pair in ((key, target), (target, key))]
     edges = tuple(Relation(RelationKind.FOLLOW, *pair) for pair in pairs)
     whole = found.page(results=len(page.ids), cursor=_numbered(found, len(page.ids)))
     return msgspec.structs.replace(whole, relations=edges)
-
-
-def _numbers(found: WeiboGathering, ids: list[Any]) -> list[str]:
-    keys: list[str] = []
-    for each in ids:
-        if is_number(str(each)):
-            keys.append(str(each))
-        else:
-            found.harvest.quarantine(Subject.USER, msgspec.json.encode(each), ValueError("an id is not a number"))
-    return keys
 
 
 def _relation_users(found: WeiboGathering) -> Page:

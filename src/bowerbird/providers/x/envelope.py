@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.providers.headers import usable
-from bowerbird.providers.items import an_object, is_there
+from bowerbird.providers.items import an_object, decoded, is_there, listed
 
 
 class _Includes(Struct):
@@ -47,18 +44,11 @@ class Envelope(Struct, frozen=True):
 
 
 _bodies = msgspec.json.Decoder(_Body)
-_raw_lists = msgspec.json.Decoder(list[Raw])
 
 
 def opened(body: bytes) -> Envelope:
     """The parts of an answer; raises one of `UNREADABLE` when it is not of the expected form."""
-    try:
-        return _envelope(_bodies.decode(body))
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        # One item with a lone surrogate makes the fast reader refuse the page; the slow one parts the items.
-        return _opened_slowly(body)
+    return _envelope(decoded(_bodies, body))
 
 
 def _envelope(body: _Body) -> Envelope:
@@ -82,7 +72,7 @@ def _envelope(body: _Body) -> Envelope:
 def _items(data: bytes) -> tuple[bytes, ...]:
     if not data:
         return ()
-    return _copied(_raw_lists.decode(data)) if data.startswith(b"[") else (an_object(data),)
+    return tuple(listed(data)) if data.startswith(b"[") else (an_object(data),)
 
 
 def _copied(raws: list[Raw] | None) -> tuple[bytes, ...]:
@@ -91,37 +81,3 @@ def _copied(raws: list[Raw] | None) -> tuple[bytes, ...]:
 
 def _token(text: str | None) -> str | None:
     return usable(text) if text else None
-
-
-def _opened_slowly(body: bytes) -> Envelope:
-    page = json.loads(body)
-    if not isinstance(page, dict):
-        raise ValueError("not an object")
-    data, along, meta = page.get("data"), _dict(page.get("includes")), _dict(page.get("meta"))
-    if data is not None and not isinstance(data, list | dict):
-        raise ValueError("data is neither a list nor an object")
-    token = meta.get("next_token")
-    return Envelope(
-        data=_written(data if isinstance(data, list) else [data] if data is not None else []),
-        is_list=isinstance(data, list),
-        has_data=data is not None,
-        has_meta="meta" in page,
-        users=_written(along.get("users")),
-        posts=_written(along.get("tweets")) + _written(along.get("posts")),
-        media=_written(along.get("media")),
-        places=_written(along.get("places")),
-        errors=_written(page.get("errors")),
-        next_token=_token(token) if isinstance(token, str) else None,
-    )
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    if value is not None and not isinstance(value, dict):
-        raise ValueError("not an object where one was promised")
-    return value or {}
-
-
-def _written(items: Any) -> tuple[bytes, ...]:
-    if items is not None and not isinstance(items, list):
-        raise ValueError("not a list where one was promised")
-    return tuple(json.dumps(item).encode() for item in items or ())

@@ -1,0 +1,65 @@
+"""A body with text that is no Unicode, taken apart so that it loses one item and not the page.
+
+The fast reader refuses a body as a whole for one lone surrogate or one wrong byte. Here it is read slowly, into the same shape: what
+a shape keeps unread (`Raw`) keeps the broken text, for whoever reads it next; what it reads itself must be sound.
+"""
+
+from __future__ import annotations
+
+import json
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Raw, Struct
+
+
+def parted(body: bytes, shape: Any) -> Any:
+    """The body in that shape; raises ValueError or RecursionError when it is no JSON, or of another shape."""
+    return _shaped(shape, tree(body))
+
+
+def tree(body: bytes) -> Any:
+    """The body as plain values, with what is no Unicode kept as lone surrogates."""
+    return json.loads(body.decode("utf-8", "surrogateescape"))
+
+
+def written(value: Any) -> bytes:
+    """A part of a tree as JSON again, what is no Unicode included."""
+    return json.dumps(value).encode()
+
+
+def _shaped(shape: Any, value: Any) -> Any:
+    if shape is Raw:
+        return Raw(written(value))
+    if isinstance(shape, type) and issubclass(shape, Struct) and isinstance(value, dict):
+        return _struct(shape, value)
+    origin, inner = get_origin(shape), get_args(shape)
+    if origin is list and isinstance(value, list):
+        return [_shaped(inner[0], each) for each in value]
+    if origin is dict and isinstance(value, dict):
+        return {_sound(inner[0], key): _shaped(inner[1], each) for key, each in value.items()}
+    if origin in (Union, UnionType):
+        return _either(shape, inner, value)
+    return _sound(shape, value)
+
+
+def _struct(shape: type[Struct], value: dict[str, Any]) -> Struct:
+    fields = msgspec.structs.fields(shape)
+    missing = [field.encode_name for field in fields if field.required and field.encode_name not in value]
+    if missing:
+        raise ValueError(f"without {missing[0]}")
+    known = (field for field in fields if field.encode_name in value)
+    return shape(**{field.name: _shaped(field.type, value[field.encode_name]) for field in known})
+
+
+def _either(shape: Any, inner: tuple[Any, ...], value: Any) -> Any:
+    others = [each for each in inner if each is not NoneType]
+    if value is None or len(others) != 1:
+        return _sound(shape, value)
+    return _shaped(others[0], value)
+
+
+def _sound(shape: Any, value: Any) -> Any:
+    """A value that must be Unicode throughout."""
+    return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode(), type=shape, strict=False)
