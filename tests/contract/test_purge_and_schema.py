@@ -8,7 +8,7 @@ import pytest
 from store_pages import POSTS, TIMELINE, Crawled, post, user
 
 from bowerbird.crawl.media.book import Book
-from bowerbird.model import Broken, Gone, Media, Outcome, Page, PostKind, Subject
+from bowerbird.model import Broken, Gone, Media, Outcome, Page, Poll, PollOption, PostKind, Subject
 from bowerbird.ports import Database
 from bowerbird.store.content import PURGED, WITHOUT_CONTENT
 
@@ -24,7 +24,7 @@ _POST = "(select post_no from posts where id = 'x:10')"
 _LIST = f"values ('l', 'x', {_USER}, ?, ?, 1, 1, 1)"
 _BESIDE = (
     f"insert into user_tags (user_no, tag, name, found_at, found_by, seen_at) values ({_USER}, ?, ?, 1, 1, 1)",
-    f"insert into post_versions (post_no, at, text, warning, call) values ({_POST}, 1, ?, ?, 1)",
+    f"insert into post_versions (post_no, at, text, warning, links, call) values ({_POST}, 1, ?, ?, ?, 1)",
     f"insert into lists (id, network, owner, name, description, found_at, found_by, seen_at) {_LIST}",
     "insert into located (place, subject, id, source, confidence, at, call) values (?, 'user', 'x:1', ?, 1, 1, 1)",
     "insert into located (place, subject, id, source, confidence, at, call) values (?, 'post', 'x:10', ?, 1, 1, 1)",
@@ -65,16 +65,18 @@ async def fill(crawled: Crawled) -> None:
     one = user("1", handle=MARK, name=words, description=words, location=words, url=words, language=MARK, avatar=words,
                labels=(MARK,), raw=raw)  # fmt: skip
     shown = Media(id=MARK, kind="photo", url=words, description=words)
-    own = post("10", text=words, tags=(MARK,), media=(shown,), url=words, source=words, warning=words, links=(words,), raw=raw)
+    asked = Poll(options=(PollOption(words, 1),))
+    own = post("10", text=words, tags=(MARK,), media=(shown,), url=words, source=words, warning=words, links=(words,), raw=raw,
+               poll=asked, emoji={MARK: 1}, cashtags=(MARK,), via=MARK, edit_of=MARK)  # fmt: skip
     copies = (
-        post("11", "2", kind=PostKind.REPOST, repost_of="x:10", text=words, raw=raw),
+        post("11", "2", kind=PostKind.REPOST, repost_of="x:10", text=words, poll=asked, raw=raw),
         post("12", "2", kind=PostKind.QUOTE, quote_of="x:10", text="look", raw=raw),
         post("13", "2", kind=PostKind.REPOST, repost_of="x:12", text="look", raw=raw),
     )
     named = b'{"id":1,"text":"%s"}' % MARK.encode()
     await crawled.save(Page(users=(one,), posts=(own, *copies), broken=(Broken(Subject.USER, named, f"ValueError: '{MARK}'"),)))
     again = post("11", "2", kind=PostKind.REPOST, repost_of="x:10", text=f"{words}!", raw=raw)
-    edited = post("10", text=f"{words}!", tags=(MARK,), media=(shown,), raw=raw)
+    edited = post("10", text=f"{words}!", tags=(MARK,), cashtags=(MARK,), media=(shown,), raw=raw)
     await crawled.save(Page(users=(user("1", description=f"{words}!", raw=raw),), posts=(edited, again)), TIMELINE, "1")
     async with crawled.database.transaction() as tx:
         for statement in _BESIDE:
@@ -100,8 +102,8 @@ def _is_marked(column: str, value: object) -> bool:
 async def test_what_can_hold_content_is_purged(crawled: Crawled, way: str) -> None:
     await fill(crawled)
     before = await marked(crawled)
-    assert {"users", "user_history", "user_tags", "posts", "post_history", "post_versions", "post_tags", "media", "media_files",
-            "lists", "located", "quarantine"} <= {table for table, _ in before}  # fmt: skip
+    assert {"users", "user_history", "user_tags", "posts", "post_history", "post_versions", "post_tags", "post_cashtags", "media",
+            "media_files", "lists", "located", "quarantine"} <= {table for table, _ in before}  # fmt: skip
     page = Page(users=(user("1", opts_out=True),)) if way == "opted out" else Page(
         gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)
     )  # fmt: skip

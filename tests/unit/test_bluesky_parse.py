@@ -82,7 +82,7 @@ def test_a_post_brings_its_words_names_and_times() -> None:
     post = read("posts", post_uri(), answer({"posts": [view()]})).posts[0]
     assert (post.id, post.key, post.author) == (post_uri(), post_uri(), ALICE)
     assert (post.text, post.language) == ("Olá @bbbb.test #Python e.example", "pt")
-    assert (post.tags, post.mentions, post.links) == (("python", "research"), (BOB,), ("https://e.example",))
+    assert (post.tags, post.mentions, post.links) == (("Python", "research"), (BOB,), ("https://e.example",))
     assert post.created_at == datetime(2026, 5, 25, 14, 23, 28, 757000, tzinfo=UTC)
     assert post.listed_at == datetime(2026, 5, 25, 14, 23, 29, 132000, tzinfo=UTC)
     assert post.url == f"https://bsky.app/profile/{ALICE}/post/3mmoojp4cd223"

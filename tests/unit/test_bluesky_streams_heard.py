@@ -69,7 +69,7 @@ def test_posts_reposts_follows_and_profiles_become_items_of_one_page(channel: st
     )
     page = only(said)
     post, repost = page.posts
-    assert (post.key, post.author, post.language, post.tags, post.mentions) == (KEY, ALICE, "pt", ("python", "research"), (BOB,))
+    assert (post.key, post.author, post.language, post.tags, post.mentions) == (KEY, ALICE, "pt", ("Python", "research"), (BOB,))
     assert (post.media[0].id, post.media[0].description) == (PICTURE, "a cat")
     assert post.listed_at == from_micros(micros(1))
     assert json.loads(post.raw) == record(embed=IMAGE)

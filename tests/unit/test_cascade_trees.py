@@ -98,6 +98,19 @@ def test_words_that_name_somebody_count_more_than_follows() -> None:
     assert edges(tree)[2:] == [(4, 2, "named"), (5, 3, "follows")]
 
 
+def test_a_repost_that_the_service_says_another_came_through_is_its_source() -> None:
+    # All in one second, and the list tells them the other way round.
+    told = [repost(4, 3, own=703, via=702), repost(3, 3, own=702, via=701), repost(2, 3, own=701)]
+    tree = cascade(*told, repost(5, 4, own=704, via=999, words="//@u3:x"), _4={2}, _3={1})
+    assert sorted(edges(tree)) == [(2, 1, "unknown"), (3, 2, "told"), (4, 3, "told"), (5, 3, "named")]
+    assert tree.depth == 3
+
+
+def test_reposts_that_came_through_each_other_end() -> None:
+    tree = cascade(repost(2, 1, own=701, via=702), repost(3, 2, own=702, via=701), repost(4, 3, own=703, via=703))
+    assert sorted(step.user for step in tree.steps) == [1, 2, 3, 4]
+
+
 def test_quotes_that_quote_each_other_in_a_circle_end() -> None:
     tree = cascade(quote(2, 1, 601), quote(3, 2, 602, of=601), quote(2, 3, 601, of=602))
     assert tree.size == 3

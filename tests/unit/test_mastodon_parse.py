@@ -148,7 +148,7 @@ def test_a_status_becomes_a_post_with_its_author() -> None:
     assert post.id == "https://m.example/users/user1/statuses/100"
     assert (post.key, post.author, post.kind) == ("100", "https://m.example/users/user1", PostKind.POST)
     assert (post.text, post.links, post.warning, post.source) == ("Look e.example/x", ("https://e.example/x",), "birds", "Web")
-    assert (post.mentions, post.tags) == (("14715",), ("piano",))
+    assert (post.mentions, post.tags) == (("14715",), ("Piano",))
     assert [(media.id, media.description) for media in post.media] == [("https://m.example/i.png", "a bird")]
     assert (post.replies, post.reposts, post.likes) == (5, 6, 11)
     assert post.created_at == datetime(2019, 12, 8, 3, 48, 33, 901000, tzinfo=UTC)

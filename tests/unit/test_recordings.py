@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bluesky_payloads import ALICE, BOB, actor, view
 from provider_payloads import account, status, tweet
 from typer.testing import CliRunner
 from weibo_payloads import weibo_post
@@ -51,6 +52,34 @@ def test_reads_become_items_of_the_provider_that_their_path_tells(tmp_path: Path
     assert (found["calls"], found["read_calls"], found["unmapped"], found["quarantined"]) == (6, 6, 0, 0)
     assert (found["posts"], found["relations"], found["gone"]) == (5, 1, 1)
     assert found["outcomes"] == {"not_found": 1, "ok": 5}
+
+
+@pytest.mark.parametrize("key", ["1", "01F8MH1H7YV1Z7D2C8K2730QBF", "9hntbDjyCMwYaAMgES", "AUBQk8p2Ng7Ek4fzUm"])
+def test_keys_are_whatever_a_server_writes(tmp_path: Path, key: str) -> None:
+    found = figures(
+        tmp_path,
+        call(f"/api/v1/accounts/{key}", account(key)),
+        call(f"/api/v1/accounts/{key}/", account(key)),
+        call(f"/api/v1/accounts/{key}/followers", [account("7")]),
+        call(f"/api/v1/statuses/{key}", status(key)),
+        call(f"/api/v1/statuses/{key}", {"error": "Record not found"}, 404),
+        call(f"/api/v1/statuses/{key}/context", {"ancestors": [], "descendants": [status("8")]}),
+        call("/api/v1/accounts/relationships?id[]=1", []),
+        call("/api/v1/accounts/familiar_followers?id[]=1", []),
+        call("/2/users/by/username/alice", {"data": {"id": "1", "username": "alice"}}),
+    )
+    assert (found["unmapped"], found["quarantined"], found["read_calls"]) == (0, 0, 7)
+    assert (found["posts"], found["relations"], found["gone"], found["outcomes"]) == (2, 1, 1, {"not_found": 1, "ok": 6})
+
+
+def test_calls_of_bluesky_are_read_too(tmp_path: Path) -> None:
+    found = figures(
+        tmp_path,
+        call(f"/xrpc/app.bsky.feed.getAuthorFeed?actor={ALICE}", {"feed": [{"post": view()}]}),
+        call(f"/xrpc/app.bsky.graph.getFollowers?actor={BOB}", {"followers": [actor(ALICE)], "subject": actor(BOB)}),
+        call("/xrpc/app.bsky.actor.getPreferences", {}),
+    )
+    assert (found["unmapped"], found["posts"], found["relations"], found["read_calls"]) == (0, 1, 1, 2)
 
 
 def test_writes_and_streams_are_counted_apart_and_the_rest_with_its_reason(tmp_path: Path) -> None:

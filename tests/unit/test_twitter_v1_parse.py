@@ -113,7 +113,7 @@ def test_a_tweet_becomes_a_post_with_everything_it_refers_to() -> None:
     (post,) = page("post", "1000", body).posts
     assert (post.id, post.key, post.author, post.kind) == ("x:1000", "1000", "x:783214", PostKind.REPLY)
     assert (post.text, post.source, post.reply_to) == ("Fish & chips", "Twitter Web Client", "x:5")
-    assert (post.tags, post.mentions, post.links) == (("birds",), ("6",), ("https://e.example/y",))
+    assert (post.tags, post.mentions, post.links) == (("Birds",), ("6",), ("https://e.example/y",))
     assert [(media.id, media.url) for media in post.media] == [("x:77", "https://v.example/hi")]
     assert post.place is not None
     assert (post.place.name, post.place.country, post.place.longitude, post.place.latitude) == (

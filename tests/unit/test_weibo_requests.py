@@ -27,7 +27,7 @@ def test_a_profile_is_asked_for_by_id_by_name_or_by_domain() -> None:
 
 def test_batches_carry_their_ids_in_one_parameter() -> None:
     assert built("profiles", "1", "2") == ("/2/users/show_batch.json", {"uids": "1,2"})
-    assert built("posts", "1", "2") == ("/2/statuses/show_batch.json", {"ids": "1,2"})
+    assert built("posts", "1", "2") == ("/2/statuses/show_batch.json", {"ids": "1,2", "isGetLongText": "1"})
     assert built("comments", "1", "2") == ("/2/comments/show_batch.json", {"cids": "1,2"})
 
 
@@ -39,7 +39,7 @@ def test_follower_ids_start_at_offset_zero_and_go_on_at_the_cursor() -> None:
 def test_a_revisit_asks_from_just_below_the_newest_known_post() -> None:
     query = built("timeline", "1", newest="1000", cursor="1990/100")[1]
     assert (query["since_id"], query["max_id"], query["count"]) == ("999", "1990", "100")
-    assert set(built("timeline", "1")[1]) == {"uid", "count"}
+    assert set(built("timeline", "1")[1]) == {"uid", "count", "isGetLongText"}
 
 
 def test_tags_of_one_user_and_of_many_have_their_own_paths() -> None:
@@ -55,7 +55,7 @@ def test_comments_are_the_thread_of_a_post() -> None:
 
 
 def test_an_era_chosen_as_a_hint_makes_pages_smaller() -> None:
-    assert built("timeline", "1", hints={"era": "minimal"})[1] == {"uid": "1", "count": "5"}
+    assert built("timeline", "1", hints={"era": "minimal"})[1] == {"uid": "1", "count": "5", "isGetLongText": "1"}
     assert built("followers", "1", hints={"era": "restricted"})[1]["count"] == "500"
     assert built("followers_list", "1", hints={"era": "restricted"})[1]["count"] == "200"
 

@@ -56,7 +56,7 @@ def test_a_post_is_mapped() -> None:
     assert (post.id, post.author, post.kind, post.root) == (f"x:{KEY}", "x:2244994945", PostKind.POST, None)
     assert (post.text, post.tags, post.mentions, post.links) == (
         "Fish & chips #Birds",
-        ("birds",),
+        ("Birds",),
         ("7",),
         ("https://news.example/",),
     )
@@ -125,7 +125,7 @@ def test_long_posts_edits_roots_and_withheld_countries_are_read() -> None:
         conversation_id="5",
         withheld={"copyright": False, "country_codes": ["XY"]},
     )
-    assert (post.text, post.tags, post.root, post.labels) == ("longer", ("long",), "x:5", ("withheld:XY",))
+    assert (post.text, post.tags, post.root, post.labels) == ("longer", ("Long",), "x:5", ("withheld:XY",))
     assert post.edited_at == post.listed_at
     assert one().edited_at is None
 

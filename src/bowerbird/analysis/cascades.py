@@ -1,15 +1,16 @@
 """Who passed a post on to whom: the tree behind a list of reposts and quotes. Pure.
 
 Networks tell that somebody passed a post on, but not where it was seen. A repost is attributed to the latest earlier one by an
-account that the user follows, or to the author if that is whom the user follows; where the words themselves name somebody
-(Weibo's `//@name:`), that counts. What nobody can tell is attributed to the author and marked so.
+account that the user follows, or to the author if that is whom the user follows; where the service tells the repost through which
+another came (Weibo, Bluesky), that is so, and where the words themselves name somebody (Weibo's `//@name:`), that counts. What
+nobody can tell is attributed to the author and marked so.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -23,6 +24,8 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 class How(StrEnum):
     """Why a step is attributed as it is."""
 
+    TOLD = "told"
+    """The service says from which repost it came."""
     NAMED = "named"
     """The words say from whom it came."""
     FOLLOWS = "follows"
@@ -116,6 +119,23 @@ def in_order(passings: Iterable[Passing], begun: datetime | None) -> list[Passin
     return [each for _, _, each in moments if first[_once(each)] is each]
 
 
+def _after_their_source(passings: Sequence[Passing]) -> Iterator[Passing]:
+    """The same in the same order, but nobody before the repost through which it came: times are only to the second."""
+    to_come = {each.own for each in passings if each.own is not None}
+    waiting: defaultdict[int, list[Passing]] = defaultdict(list)
+    for each in passings:
+        if each.via is not None and each.via in to_come and each.via != each.own:
+            waiting[each.via].append(each)
+            continue
+        ready = deque([each])
+        while ready:
+            one = ready.popleft()
+            yield one
+            to_come.discard(one.own)
+            ready.extend(waiting.pop(one.own or 0, ()))
+    yield from (each for circle in waiting.values() for each in circle)
+
+
 def _once(passing: Passing) -> tuple[int, PostKind, int | None]:
     """What counts once: a repost by an account; but the same post may be quoted again, in other words."""
     return passing.user, passing.kind, passing.own if passing.kind is PostKind.QUOTE else None
@@ -130,6 +150,8 @@ class _Tree:
         for each in passed.passings:
             self._by_post[each.of].append(each)
         self._names = {handle: user for user, (_, handle) in passed.users.items() if handle}
+        self._own: dict[int, int] = {}
+        """Reposts and quotes that are posts of their own: where each stands."""
         self.steps = [Step(passed.author, PostKind.POST, None, passed.post, passed.at, 0, None, 0)]
 
     def grow(self) -> None:
@@ -148,16 +170,20 @@ class _Tree:
         had: dict[int, int] = {step.user: source}
         """Who has had the post so far, by user: the step."""
         added: list[int] = []
-        for each in in_order(self._by_post.pop(step.own or 0, ()), step.at):
+        for each in _after_their_source(in_order(self._by_post.pop(step.own or 0, ()), step.at)):
             parent, how = self._origin(each, source, had)
             place = len(self.steps)
             self.steps.append(Step(each.user, each.kind, each.of, each.own, each.at, parent, how, self.steps[parent].depth + 1))
             added.append(place)
+            if each.own is not None:
+                self._own[each.own] = place
             if each.kind is PostKind.REPOST:
                 had[each.user] = place
         return added
 
     def _origin(self, passing: Passing, source: int, had: Mapping[int, int]) -> tuple[int, How]:
+        if passing.via is not None and passing.via in self._own:
+            return self._own[passing.via], How.TOLD
         named = _NAMED.search(passing.words) if passing.words else None
         via = self._names.get(named[1]) if named else None
         if via is not None and via in had and via != passing.user:

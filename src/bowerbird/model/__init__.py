@@ -20,6 +20,7 @@ from bowerbird.model.calls import (
 )
 from bowerbird.model.cascades import Passed, Passing
 from bowerbird.model.flavours import Flavour, NotOffered
+from bowerbird.model.hashtags import tag_form, tags_by_form, tags_once
 from bowerbird.model.items import (
     Broken,
     Gone,
@@ -27,6 +28,8 @@ from bowerbird.model.items import (
     Member,
     Page,
     Place,
+    Poll,
+    PollOption,
     Post,
     Reaction,
     Reading,
@@ -42,6 +45,7 @@ from bowerbird.model.items import (
 )
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
+from bowerbird.model.profiles import ids_at
 from bowerbird.model.servers import OWN_SERVERS, origin
 from bowerbird.model.streams import Backoff, Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
@@ -85,6 +89,8 @@ __all__ = [
     "Passed",
     "Passing",
     "Place",
+    "Poll",
+    "PollOption",
     "Post",
     "PostKind",
     "Progress",
@@ -122,6 +128,10 @@ __all__ = [
     "Wire",
     "asked_about",
     "from_micros",
+    "ids_at",
     "origin",
+    "tag_form",
+    "tags_by_form",
+    "tags_once",
     "to_micros",
 ]

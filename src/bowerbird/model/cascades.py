@@ -23,6 +23,8 @@ class Passing(Struct, frozen=True, gc=False, kw_only=True):
     place: int | None = None
     """Where a list of accounts showed it, newest first; a later sweep shows newer ones."""
     found_at: datetime
+    via: int | None = None
+    """The repost through which it came, where the service tells it and the store has it."""
     words: str = ""
     """What the user wrote with it, where that may name from whom it came (Weibo)."""
 

@@ -51,6 +51,23 @@ class Place(Struct, frozen=True, gc=False, kw_only=True):
     latitude: float | None = None
 
 
+class PollOption(Struct, frozen=True, gc=False):
+    title: str
+    votes: int | None = None
+    """None as long as the service keeps the result to itself."""
+
+
+class Poll(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A question put with a post, and how it stands: `votes` are given, by `voters` accounts."""
+
+    options: tuple[PollOption, ...]
+    votes: int | None = None
+    voters: int | None = None
+    is_multiple: bool | None = None
+    is_closed: bool | None = None
+    ends_at: datetime | None = None
+
+
 class Post(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     id: str
     key: str
@@ -64,6 +81,8 @@ class Post(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     is_time_doubtful: bool = False
     """`created_at` cannot be true: before the network existed, or after the service had the post."""
     text: str | None = None
+    is_cut: bool | None = None
+    """The service sent only the beginning of the text, and says so."""
     language: str | None = None
     reply_to: str | None = None
     """Global ids of the posts this one answers, passes on or quotes."""
@@ -71,9 +90,17 @@ class Post(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     quote_of: str | None = None
     root: str | None = None
     """Global id of the post that opened the conversation."""
+    via: str | None = None
+    """Global id of the repost through which a repost came, where the service tells it."""
+    edit_of: str | None = None
+    """Global id of the post that this one replaces, on networks where an edit is a post of its own."""
     replies: int | None = None
     reposts: int | None = None
     likes: int | None = None
+    quotes: int | None = None
+    emoji: dict[str, int] | None = None
+    """How often each emoji was given as a reaction."""
+    poll: Poll | None = None
     edited_at: datetime | None = None
     url: str | None = None
     source: str | None = None
@@ -81,6 +108,8 @@ class Post(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     is_sensitive: bool | None = None
     labels: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    """Hashtags as they were written, without the sign."""
+    cashtags: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     """Keys of the mentioned users, as the service names them."""
     links: tuple[str, ...] = ()
@@ -166,6 +195,7 @@ class Version(Struct, frozen=True, gc=False, kw_only=True):
     text: str | None = None
     warning: str | None = None
     is_sensitive: bool | None = None
+    links: tuple[str, ...] = ()
 
 
 class Volume(Struct, frozen=True, gc=False):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from bowerbird.model import Gone, Outcome, Post, Subject, User
 from bowerbird.providers.amounts import SetAside
-from bowerbird.providers.parting import parted, tree
+from bowerbird.providers.parting import parted, spared, tree, written
 
 T = TypeVar("T")
 
@@ -50,9 +50,11 @@ def an_object(body: bytes) -> bytes:
 
 
 class Reader(Generic[T]):
-    """Reads one item into a shape: strictly, and once more with numbers and strings taken for each other."""
+    """Reads one item into a shape: strictly, once more with numbers and strings taken for each other, and at last without what is
+    odd in the parts that it can spare."""
 
-    def __init__(self, shape: type[T]) -> None:
+    def __init__(self, shape: type[T], *spare: str) -> None:
+        self._shape, self._ways = shape, spare
         self._strict = msgspec.json.Decoder(shape)
         self._lenient = msgspec.json.Decoder(shape, strict=False)
 
@@ -61,8 +63,19 @@ class Reader(Generic[T]):
         source = _NUL.sub(rb"\1", raw) if b"\\u0000" in raw else raw
         try:
             return decoded(self._strict, source)
-        except msgspec.ValidationError:
-            return decoded(self._lenient, _NUMBERED.sub(rb'"\1"\2"\3"', source))
+        except ValueError as error:
+            if not self._ways and not isinstance(error, msgspec.ValidationError):
+                raise
+            return self._leniently(_NUMBERED.sub(rb'"\1"\2"\3"', source))
+
+    def _leniently(self, source: bytes) -> T:
+        try:
+            return decoded(self._lenient, source)
+        except ValueError:
+            if not self._ways:
+                raise
+            item = spared(tree(source), cast("type[Struct]", self._shape), self._ways)
+            return decoded(self._lenient, written(item))
 
 
 def identified(raw: bytes, *names: str) -> str | None:

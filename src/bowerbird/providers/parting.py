@@ -1,12 +1,15 @@
 """A body with text that is no Unicode, taken apart so that it loses one item and not the page.
 
-The fast reader refuses a body as a whole for one lone surrogate or one wrong byte. Here it is read slowly, into the same shape: what
-a shape keeps unread (`Raw`) keeps the broken text, for whoever reads it next; what it reads itself must be sound.
+The fast reader refuses a body as a whole for one lone surrogate or one wrong byte. Here it is read slowly, into the same shape:
+what a shape keeps unread (`Raw`) keeps the broken text, for whoever reads it next; what it reads itself must be sound. In the
+same way an item can be read without an odd part that it can spare.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -63,3 +66,53 @@ def _either(shape: Any, inner: tuple[Any, ...], value: Any) -> Any:
 def _sound(shape: Any, value: Any) -> Any:
     """A value that must be Unicode throughout."""
     return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode(), type=shape, strict=False)
+
+
+def spared(item: Any, shape: type[Struct], ways: Iterable[str]) -> Any:
+    """The item without what does not fit in those of its parts that it can spare; a way leads there (`record.embed`)."""
+    for way in ways:
+        _spare(item, shape, way.split("."))
+    return item
+
+
+def _spare(item: Any, shape: type[Struct], steps: list[str]) -> None:
+    field = next(each for each in msgspec.structs.fields(shape) if each.encode_name == steps[0])
+    if not isinstance(item, dict) or steps[0] not in item:
+        return
+    if len(steps) > 1:
+        _spare(item[steps[0]], field.type, steps[1:])
+        return
+    try:
+        item[steps[0]] = _fitting(field.type, item[steps[0]])
+    except ValueError:
+        del item[steps[0]]
+
+
+def _fitting(shape: Any, value: Any) -> Any:
+    """What of the value fits the shape; raises ValueError when nothing does."""
+    inner = [each for each in get_args(shape) if each is not NoneType]
+    if get_origin(shape) in (Union, UnionType) and len(inner) == 1 and value is not None:
+        return _fitting(inner[0], value)
+    if get_origin(shape) is list and isinstance(value, list):
+        return list(_each_fitting(inner[0], value))
+    if isinstance(shape, type) and issubclass(shape, Struct) and isinstance(value, dict):
+        return _fields_fitting(shape, value)
+    _shaped(shape, value)
+    return value
+
+
+def _each_fitting(shape: Any, values: list[Any]) -> Iterator[Any]:
+    for value in values:
+        with suppress(ValueError):
+            yield _fitting(shape, value)
+
+
+def _fields_fitting(shape: type[Struct], value: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(shape):
+        if field.encode_name in value:
+            with suppress(ValueError):
+                found[field.encode_name] = _fitting(field.type, value[field.encode_name])
+        if field.required and field.encode_name not in found:
+            raise ValueError(f"without {field.encode_name}")
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from bowerbird.errors import UserError
-from bowerbird.model import Facet, Subject
+from bowerbird.model import Facet, Subject, tag_form
 
 
 class Spelling(Struct, frozen=True):
@@ -44,5 +44,5 @@ def by_id(facet: Facet, written: str, handle: str) -> UserError:
 
 def hashtag(written: str) -> str | None:
     """A hashtag in small letters and without its mark; None for what cannot be one."""
-    tag = written.removeprefix("#").casefold()
+    tag = tag_form(written.removeprefix("#"))
     return tag if tag and not any(mark.isspace() or mark == "#" for mark in tag) else None

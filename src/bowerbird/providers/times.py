@@ -10,7 +10,7 @@ _NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 _MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS = re.compile(r"\d{1,12}", re.ASCII)
-_CLASSIC = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d) (\d{4})", re.ASCII)
+_CLASSIC = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d\d?) (\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d) (\d{4})", re.ASCII)
 
 
 def iso(text: str | None) -> datetime | None:

@@ -30,8 +30,8 @@ insert into list_members (list_no, user_no, found_at, found_by, seen_at) values 
 on conflict (list_no, user_no) do update set seen_at = excluded.seen_at
 """
 _VERSION = """
-insert into post_versions (post_no, at, text, warning, is_sensitive, call) values (?, ?, ?, ?, ?, ?)
-on conflict (post_no, at) do nothing
+insert into post_versions (post_no, at, text, warning, is_sensitive, links, call) values (?, ?, ?, ?, ?, ?, ?)
+on conflict (post_no, at) do update set links = coalesce(post_versions.links, excluded.links)
 """
 _VOLUME = """
 insert into volumes (service, query, begins_at, ends_at, posts, at, call) values (?, ?, ?, ?, ?, ?, ?)
@@ -128,7 +128,9 @@ async def post_numbers(s: Sighting, sql: BesideStatements, keys: Collection[str]
 
 def _version_row(s: Sighting, post_no: int, item: Version) -> tuple[object, ...]:
     text, warning = (clean_text(part) if part is not None else None for part in (item.text, item.warning))
-    return (post_no, to_micros(item.at), text, warning, None if item.is_sensitive is None else int(item.is_sensitive), s.call)
+    links = msgspec.json.encode([clean_text(link) for link in item.links]).decode() if item.links else None
+    is_sensitive = None if item.is_sensitive is None else int(item.is_sensitive)
+    return (post_no, to_micros(item.at), text, warning, is_sensitive, links, s.call)
 
 
 def _volume_row(s: Sighting, item: Volume) -> tuple[object, ...]:

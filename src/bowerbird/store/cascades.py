@@ -30,8 +30,9 @@ class CascadeReader:
         self._database = database
         several = database.any("bigint")
         self._reposts = (
-            "select v.post_no as of, v.user_no, v.repost_no as own, v.at, v.sweep, v.place, v.found_at, r.text as words "
-            f"from reposts v left join posts r on r.post_no = v.repost_no and r.network = '{Network.WEIBO}' "
+            "select v.post_no as of, v.user_no, v.repost_no as own, v.at, v.sweep, v.place, v.found_at, b.post_no as via, "
+            f"case when r.network = '{Network.WEIBO}' then r.text end as words "
+            "from reposts v left join posts r on r.post_no = v.repost_no left join posts b on b.id = r.via "
             f"where v.post_no {several}"
         )
         self._quotes = (
@@ -93,7 +94,7 @@ class CascadeReader:
         posts = {root["post_no"]: root["id"]}
         layer = [root["post_no"]]
         for _ in range(_DEEPEST):
-            passings += [_passing(row, PostKind.REPOST, row["words"]) for row in await self._of(tx, self._reposts, layer)]
+            passings += [_passing(row, PostKind.REPOST) for row in await self._of(tx, self._reposts, layer)]
             quotes = [row for row in await self._of(tx, self._quotes, layer) if row["own"] not in posts]
             passings += [_passing(row, PostKind.QUOTE) for row in quotes]
             posts |= {row["own"]: row["id"] for row in quotes}
@@ -117,7 +118,7 @@ class CascadeReader:
             return await tx.fetch(sql, after)
 
 
-def _passing(row: Row, kind: PostKind, words: str | None = None) -> Passing:
+def _passing(row: Row, kind: PostKind) -> Passing:
     is_listed = kind is PostKind.REPOST
     return Passing(
         user=row["user_no"],
@@ -128,5 +129,6 @@ def _passing(row: Row, kind: PostKind, words: str | None = None) -> Passing:
         sweep=(row["sweep"] or 0) if is_listed else 0,
         place=row["place"] if is_listed else None,
         found_at=from_micros(row["found_at"]),
-        words=words or "",
+        via=row["via"] if is_listed else None,
+        words=(row["words"] or "") if is_listed else "",
     )

@@ -20,9 +20,10 @@ USER_WORDS: Mapping[str, str] = {
     **{name: f"is_{name}" for name in ("protected", "bot", "verified")},
 }
 POST_WORDS: Mapping[str, str] = {
-    **{name: name for name in ("text", "language", "replies", "reposts", "likes")},
+    **{name: name for name in ("text", "language", "replies", "reposts", "likes", "quotes")},
     **dict.fromkeys(("reply", "repost", "quote"), "kind"),
     "edited": "edited_at",
+    "cut": "is_cut",
 }
 """The words of a condition that the store can answer, and the column that does."""
 

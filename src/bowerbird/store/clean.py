@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bowerbird.model import Broken, Page, Post, Relation, RelationEnd, Subject, User
+from bowerbird.model import Broken, Page, Poll, PollOption, Post, Relation, RelationEnd, Subject, User
 
 LONGEST_ID = 600
 """Characters; at four bytes each still an index entry that PostgreSQL takes."""
@@ -22,8 +22,9 @@ _BIGGEST = 2**63 - 1
 Item = TypeVar("Item", User, Post)
 
 _USER_TEXTS = ("handle", "name", "description", "location", "url", "language", "avatar")
-_POST_TEXTS = ("text", "language", "reply_to", "repost_of", "quote_of", "root", "url", "source", "warning")
-_REFERENCES = frozenset({"reply_to", "repost_of", "quote_of", "root"})
+_POST_TEXTS = ("text", "language", "reply_to", "repost_of", "quote_of", "root", "via", "edit_of", "url", "source", "warning")
+_POST_NUMBERS = ("replies", "reposts", "likes", "quotes")
+_REFERENCES = frozenset({"reply_to", "repost_of", "quote_of", "root", "via", "edit_of"})
 
 
 class _UnfitError(Exception):
@@ -117,16 +118,16 @@ def _posts_fit(posts: tuple[Post, ...]) -> bool:
             all(_is_short(p.id, p.key, p.author) and len(p.text or "") <= LONGEST_TEXT for p in posts)
             and all(len(reference) <= LONGEST_ID for p in posts if (reference := p.repost_of or p.quote_of or p.reply_to))
             and all(_is_zoned(p.created_at) and _is_zoned(p.edited_at) and _is_zoned(p.listed_at) for p in posts)
-            and _numbers_fit(n for p in posts for n in (p.replies, p.reposts, p.likes))
+            and _numbers_fit(n for p in posts for n in (p.replies, p.reposts, p.likes, p.quotes))
             and _is_plain(
                 text
                 for p in posts
                 for text in (
                     p.id, p.key, p.author, p.text, p.language, p.reply_to, p.repost_of, p.quote_of, p.root, p.url, p.source,
-                    p.warning,
+                    p.warning, p.via, p.edit_of,
                 )
             )
-            and all(_parts_fit(p) for p in posts if p.tags or p.mentions or p.media or p.place or p.links or p.labels)
+            and all(_parts_fit(p) for p in posts if _has_parts(p))
         )  # fmt: skip
     except TypeError:
         return False
@@ -136,9 +137,15 @@ def _is_short(first: str, second: str, third: str | None) -> bool:
     return 0 < len(first) <= LONGEST_ID and 0 < len(second) <= LONGEST_ID and (third is None or len(third) <= LONGEST_ID)
 
 
+def _has_parts(post: Post) -> bool:
+    p = post
+    return bool(p.tags or p.mentions or p.media or p.place or p.links or p.labels or p.cashtags or p.poll or p.emoji)
+
+
 def _parts_fit(post: Post) -> bool:
-    texts = [*post.tags, *post.mentions, *(m.id for m in post.media)]
+    texts = [*post.tags, *post.cashtags, *post.mentions, *(m.id for m in post.media), *(post.emoji or ())]
     others = [*post.links, *post.labels, *(text for m in post.media for text in (m.url, m.description, m.kind))]
+    others += [option.title for option in post.poll.options] if post.poll else []
     place = (post.place.name, post.place.country) if post.place else ()
     return all(0 < len(text) <= LONGEST_ID for text in texts) and _is_plain((*texts, *others, *place))
 
@@ -207,7 +214,7 @@ def _mended_user(user: User) -> User:
 
 def _mended_post(post: Post) -> Post:
     _identity(post.id, post.key, post.author)
-    fields = _mended_fields(post, _POST_TEXTS, ("replies", "reposts", "likes"), ("created_at", "edited_at", "listed_at"))
+    fields = _mended_fields(post, _POST_TEXTS, _POST_NUMBERS, ("created_at", "edited_at", "listed_at"))
     place = post.place
     if place is not None:
         names = {name: clean_text(text, 1_000) for name in ("name", "country") if (text := getattr(place, name)) is not None}
@@ -224,5 +231,13 @@ def _mended_post(post: Post) -> Post:
         media=tuple(media),
         links=tuple(clean_text(link) for link in post.links),
         tags=tuple(tag for tag in post.tags if is_key(tag)),
+        cashtags=tuple(tag for tag in post.cashtags if is_key(tag)),
+        emoji=None if post.emoji is None else {name: number for name, number in post.emoji.items() if is_key(name)},
+        poll=_mended_poll(post.poll) if post.poll else None,
         mentions=tuple(key for key in post.mentions if is_key(key)),
     )
+
+
+def _mended_poll(poll: Poll) -> Poll:
+    options = tuple(PollOption(clean_text(each.title), each.votes) for each in poll.options)
+    return msgspec.structs.replace(poll, options=options)

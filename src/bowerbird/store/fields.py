@@ -24,21 +24,25 @@ USER_FIELDS = (
 POST_FIELDS = (
     "kind", "created_at", "text", "language", "reply_to", "repost_of", "quote_of", "replies", "reposts", "likes",
     "edited_at", "url", "source", "warning", "is_sensitive", "links", "place", "listed_at", "is_time_doubtful", "root", "labels",
+    "quotes", "via", "edit_of", "is_cut", "poll", "emoji",
 )  # fmt: skip
 USER_FLAGS = frozenset({"is_protected", "is_bot", "is_verified", "opts_out"})
 USER_COUNTERS = frozenset({"followers", "following", "posts", "newest_post_at"})
-POST_COUNTERS = frozenset({"replies", "reposts", "likes"})
+POST_COUNTERS = frozenset({"replies", "reposts", "likes", "quotes", "emoji", "poll"})
+"""What changes without the author: a poll by its votes, and where an edit changes it the edit itself is a change besides."""
 
 POSTS_COUNTER = USER_FIELDS.index("posts")
 OPTS_OUT = USER_FIELDS.index("opts_out")
-REFERENCES = frozenset({"kind", "reply_to", "repost_of", "quote_of"})
+REFERENCES = frozenset({"kind", "reply_to", "repost_of", "quote_of", "via", "edit_of"})
 """What a post refers to never changes: it only becomes known."""
-VERSIONED = ("text", "language", "warning", "is_sensitive", "links", "place", "labels", "edited_at")
+VERSIONED = ("text", "language", "warning", "is_sensitive", "links", "place", "labels", "edited_at", "is_cut", "poll")
 """What an edit of a post may change, besides what hangs on it."""
 _VERSIONED_AT = tuple(POST_FIELDS.index(name) for name in VERSIONED)
 _TEXT_AT, _EDITED_AT = POST_FIELDS.index("text"), POST_FIELDS.index("edited_at")
 _WORDS_AT = (_TEXT_AT, POST_FIELDS.index("warning"))
 _KIND_AT = POST_FIELDS.index("kind")
+_CUT_AT = POST_FIELDS.index("is_cut")
+_CUT_FIELDS_AT = (_TEXT_AT, POST_FIELDS.index("links"), _CUT_AT)
 _REFERENCES_AT = tuple(POST_FIELDS.index(name) for name in ("reply_to", "repost_of", "quote_of"))
 _POST_KEEPS = frozenset({"kind", "created_at", "listed_at"})
 
@@ -68,6 +72,8 @@ def post_values(post: Post) -> Values:
         None if p.edited_at is None else to_micros(p.edited_at), p.url, p.source, p.warning, _BIT[p.is_sensitive],
         _list(p.links), None if p.place is None else _encode(p.place).decode(),
         None if p.listed_at is None else to_micros(p.listed_at), 1 if p.is_time_doubtful else None, p.root, _list(p.labels),
+        p.quotes, p.via, p.edit_of, _BIT[p.is_cut],
+        None if p.poll is None else _encode(p.poll).decode(), None if p.emoji is None else _encode(p.emoji).decode(),
     )  # fmt: skip
 
 
@@ -87,7 +93,7 @@ def bare_post(values: Values) -> Values:
 
 def without_copy(values: Values) -> Values:
     """A repost without the words of what it passes on."""
-    return tuple(None if field in ("text", "links") else value for field, value in zip(POST_FIELDS, values, strict=True))
+    return tuple(None if field in ("text", "links", "poll") else value for field, value in zip(POST_FIELDS, values, strict=True))
 
 
 def merged(old: Values, new: Values) -> Values:
@@ -106,6 +112,10 @@ def merged_post(old: Values, new: Values) -> Values:
     if old == new:
         return old
     together = list(merged(old, new))
+    if new[_CUT_AT] and old[_CUT_AT] == 0:
+        # A list shows the beginning of a text that is known whole.
+        for at in _CUT_FIELDS_AT:
+            together[at] = old[at]
     for at in _REFERENCES_AT:
         if old[at] is not None and not is_provisional(Network.MASTODON, old[at]):
             together[at] = old[at]

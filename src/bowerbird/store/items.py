@@ -16,8 +16,8 @@ from bowerbird.store.raw import Unpacker
 
 _BATCH = 1_000
 _TIMES = frozenset({"created_at", "newest_post_at", "edited_at", "found_at", "seen_at", "changed_at", "deleted_at", "removed_at"})
-_FLAGS = frozenset({"is_protected", "is_bot", "is_verified", "opts_out", "is_sensitive"})
-_DOCUMENTS = frozenset({"links", "place", "labels"})
+_FLAGS = frozenset({"is_protected", "is_bot", "is_verified", "opts_out", "is_sensitive", "is_cut"})
+_DOCUMENTS = frozenset({"links", "place", "labels", "poll", "emoji"})
 
 _USER_COLUMNS = ("id", "network", *USER_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "changed_at")
 _POST_COLUMNS = ("id", "network", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "deleted_at")
@@ -45,7 +45,8 @@ class ItemReader:
         self._unpacker = Unpacker()
         several = database.any("bigint")
         self._numbered = f"{_USERS} where user_no {several} order by user_no"
-        self._tags = f"select post_no, tag from post_tags where post_no {several} order by tag"
+        self._tags = f"select post_no, tag, coalesce(written, tag) as written from post_tags where post_no {several} order by tag"
+        self._cashtags = f"select post_no, cashtag from post_cashtags where post_no {several} order by cashtag"
         self._mentions = (
             "select m.post_no, u.id from post_mentions m join users u on u.user_no = m.user_no "
             f"where m.post_no {several} order by u.id"
@@ -94,10 +95,15 @@ class ItemReader:
         return items
 
     async def _parts(self, posts: list[int]) -> dict[int, dict[str, list[Any]]]:
-        parts: dict[int, dict[str, list[Any]]] = defaultdict(lambda: {"tags": [], "mentions": [], "media": []})
+        parts: dict[int, dict[str, list[Any]]] = defaultdict(
+            lambda: {"tags": [], "written_tags": [], "cashtags": [], "mentions": [], "media": []}
+        )
         async with self._database.reading() as tx:
             for row in await self._of(tx, self._tags, posts):
                 parts[row["post_no"]]["tags"].append(row["tag"])
+                parts[row["post_no"]]["written_tags"].append(row["written"])
+            for row in await self._of(tx, self._cashtags, posts):
+                parts[row["post_no"]]["cashtags"].append(row["cashtag"])
             for row in await self._of(tx, self._mentions, posts):
                 parts[row["post_no"]]["mentions"].append(row["id"])
             for row in await self._of(tx, self._media, posts):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from bowerbird.model import Network
 
 _LOCAL_KEYS = frozenset({Network.MASTODON.value})
 _KEY_IS_ID = frozenset({Network.BLUESKY.value})
-_PROFILE = re.compile(r"(?P<server>https?://(?P<host>[^/]+))/@(?P<name>[^/@]+)/?")
 _TELLS_RETURNS = frozenset({Network.BLUESKY.value})
 
 
@@ -33,16 +30,6 @@ def key_in(network: str, known_id: str) -> str | None:
 
 def is_provisional(network: str, known_id: str) -> bool:
     return network in _LOCAL_KEYS and known_id.startswith(f"{network}:")
-
-
-def ids_at(address: str) -> tuple[str, ...]:
-    """The ids that an account may have whose profile is at this web address, by the rules of Mastodon and GoToSocial and of
-    Takahē; none where it is no such address. The address stands for the id where a server does not send it."""
-    found = _PROFILE.fullmatch(address)
-    if found is None:
-        return ()
-    server, host, name = found["server"], found["host"], found["name"]
-    return f"{server}/users/{name}", f"{server}/@{name}@{host}/"
 
 
 def tells_returns(network: str) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from bowerbird.model import User
+from bowerbird.model import User, ids_at
 from bowerbird.ports import Database, Row
 from bowerbird.store.merge import merge_users, name_user
-from bowerbird.store.names import has_local_keys, id_for, ids_at, is_provisional
+from bowerbird.store.names import has_local_keys, id_for, is_provisional
 from bowerbird.store.sighting import Sighting, listed
 
 

@@ -57,12 +57,13 @@ class PurgeStatements:
         unpacked = "update posts set raw = null, raw_dictionary = null"
         self.copies = (
             *(f"delete from {table} where post_no in {reposts}" for table in ("post_history", "post_versions")),
-            f"update posts set text = null, links = null, raw = null, raw_dictionary = null where repost_of in {gone}",
+            f"update posts set text = null, links = null, poll = null where repost_of in {gone}",
+            f"{unpacked} where repost_of in {gone}",
             f"{unpacked} where quote_of in {gone}",
             f"{unpacked} where repost_of in {quotes}",
             f"{unpacked} where quote_of in {quotes}",
         )
-        tables = ("post_tags", "post_mentions", "media", "post_history", "post_versions", "reactions")
+        tables = ("post_tags", "post_cashtags", "post_mentions", "media", "post_history", "post_versions", "reactions")
         self.post_parts = (
             doubt_media(database),
             *(f"delete from {table} where post_no {bigint}" for table in tables),

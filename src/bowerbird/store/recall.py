@@ -17,7 +17,7 @@ _UPTO = """
 select sighting, at from (select sighting, at from sightings where sighting > ? order by sighting limit ?) as next
 order by sighting desc limit 1
 """
-_POST = ("id", "kind", "text", "language", "replies", "reposts", "likes")
+_POST = ("id", "kind", "text", "language", "replies", "reposts", "likes", "quotes")
 _USER = ("id", "handle", "name", "description", "location", "language", "followers", "following", "posts")
 _FLAGS = ("is_protected", "is_bot", "is_verified", "opts_out")
 # A task is well when it waits, will come due, was given up, or was visited after the post was listed.

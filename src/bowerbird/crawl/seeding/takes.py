@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bowerbird.crawl.seeding.facts import Found, PageView
-from bowerbird.model import Network, Post, PostKind, ReactionKind, Relation, Subject, Task
+from bowerbird.model import Network, Post, PostKind, ReactionKind, Relation, Subject, Task, tag_form
 
 _PREFIXES = tuple(f"{network}:" for network in Network)
 
@@ -103,7 +103,7 @@ def _tags(view: PageView) -> Iterator[Found]:
     for post in view.page.posts:
         origin = view.asked.get(post.key)
         for tag in post.tags:
-            yield Found(tag, None, post, origin)
+            yield Found(tag_form(tag), None, post, origin)
 
 
 def _lists(view: PageView) -> Iterator[Found]:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.inspect import Field, StructType, Type, type_info
 
 from bowerbird.model import Page
 from bowerbird.providers.mastodon import shapes as mastodon
+from bowerbird.providers.parting import tree
 from bowerbird.providers.twitter_v1 import shapes as twitter
 from bowerbird.providers.weibo import shapes as weibo
 from bowerbird.providers.x import shapes as x
@@ -22,7 +22,8 @@ _SHAPES: Mapping[str, tuple[type[Struct], type[Struct]]] = {
     "weibo": (weibo.Account, weibo.Status),
     "x": (x.Account, x.Tweet),
 }
-"""Per provider the shapes of a user and of a post. What lies in them as an item of its own is looked at as that item."""
+"""Per provider the shapes of a user and of a post. What lies in them as an item of its own is looked at as that item. (Posts of
+Bluesky come in several forms, and most of their fields are the network's own to choose.)"""
 
 
 class FieldCount:
@@ -32,6 +33,8 @@ class FieldCount:
         self._unread: Counter[str] = Counter()
 
     def take(self, provider: str, page: Page) -> None:
+        if provider not in _SHAPES:
+            return
         user, post = _SHAPES[provider]
         self._unread.update(_unread("user", user, (item.raw for item in page.users)))
         self._unread.update(_unread("post", post, (item.raw for item in page.posts)))
@@ -44,7 +47,7 @@ class FieldCount:
 def _unread(name: str, shape: type[Struct], raws: Iterable[bytes]) -> Iterator[str]:
     read = type_info(shape)
     for raw in raws:
-        yield from _below(name, read, msgspec.json.decode(raw) if raw else None)
+        yield from _below(name, read, tree(raw) if raw else None)
 
 
 def _below(path: str, read: Type, value: Any) -> Iterator[str]:

@@ -19,6 +19,8 @@ OPERATORS = "jobs for those who already hold data"
 ARCHIVE = "counts over the whole archive, for academic access that is no longer given"
 
 _ID = r"(?P<target>[^/]+?)"
+_KEY = r"(?P<target>(?!(?:relationships|familiar_followers)\b)[^/]+?)"
+"""Keys are whatever a server writes: numbers, ULIDs, flakes. Two words stand where they do, and ask about the token's account."""
 _MASTODON = {
     r"/api/v1/accounts/lookup": "profile",
     r"/api/v1/accounts/verify_credentials": "profile",
@@ -27,14 +29,14 @@ _MASTODON = {
     rf"/api/v1/accounts/{_ID}/following": "following",
     rf"/api/v1/accounts/{_ID}/statuses": "timeline",
     rf"/api/v1/accounts/{_ID}/featured_tags": "tags",
-    r"/api/v1/accounts/(?P<target>\d+)": "profile",
+    rf"/api/v1/accounts/{_KEY}": "profile",
     r"/api/v1/accounts": "profiles",
     rf"/api/v1/statuses/{_ID}/context": "thread",
     rf"/api/v1/statuses/{_ID}/history": "versions",
     rf"/api/v1/statuses/{_ID}/reblogged_by": "reposts",
     rf"/api/v1/statuses/{_ID}/favourited_by": "likes",
     rf"/api/v1/statuses/{_ID}/quotes": "quotes",
-    r"/api/v1/statuses/(?P<target>\d+)": "post",
+    rf"/api/v1/statuses/{_KEY}": "post",
     r"/api/v1/statuses": "posts",
     rf"/api/v1/timelines/tag/{_ID}": "hashtag",
     r"/api/v1/timelines/link": "link",
@@ -73,7 +75,7 @@ _TWITTER = {
 }
 _X = {
     "users/by": "handles",
-    f"users/by/username/{_ID}": "profile",
+    "users/by/username/(?P<name>[^/]+)": "profile",
     "users/me": "profile",
     "users/search": "people",
     "users": "profiles",
@@ -120,11 +122,36 @@ _WEIBO = {
     "account/rate_limit_status": "limits",
 }
 
+_BLUESKY = {
+    "app.bsky.actor.getProfiles": "profiles",
+    "app.bsky.actor.getProfile": "profile",
+    "app.bsky.graph.getFollowers": "followers",
+    "app.bsky.graph.getFollows": "following",
+    "app.bsky.feed.getAuthorFeed": "timeline",
+    "app.bsky.feed.(?:getFeed|getListFeed|getTimeline)": "timeline",
+    "app.bsky.graph.getLists": "lists",
+    "app.bsky.feed.getPosts": "posts",
+    "app.bsky.feed.getPostThread": "thread",
+    "app.bsky.feed.getRepostedBy": "reposts",
+    "app.bsky.feed.getQuotes": "quotes",
+    "app.bsky.feed.getLikes": "likes",
+    "app.bsky.feed.searchPosts": "search",
+    "app.bsky.actor.searchActors": "people",
+    "app.bsky.graph.getList": "members",
+    "app.bsky.unspecced.getTrends": "trends",
+    "com.atproto.repo.listRecords": "records",
+    "com.atproto.sync.getRepo": "repo",
+    "com.atproto.sync.getRepoStatus": "status",
+    "com.atproto.sync.listRepos": "repos",
+}
+
 _ASIDES = {
     OWN: (
         r"/api/v\d/(?:notifications|filters|conversations|preferences|markers|push|scheduled_statuses|lists|domain_blocks)(?:/.*)?",
         r"/api/v\d/(?:featured_tags|followed_tags|suggestions)(?:/.*)?",
         rf"/api/v1/accounts/(?:relationships|familiar_followers|{_ID}/lists)",
+        r"/xrpc/app\.bsky\.notification\..*",
+        r"/xrpc/app\.bsky\.actor\.getPreferences",
         r"/1\.1/(?:direct_messages|saved_searches|friendships|blocks|account)/.*",
         r"/2/dm_.*",
     ),
@@ -132,6 +159,7 @@ _ASIDES = {
         r"/api/v\d/(?:instance|admin|announcements|custom_emojis)(?:/.*)?",
         r"/(?:nodeinfo|\.well-known|health).*",
         r"/1\.1/(?:application|help|geo)/.*",
+        r"/xrpc/com\.atproto\.(?:server|identity|label)\..*",
     ),
     PART: (
         rf"/api/v1/statuses/{_ID}/(?:source|card)",
@@ -159,6 +187,13 @@ _TARGETS = (
     "query",
     "list_id",
     "url",
+    "actors",
+    "actor",
+    "uris",
+    "uri",
+    "list",
+    "repo",
+    "did",
 )
 _NAMES = frozenset({"screen_name", "usernames", "acct"})
 
@@ -187,6 +222,7 @@ _ROUTES = (
     *_compiled("twitter_v1", r"/1\.1/", r"\.json", _TWITTER),
     *_compiled("weibo", "/2/", r"\.json", _WEIBO),
     *_compiled("x", "/2/", "", _X),
+    *_compiled("bluesky", "/xrpc/", "", {path.replace(".", r"\."): facet for path, facet in _BLUESKY.items()}),
 )
 _BESIDES = tuple((re.compile(path), reason) for reason, paths in _ASIDES.items() for path in paths)
 
@@ -198,15 +234,16 @@ def route(exchange: Exchange) -> Route | Aside | None:
         if found is not None:
             # One path of Mastodon searches for either; the parameter says which.
             chosen = "search" if facet == "people" and ("type", "statuses") in exchange.query else facet
-            return Route(provider, chosen, _targets(exchange, found.groupdict().get("target"), facet))
+            return Route(provider, chosen, _targets(exchange, found.groupdict()))
     return next((Aside(reason) for pattern, reason in _BESIDES if pattern.fullmatch(exchange.path)), None)
 
 
-def _targets(exchange: Exchange, named: str | None, facet: str) -> tuple[str, ...]:
+def _targets(exchange: Exchange, named: Mapping[str, str | None]) -> tuple[str, ...]:
     """What the call asked about; for one's own account the answer alone knows."""
-    if named is not None:
-        is_name = facet == "profile" and not named.isdecimal()
-        return (f"@{named}" if is_name else named,)
+    if name := named.get("name"):
+        return (f"@{name}",)
+    if key := named.get("target"):
+        return (key,)
     for name in _TARGETS:
         values = [part for key, value in exchange.query if key == name for part in value.split(",")]
         if values:

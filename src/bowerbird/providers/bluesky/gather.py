@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from bowerbird.model import Post, Subject, User
-from bowerbird.providers.bluesky.records import identity, post_of, post_records, repost_of, repost_records
+from msgspec import Raw
+
+from bowerbird.model import Answer, Ask, Facet, Post, Subject, User
+from bowerbird.providers.bluesky.records import post_of, post_records, written_repost
 from bowerbird.providers.bluesky.shapes import (
     feed_items,
+    is_post_shown,
     post_views,
     profiles,
     quoted_post,
     quoted_views,
     reposted,
+    shown_replies,
     user_of,
     viewed_post,
 )
 from bowerbird.providers.bluesky.syntax import POST, REPOST, AtUri, at_uri, is_did
 from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.items import UNREADABLE, is_there, without
 from bowerbird.providers.times import iso
 
 OVERLAP = timedelta(minutes=1)
@@ -30,6 +34,11 @@ class BlueskyGathering(Gathering):
     """Profiles, posts and records, with what posts quote."""
 
     id_names = ("did", "uri")
+
+    def __init__(self, ask: Ask, facet: Facet, answer: Answer) -> None:
+        super().__init__(ask, facet, answer)
+        self._shown: set[bytes] = set()
+        """Posts that came with their replies: a thread's first one comes with each of them."""
 
     def check(self) -> None:
         # A repository is no JSON, and is taken apart block by block.
@@ -68,12 +77,35 @@ class BlueskyGathering(Gathering):
                     continue
                 is_passed_on = item.reason is not None
                 original = self._post(viewed_post(view, part), bytes(view.author), view.quoted, is_along=is_passed_on)
+                self._answered(item.reply)
                 if item.reason is not None:
                     by = self.user(bytes(item.reason.by))
-                    self.harvest.add_post(reposted(item.reason, by, original, raw))
+                    self.harvest.add_post(reposted(item.reason, by, original, without(raw, item.reply)))
             except UNREADABLE as error:
                 self.lose(Subject.POST, part, error)
         return times
+
+    def _answered(self, reply: Raw) -> None:
+        """The post that a reply answers, and the one that opened the thread: a feed shows both whole, unless they are hidden."""
+        if not is_there(reply):
+            return
+        try:
+            shown = shown_replies.read(bytes(reply))
+        except UNREADABLE as error:
+            self.harvest.quarantine(Subject.POST, bytes(reply), error)
+            return
+        for raw in map(bytes, (shown.root, shown.parent)):
+            if raw not in self._shown and is_there(Raw(raw)):
+                self._shown.add(raw)
+                self._come_along(raw)
+
+    def _come_along(self, raw: bytes) -> None:
+        try:
+            if is_post_shown(raw):
+                view = post_views.read(raw)
+                self._post(viewed_post(view, raw), bytes(view.author), view.quoted, is_along=True)
+        except UNREADABLE as error:
+            self.harvest.quarantine(Subject.POST, raw, error)
 
     def posts(self, raws: Iterable[bytes]) -> dict[str, datetime | None]:
         """Maps post views; answers the at-uris listed, each with its time."""
@@ -99,9 +131,7 @@ class BlueskyGathering(Gathering):
         if uri.collection == POST:
             return self.harvest.add_post(post_of(uri, post_records.read(raw), raw))
         if uri.collection == REPOST:
-            record = repost_records.read(raw)
-            original = str(identity(record.subject.uri))
-            return self.harvest.add_post(repost_of(uri, original, iso(record.created_at), raw))
+            return self.harvest.add_post(written_repost(uri, raw))
         return None
 
     def _post(self, post: Post, author: bytes, quoted: bytes, *, is_along: bool = False) -> Post:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from bowerbird.model import Media, Post, PostKind, User
+from bowerbird.model import Media, Post, PostKind, User, tags_once
 from bowerbird.providers.bluesky.syntax import POST, AtUri, at_uri, is_did, tid_time
 from bowerbird.providers.items import Reader
 from bowerbird.providers.times import iso
@@ -107,6 +108,7 @@ class PostRecord(Struct, rename="camel"):
 class RepostRecord(Struct, rename="camel"):
     subject: Reference
     created_at: str | None = None
+    via: Reference | None = None
 
 
 class FollowRecord(Struct):
@@ -131,12 +133,13 @@ class Seen(Struct, frozen=True, kw_only=True):
     replies: int | None = None
     reposts: int | None = None
     likes: int | None = None
+    quotes: int | None = None
 
 
 UNSEEN = Seen()
 
-post_records = Reader(PostRecord)
-repost_records = Reader(RepostRecord)
+post_records = Reader(PostRecord, "embed")
+repost_records = Reader(RepostRecord, "via")
 follow_records = Reader(FollowRecord)
 _profile_records = Reader(_ProfileRecord)
 
@@ -172,7 +175,7 @@ def post_of(uri: AtUri, record: PostRecord, raw: bytes, seen: Seen = UNSEEN) -> 
     if record.labels is not None:
         labels = tuple(dict.fromkeys((*labels, *label_names(record.labels.values))))
     name = str(uri)
-    tags, mentions, links = _named(record)
+    tags, cashtags, mentions, links = _named(record)
     return Post(
         id=name,
         key=name,
@@ -189,15 +192,25 @@ def post_of(uri: AtUri, record: PostRecord, raw: bytes, seen: Seen = UNSEEN) -> 
         replies=seen.replies,
         reposts=seen.reposts,
         likes=seen.likes,
+        quotes=seen.quotes,
         url=f"https://bsky.app/profile/{uri.authority}/post/{uri.rkey}",
         is_sensitive=not _ADULT.isdisjoint(labels),
         labels=labels,
         tags=tags,
+        cashtags=cashtags,
         mentions=mentions,
         links=links,
         media=_media(record.embed, uri.authority, seen.addresses) if record.embed else (),
         raw=raw,
     )
+
+
+def written_repost(uri: AtUri, raw: bytes, listed_at: datetime | None = None) -> Post:
+    """A repost as its author's repository holds it; the record may name the repost through which it came."""
+    record = repost_records.read(raw)
+    original, via = str(identity(record.subject.uri)), at_uri(record.via.uri) if record.via else None
+    post = repost_of(uri, original, iso(record.created_at), raw, listed_at)
+    return replace(post, via=str(via)) if via is not None and via.rkey else post
 
 
 def repost_of(uri: AtUri, original: str, created_at: datetime | None, raw: bytes, listed_at: datetime | None = None) -> Post:
@@ -242,20 +255,31 @@ def _quoted(embed: _Embed | None) -> str | None:
     return text if f"/{POST}/" in text and at_uri(text) else None
 
 
-def _named(record: PostRecord) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Hashtags, mentioned users and links, each once and in the order of the text."""
-    if not (record.facets or record.tags or (record.embed and record.embed.external)):
-        return (), (), ()
+def _card(embed: _Embed | None) -> str:
+    """The address of a link card: alone, or beside a quoted post."""
+    card = (embed.external or (embed.media.external if embed.media else None)) if embed else None
+    return card.uri if card else ""
+
+
+def _named(record: PostRecord) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Hashtags, cashtags, mentioned users and links, each once and in the order of the text."""
+    card = _card(record.embed)
+    if not (record.facets or record.tags or card):
+        return (), (), (), ()
     features = _features(record.text, record.facets or ())
     tags = [*(each.tag for each in features if each.tag), *(record.tags or ())]
-    links = [each.uri for each in features if each.uri]
-    if record.embed and record.embed.external:
-        links.append(record.embed.external.uri)
+    links = [*(each.uri for each in features if each.uri), card]
     return (
-        tuple(dict.fromkeys(tag.removeprefix("#").casefold() for tag in tags if tag.strip("#"))),
+        tags_once(tag.removeprefix("#") for tag in tags if tag.strip("#") and not _is_cashtag(tag)),
+        tuple(dict.fromkeys(tag[1:] for tag in tags if _is_cashtag(tag))),
         tuple(dict.fromkeys(each.did for each in features if each.did and is_did(each.did))),
         tuple(dict.fromkeys(link for link in links if link.startswith(("http://", "https://")))),
     )
+
+
+def _is_cashtag(tag: str) -> bool:
+    """`$BIRD`: the network marks both kinds as tags, and only cashtags keep their sign."""
+    return tag.startswith("$") and tag[1:].isascii() and tag[1:2].isalpha()
 
 
 def _features(text: str, facets: Sequence[_TextFacet]) -> list[_Feature]:

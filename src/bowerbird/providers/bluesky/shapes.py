@@ -72,6 +72,7 @@ class PostView(Struct, rename="camel"):
     reply_count: int | None = None
     repost_count: int | None = None
     like_count: int | None = None
+    quote_count: int | None = None
     indexed_at: str | None = None
     labels: list[Label] | None = None
 
@@ -99,6 +100,7 @@ class QuotedView(Struct, rename="camel"):
     reply_count: int | None = None
     repost_count: int | None = None
     like_count: int | None = None
+    quote_count: int | None = None
     indexed_at: str | None = None
     labels: list[Label] | None = None
 
@@ -126,12 +128,33 @@ class Reason(Struct, rename="camel"):
 class FeedItem(Struct):
     post: Raw
     reason: Reason | None = None
+    reply: Raw = Raw(b"")
+
+
+class ShownReply(Struct):
+    """What a post in a feed answers; each a post, or a note that it is hidden or not there."""
+
+    root: Raw = Raw(b"")
+    parent: Raw = Raw(b"")
+
+
+class _Shown(Struct, rename="camel"):
+    not_found: bool | None = None
+    blocked: bool | None = None
 
 
 profiles = Reader(Profile)
-post_views = Reader(PostView)
-quoted_views = Reader(QuotedView)
+post_views = Reader(PostView, "embed", "record.embed")
+quoted_views = Reader(QuotedView, "embeds")
 feed_items = Reader(FeedItem)
+shown_replies = Reader(ShownReply)
+_shown = Reader(_Shown)
+
+
+def is_post_shown(raw: bytes) -> bool:
+    """Whether a post stands there, and not the note that it is hidden or not there."""
+    note = _shown.read(raw)
+    return not (note.not_found or note.blocked)
 
 
 def user_of(profile: Profile, raw: bytes) -> User:
@@ -184,6 +207,7 @@ def _seen(view: PostView | QuotedView, addresses: tuple[str, ...]) -> Seen:
         replies=count(view.reply_count),
         reposts=count(view.repost_count),
         likes=count(view.like_count),
+        quotes=count(view.quote_count),
     )
 
 

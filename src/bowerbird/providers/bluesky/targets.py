@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bowerbird.errors import UserError
-from bowerbird.model import Facet, Subject
+from bowerbird.model import Facet, Subject, tag_form
 from bowerbird.providers.bluesky.syntax import LIST, POST, AtUri, at_uri, is_did, is_handle, is_record_key
 from bowerbird.providers.targets import Spelling
 
@@ -62,7 +62,7 @@ def _word(written: str, facet: Facet) -> str | None:
     if facet.name == "members":
         return _record(written, "lists", LIST)
     if facet.name == "hashtag":
-        tag = written.removeprefix("#").casefold()
+        tag = tag_form(written.removeprefix("#"))
         return tag if tag and not re.search(r"[\s#]", tag) else None
     return written if 0 < len(written) <= _LONGEST_QUERY else None
 

@@ -96,7 +96,7 @@ class Mastodon:
         return streams.refused(answer)
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
-        return streams.MastodonListener(wanted, self.channels[wanted.channel].facet, service)
+        return streams.MastodonListener(wanted, self.channels[wanted.channel].facet, service, self.flavour)
 
     def fill_target(self, wanted: Subscription) -> str:
         return channels.fill_target(wanted)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from bowerbird.errors import UserError
-from bowerbird.model import EPOCH, Backoff, Channel, Facet, KeyTime, Limit, Subject, Subscription, WindowKind, Wire
+from bowerbird.model import EPOCH, Backoff, Channel, Facet, KeyTime, Limit, Subject, Subscription, WindowKind, Wire, tag_form
 from bowerbird.providers.subscribing import Desk, Values, chosen, flag, single
 
 EVENTS = "_events"
@@ -69,7 +69,7 @@ CHANNELS: Mapping[str, Channel] = {name + end: _channel(name + end) for end in (
 
 
 def _tags(channel: str, values: Values) -> Values:
-    tags = tuple(dict.fromkeys(value.removeprefix("#").casefold() for value in values))
+    tags = tuple(dict.fromkeys(tag_form(value.removeprefix("#")) for value in values))
     for tag in tags:
         if not _TAG.fullmatch(tag):
             raise UserError(f"stream {channel}: {tag!r} is no hashtag; write it without spaces or punctuation")

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from bowerbird.model import Answer, Ask, Facet, Outcome, Post, Service, Subject, User
+from bowerbird.model import Answer, Ask, Facet, Flavour, Outcome, Post, Service, Subject, User
 from bowerbird.providers.gathering import Gathering
 from bowerbird.providers.items import UNREADABLE, is_there
-from bowerbird.providers.mastodon.shapes import Status, accounts, post_of, quotes, repost_of, statuses, user_of
+from bowerbird.providers.mastodon.shapes import Besides, Status, accounts, post_of, quotes, repost_of, statuses, user_of
 from bowerbird.providers.snowflakes import FLAKES
 
 
 class MastodonGathering(Gathering):
     """Accounts and statuses of one server, with what they pass on or quote."""
 
-    def __init__(self, ask: Ask, facet: Facet, answer: Answer, service: Service) -> None:
+    def __init__(self, ask: Ask, facet: Facet, answer: Answer, service: Service, flavour: Flavour) -> None:
         super().__init__(ask, facet, answer)
-        self.service = service
+        self.service, self._software = service, flavour.software
 
     def latest_key(self, at: datetime) -> int | None:
         # Compatible servers put more bits below the time than Mastodon does; none puts more there than X.
@@ -28,7 +28,7 @@ class MastodonGathering(Gathering):
         if known is not None:
             return known
         account = accounts.read(raw)
-        user = self.harvest.add_user(user_of(account, raw, status_uri))
+        user = self.harvest.add_user(user_of(account, raw, status_uri, self._software))
         if account.suspended:
             self.harvest.lose(Subject.USER, user.key, Outcome.SUSPENDED, is_stated=True)
         self.harvest.authors[raw] = user
@@ -65,8 +65,9 @@ class MastodonGathering(Gathering):
             original = self._nested(bytes(status.reblog), uris, depth)
             return self.harvest.add_post(repost_of(status, author, original, raw), is_along=depth > 0) if original else None
         reply_to = self._parent(status.in_reply_to_id, uris)
-        quote_of = self._quoted(status, uris, depth) if is_there(status.quote) else None
-        post = post_of(status, author, raw, reply_to=reply_to, quote_of=quote_of)
+        told = status.besides
+        quote_of = self._quoted(told, uris, depth)
+        post = post_of(status, author, raw, told, reply_to=reply_to, quote_of=quote_of)
         return self.harvest.add_post(post, is_along=depth > 0)
 
     def _nested(self, raw: bytes, uris: dict[str, str], depth: int) -> Post | None:
@@ -78,16 +79,19 @@ class MastodonGathering(Gathering):
         """The global id of a post that the server names by its own id: a provisional one, unless this page tells the real one."""
         return (uris.get(key) or f"mastodon:{self.service.name}/{key}") if key else None
 
-    def _quoted(self, status: Status, uris: dict[str, str], depth: int) -> str | None:
-        raw = bytes(status.quote)
+    def _quoted(self, told: Besides, uris: dict[str, str], depth: int) -> str | None:
+        named = told.quote_url or self._parent(told.quote_id, uris)
+        if not is_there(told.quote):
+            return named
+        raw = bytes(told.quote)
         quote = quotes.read(raw)
         if is_there(quote.quoted_status):
             raw = bytes(quote.quoted_status)
         elif not is_there(quote.account):
-            return self._parent(quote.quoted_status_id, uris)
+            return self._parent(quote.quoted_status_id, uris) or named
         try:
             quoted = self._nested(raw, uris, depth)
         except UNREADABLE as error:
             self.harvest.quarantine(Subject.POST, raw, error)
-            return None
+            return named
         return quoted.id if quoted else None

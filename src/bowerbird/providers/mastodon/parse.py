@@ -46,7 +46,7 @@ def parse(ask: Ask, facet: Facet, answer: Answer, service: Service, flavour: Fla
     said = headers.reading(answer.headers, "x-ratelimit")
     asked = route(ask, facet)
     if ended is Outcome.OK:
-        return read_page(MastodonGathering(ask, facet, answer, service), _READERS[asked], said)
+        return read_page(MastodonGathering(ask, facet, answer, service, flavour), _READERS[asked], said)
     if _is_missing_route(ended, asked, facet, answer, flavour):
         ended = Outcome.NOT_OFFERED
     gone = _all_gone(ask, facet, ended) if ended.is_about_target and len(ask.targets) == 1 else ()

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Raw, Struct
 
-from bowerbird.model import Media, Post, PostKind, User
+from bowerbird.model import Media, Poll, PollOption, Post, PostKind, User, ids_at, tags_once
 from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
-from bowerbird.providers.markup import plain, text_and_links
+from bowerbird.providers.markup import hashtags_in, plain, text_and_links
 from bowerbird.providers.times import iso
 
 _OPT_OUT = re.compile(r"#(nobots?|noindex|noarchive|nosearch)\b", re.IGNORECASE)
@@ -19,6 +19,8 @@ kaupunki 居住地 场所 所在地"""
 _WHERE = frozenset({*_LABELS.split(), "based in", "lives in", "i live in"})
 """Labels that people give to the field in which they say where they are."""
 _OPEN = frozenset({"public", "unlisted", None})
+_RULES = {"gotosocial": 0, "takahe": 1}
+"""Which of the ways to write an account's id is that of the software, where it does not send ids."""
 _STATUS_URI = re.compile(
     r"(?P<actor>https?://[^/]+/(?:users/(?P<name>[^/]+)(?=/)|@(?P<named>[^/@]+)@[^/]+/))(?:/statuses|posts)/"
 )
@@ -50,10 +52,15 @@ class Account(Struct):
     fields: list[_Field] | None = None
     pleroma: Raw = Raw(b"")
 
-    def identity(self, status_uri: str | None) -> str:
-        """The account's global id. Some servers do not send it: the address of a post of its own tells it, or else the web
-        address of its profile stands for it."""
-        return self.uri or self._ap_id() or self._author_in(status_uri or "") or _required(self.url, "account without uri")
+    def identity(self, status_uri: str | None, software: str = "") -> str:
+        """The account's global id. Some servers do not send it: the address of a post of its own tells it, or the rule of the
+        server's software for its own accounts; or else the web address of its profile stands for it."""
+        told = self.uri or self._ap_id() or self._author_in(status_uri or "") or self._by_rule(software)
+        return told or _required(self.url, "account without uri")
+
+    def _by_rule(self, software: str) -> str | None:
+        at = ids_at(self.url or "") if software in _RULES and "@" not in self.acct else ()
+        return at[_RULES[software]] if at else None
 
     def _ap_id(self) -> str | None:
         try:
@@ -93,6 +100,36 @@ class _Tag(Struct, gc=False):
     name: str
 
 
+class _Option(Struct, gc=False):
+    title: str
+    votes_count: int | None = None
+
+
+class _Poll(Struct):
+    options: list[_Option]
+    expires_at: str | None = None
+    expired: bool | None = None
+    multiple: bool | None = None
+    votes_count: int | None = None
+    voters_count: int | None = None
+
+
+class _Emoji(Struct, gc=False):
+    """How often one emoji was given as a reaction."""
+
+    name: str
+    count: int = 0
+
+
+class Besides(Struct):
+    """What Pleroma and its kin say of a status beyond Mastodon's form."""
+
+    quote: Raw = Raw(b"")
+    quote_id: str | None = None
+    quote_url: str | None = None
+    emoji_reactions: list[_Emoji] | None = None
+
+
 class Quote(Struct):
     """Either the envelope of current servers or, on others, the quoted status itself."""
 
@@ -117,9 +154,16 @@ class Status(Struct):
     replies_count: int | None = None
     reblogs_count: int | None = None
     favourites_count: int | None = None
+    quotes_count: int | None = None
     content: str | None = None
     reblog: Raw = Raw(b"")
     quote: Raw = Raw(b"")
+    quote_id: str | None = None
+    quote_url: str | None = None
+    poll: _Poll | None = None
+    emoji_reactions: list[_Emoji] | None = None
+    reactions: list[_Emoji] | None = None
+    pleroma: Raw = Raw(b"")
     application: _Application | None = None
     media_attachments: list[_Attachment] | None = None
     mentions: list[_Mention] | None = None
@@ -134,10 +178,25 @@ class Status(Struct):
         """Public or unlisted; followers-only and direct posts are never kept, even if a token can see them."""
         return self.visibility in _OPEN
 
+    @property
+    def besides(self) -> Besides:
+        """What kin of Mastodon tell of quotes and reactions, wherever they write it."""
+        own = Besides(self.quote, self.quote_id, self.quote_url, self.emoji_reactions or self.reactions)
+        try:
+            more = _besides.read(bytes(self.pleroma)) if is_there(self.pleroma) else None
+        except UNREADABLE:
+            more = None
+        if more is None:
+            return own
+        quote = own.quote if is_there(own.quote) else more.quote
+        emoji = more.emoji_reactions if own.emoji_reactions is None else own.emoji_reactions
+        return Besides(quote, own.quote_id or more.quote_id, own.quote_url or more.quote_url, emoji)
+
 
 _pleromas = Reader(_Pleroma)
 accounts = Reader(Account)
-statuses = Reader(Status)
+statuses = Reader(Status, "media_attachments", "poll", "tags", "mentions", "application", "emoji_reactions", "reactions")
+_besides = Reader(Besides, "emoji_reactions")
 quotes = Reader(Quote)
 
 
@@ -147,9 +206,9 @@ def _required(text: str | None, why: str) -> str:
     return text
 
 
-def user_of(account: Account, raw: bytes, status_uri: str | None = None) -> User:
+def user_of(account: Account, raw: bytes, status_uri: str | None = None, software: str = "") -> User:
     """The account as a user; of a suspended one only its names and numbers remain. `status_uri`: the post it came with."""
-    identity = account.identity(status_uri)
+    identity = account.identity(status_uri, software)
     name, handle = _required(account.id, "account without id"), _handle(account, identity)
     if account.suspended:
         return User(id=identity, key=name, handle=handle, raw=raw)
@@ -218,8 +277,10 @@ def repost_of(status: Status, author: User, original: Post, raw: bytes) -> Post:
     )
 
 
-def post_of(status: Status, author: User, raw: bytes, *, reply_to: str | None, quote_of: str | None) -> Post:
-    text, links = text_and_links(status.content)
+def post_of(
+    status: Status, author: User, raw: bytes, told: Besides, *, reply_to: str | None = None, quote_of: str | None = None
+) -> Post:
+    text, links = text_and_links(status.content, has_quote=quote_of is not None)
     return Post(
         id=status.global_id,
         key=_required(status.id, "status without id"),
@@ -233,16 +294,34 @@ def post_of(status: Status, author: User, raw: bytes, *, reply_to: str | None, q
         replies=count(status.replies_count),
         reposts=count(status.reblogs_count),
         likes=count(status.favourites_count),
+        quotes=count(status.quotes_count),
+        emoji=_emoji(told.emoji_reactions),
+        poll=_poll(status.poll) if status.poll else None,
         edited_at=iso(status.edited_at),
         url=status.url,
         source=status.application.name if status.application else None,
         warning=status.spoiler_text or None,
         is_sensitive=status.sensitive,
-        tags=tuple(dict.fromkeys(tag.name.casefold() for tag in status.tags or () if tag.name)),
+        tags=tags_once((*hashtags_in(status.content), *(tag.name for tag in status.tags or () if tag.name))),
         mentions=tuple(dict.fromkeys(mention.id for mention in status.mentions or () if mention.id)),
         links=links,
         media=tuple(_media(status.media_attachments or ())),
         raw=raw,
+    )
+
+
+def _emoji(given: list[_Emoji] | None) -> dict[str, int] | None:
+    return None if given is None else {each.name: number for each in given if (number := count(each.count)) is not None}
+
+
+def _poll(poll: _Poll) -> Poll:
+    return Poll(
+        options=tuple(PollOption(plain(each.title), count(each.votes_count)) for each in poll.options),
+        votes=count(poll.votes_count),
+        voters=count(poll.voters_count),
+        is_multiple=poll.multiple,
+        is_closed=poll.expired,
+        ends_at=iso(poll.expires_at),
     )
 
 

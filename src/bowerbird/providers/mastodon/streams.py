@@ -14,6 +14,7 @@ from bowerbird.model import (
     Answer,
     Ask,
     Facet,
+    Flavour,
     Heard,
     Opening,
     Outcome,
@@ -84,14 +85,14 @@ def refused(answer: Answer) -> Page:
 class MastodonListener(MessageListener[MastodonGathering]):
     """Hears a server's statuses, edits and deletions, over a WebSocket or as server-sent events."""
 
-    def __init__(self, wanted: Subscription, facet: Facet, service: Service) -> None:
+    def __init__(self, wanted: Subscription, facet: Facet, service: Service, flavour: Flavour) -> None:
         super().__init__()
-        self._ask, self._facet, self._service = Ask(wanted.channel, ()), facet, service
+        self._ask, self._facet, self._service, self._flavour = Ask(wanted.channel, ()), facet, service, flavour
         self._is_events = wanted.channel.endswith(EVENTS)
         self._before = _Before()
 
     def gathering(self) -> MastodonGathering:
-        return MastodonGathering(self._ask, self._facet, NO_ANSWER, self._service)
+        return MastodonGathering(self._ask, self._facet, NO_ANSWER, self._service, self._flavour)
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         """The head is what a listing must start from to find also posts that had not come yet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bowerbird.errors import UserError
-from bowerbird.model import Facet, Subject
+from bowerbird.model import Facet, Subject, tag_form
 from bowerbird.providers.mastodon.requests import SCOPES, TRENDING, scope_and_tags
 from bowerbird.providers.targets import Spelling
 
@@ -63,7 +63,7 @@ def _word(written: str, facet: Facet) -> str | None:
 def _hashtag(written: str) -> str | None:
     """One hashtag or several to hear any of, with `local:` or `remote:` before them where that is meant."""
     scope, words = scope_and_tags(written)
-    tags = [word.strip().removeprefix("#").casefold() for word in words]
+    tags = [tag_form(word.strip().removeprefix("#")) for word in words]
     if not all(tags) or any(re.search(r"[\s/?#:]", tag) for tag in tags):
         return None
     return (f"{scope}:" if scope != "all" else "") + ",".join(tags)

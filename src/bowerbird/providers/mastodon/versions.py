@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bowerbird.model import Subject, Version
 from bowerbird.providers.items import UNREADABLE, Reader
-from bowerbird.providers.markup import plain
+from bowerbird.providers.markup import text_and_links
 from bowerbird.providers.mastodon.gather import MastodonGathering
 from bowerbird.providers.times import iso
 
@@ -35,10 +35,12 @@ def versions_of(found: MastodonGathering, raws: Iterable[bytes]) -> tuple[Versio
         except UNREADABLE as error:
             found.harvest.quarantine(Subject.POST, raw, error)
             continue
+        text, links = text_and_links(edit.content)
         versions[at] = Version(
             post=found.ask.targets[0],
             at=at,
-            text=plain(edit.content),
+            text=text,
+            links=links,
             warning=edit.spoiler_text or None,
             is_sensitive=edit.sensitive,
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from bowerbird.model import Subject, Trend, UserTag
+from bowerbird.model import Subject, Trend, UserTag, tag_form
 from bowerbird.providers.items import UNREADABLE, Reader, count
 from bowerbird.providers.mastodon.gather import MastodonGathering
 
@@ -38,7 +38,7 @@ def trends_of(found: MastodonGathering, raws: Iterable[bytes]) -> tuple[Trend, .
     for raw in raws:
         try:
             item = _trending.read(raw)
-            word = item.name.casefold() if item.name else item.url
+            word = tag_form(item.name) if item.name else item.url
             if not word:
                 raise ValueError("a trend without a name")
         except UNREADABLE as error:
@@ -57,5 +57,5 @@ def user_tags_of(found: MastodonGathering, raws: Iterable[bytes]) -> tuple[UserT
         except UNREADABLE as error:
             found.harvest.quarantine(Subject.USER, raw, error)
             continue
-        tags.append(UserTag(found.ask.targets[0], item.id, item.name.casefold(), count(item.statuses_count)))
+        tags.append(UserTag(found.ask.targets[0], item.id, tag_form(item.name), count(item.statuses_count)))
     return tuple(tags)

@@ -7,7 +7,7 @@ import math
 
 from msgspec import Raw, Struct
 
-from bowerbird.model import Media, Place, Post, PostKind, User
+from bowerbird.model import Media, Place, Post, PostKind, User, tags_once
 from bowerbird.providers.items import Reader, count
 from bowerbird.providers.markup import source_of
 from bowerbird.providers.times import classic
@@ -45,6 +45,7 @@ class Account(Struct):
     protected: bool | None = None
     verified: bool | None = None
     entities: _UserEntities | None = None
+    withheld_in_countries: list[str] | None = None
     status: Raw = Raw(b"")
 
     @property
@@ -81,6 +82,7 @@ class _Attachment(Struct):
 
 class _Entities(Struct):
     hashtags: list[_Hashtag] | None = None
+    symbols: list[_Hashtag] | None = None
     user_mentions: list[_Mention] | None = None
     urls: list[_Url] | None = None
     media: list[_Attachment] | None = None
@@ -120,6 +122,8 @@ class Tweet(Struct):
     reply_count: int | None = None
     retweet_count: int | None = None
     favorite_count: int | None = None
+    quote_count: int | None = None
+    withheld_in_countries: list[str] | None = None
     possibly_sensitive: bool | None = None
     entities: _Entities | None = None
     extended_entities: _Entities | None = None
@@ -133,8 +137,8 @@ class Tweet(Struct):
         return key_of(self.id_str, self.id)
 
 
-accounts = Reader(Account)
-tweets = Reader(Tweet)
+accounts = Reader(Account, "withheld_in_countries")
+tweets = Reader(Tweet, "entities", "extended_entities", "extended_tweet", "coordinates", "geo", "place", "withheld_in_countries")
 
 
 def key_of(text: str | None, number: int | None) -> str:
@@ -168,6 +172,7 @@ def user_of(account: Account, raw: bytes) -> User:
         posts=count(account.statuses_count),
         is_protected=account.protected,
         is_verified=account.verified,
+        labels=_withheld(account.withheld_in_countries),
         raw=raw,
     )
 
@@ -203,15 +208,22 @@ def post_of(tweet: Tweet, author: str, raw: bytes) -> Post:
         replies=count(tweet.reply_count),
         reposts=count(tweet.retweet_count),
         likes=count(tweet.favorite_count),
+        quotes=count(tweet.quote_count),
         source=source_of(tweet.source),
         is_sensitive=tweet.possibly_sensitive,
-        tags=tuple(dict.fromkeys(tag.text.casefold() for tag in entities.hashtags or () if tag.text)),
+        labels=_withheld(tweet.withheld_in_countries),
+        tags=tags_once(tag.text for tag in entities.hashtags or () if tag.text),
+        cashtags=tuple(dict.fromkeys(each.text for each in entities.symbols or () if each.text)),
         mentions=tuple(dict.fromkeys(key for each in entities.user_mentions or () if (key := _mentioned(each)))),
         links=tuple(dict.fromkeys(link for url in entities.urls or () if (link := url.expanded_url or url.url))),
         media=tuple(_media(attachments)),
         place=_place(tweet),
         raw=raw,
     )
+
+
+def _withheld(countries: list[str] | None) -> tuple[str, ...]:
+    return tuple(f"withheld:{code}" for code in countries or ())
 
 
 def _text(tweet: Tweet) -> str | None:

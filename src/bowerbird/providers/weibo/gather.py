@@ -23,6 +23,8 @@ from bowerbird.providers.weibo.shapes import (
     user_of,
 )
 
+_NO_POSTS = b'{"statuses":[],"reposts":[],"comments":[],"trends":{}}'
+
 
 class WeiboGathering(Gathering):
     """Users, posts with what they pass on, and comments."""
@@ -31,6 +33,11 @@ class WeiboGathering(Gathering):
 
     def latest_key(self, at: datetime) -> int | None:
         return latest_key(at)
+
+    @property
+    def body(self) -> bytes:
+        """The answer; the service writes an empty list in place of a page without posts."""
+        return _NO_POSTS if self.answer.body.strip() == b"[]" else self.answer.body
 
     def user(self, raw: bytes) -> User:
         known = self.harvest.authors.get(raw)

@@ -93,7 +93,7 @@ def _counts(found: WeiboGathering) -> Page:
 
 
 def _posts(found: WeiboGathering) -> Page:
-    raws = [bytes(raw) for raw in _status_pages.read(found.answer.body).statuses]
+    raws = [bytes(raw) for raw in _status_pages.read(found.body).statuses]
     return _batch(found, set(found.posts(raws)), len(raws))
 
 
@@ -164,17 +164,17 @@ def _next(found: WeiboGathering, told: Cursor, results: int) -> tuple[str | None
 
 
 def _timeline(found: WeiboGathering) -> Page:
-    page = _status_pages.read(found.answer.body)
+    page = _status_pages.read(found.body)
     return _descending(found, found.posts(bytes(raw) for raw in page.statuses), len(page.statuses), page.total_number)
 
 
 def _reposts(found: WeiboGathering) -> Page:
-    page = _repost_pages.read(found.answer.body)
+    page = _repost_pages.read(found.body)
     return _descending(found, found.posts(bytes(raw) for raw in page.reposts), len(page.reposts), page.total_number)
 
 
 def _thread(found: WeiboGathering) -> Page:
-    page = _comment_pages.read(found.answer.body)
+    page = _comment_pages.read(found.body)
     return _descending(found, found.comments(bytes(raw) for raw in page.comments), len(page.comments), page.total_number)
 
 
@@ -201,13 +201,13 @@ def _older(found: WeiboGathering, last: str | None, results: int, total: int | N
 
 
 def _search(found: WeiboGathering) -> Page:
-    page = _status_pages.read(found.answer.body)
+    page = _status_pages.read(found.body)
     found.posts(bytes(raw) for raw in page.statuses)
     return found.page(results=len(page.statuses), cursor=_numbered(found, len(page.statuses)))
 
 
 def _public(found: WeiboGathering) -> Page:
-    page = _status_pages.read(found.answer.body)
+    page = _status_pages.read(found.body)
     found.posts(bytes(raw) for raw in page.statuses)
     return found.page(results=len(page.statuses))
 

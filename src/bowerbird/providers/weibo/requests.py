@@ -35,6 +35,9 @@ _BATCHES = {"profiles": "uids", "counts": "uids", "posts": "ids", "comments": "c
 _CURSORED = frozenset({"followers", "following", "followers_list", "following_list"})
 _NUMBERED = frozenset({"mutuals", "search", "hashtag", "nearby"})
 _DESCENDING = frozenset({"timeline", "reposts", "thread"})
+_WHOLE = (("isGetLongText", "1"),)
+"""Asks for the whole text of long posts, where the interface gives it; others pass over it."""
+_WITH_POSTS = frozenset({"timeline", "posts", "post", "reposts", "search", "hashtag", "public", "nearby"})
 _UNSIZED = frozenset({"profile", "tags", "post", "trends", "limits"})
 
 POSITIONS = frozenset({"since_id", "max_id", "cursor", "page"})
@@ -46,12 +49,17 @@ Query = tuple[tuple[str, str], ...]
 def build(ask: Ask, facet: Facet) -> Request:
     """The request for one call."""
     if facet.name in _BATCHES:
-        return Request(path=_path(_PATHS[facet.name]), query=((_BATCHES[facet.name], ",".join(ask.targets)),))
+        batch = (_BATCHES[facet.name], ",".join(ask.targets))
+        return Request(path=_path(_PATHS[facet.name]), query=(batch, *_whole(facet)))
     if facet.name in _UNSIZED:
         return _unsized(ask, facet)
     size = ("count", str(page_size(ask, facet)))
-    query = (*_subject(facet.name, ask.targets[0]), size, *_position(facet, ask.progress), *_hints(ask))
+    query = (*_subject(facet.name, ask.targets[0]), size, *_whole(facet), *_position(facet, ask.progress), *_hints(ask))
     return Request(path=_path(_PATHS[facet.name]), query=query)
+
+
+def _whole(facet: Facet) -> Query:
+    return _WHOLE if facet.name in _WITH_POSTS else ()
 
 
 def split(cursor: str | None) -> tuple[str | None, int]:
@@ -78,7 +86,7 @@ def _unsized(ask: Ask, facet: Facet) -> Request:
         case "tags":
             return Request(path=_path("tags"), query=(("uid", target), ("count", "200")))
         case "post":
-            return Request(path=_path(_PATHS["post"]), query=(("id", target),))
+            return Request(path=_path(_PATHS["post"]), query=(("id", target), *_whole(facet)))
         case "trends":
             return Request(path=_path(f"trends/{target if target in PERIODS else PERIODS[0]}"))
         case "limits":

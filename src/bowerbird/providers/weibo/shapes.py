@@ -7,9 +7,9 @@ import math
 import re
 from datetime import UTC, datetime, timedelta
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
-from bowerbird.model import Media, Place, Post, PostKind, User
+from bowerbird.model import Media, Place, Post, PostKind, User, tags_once
 from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
 from bowerbird.providers.markup import source_of
 from bowerbird.providers.snowflakes import is_number
@@ -22,6 +22,8 @@ DELETED_TEXT = "此微博已被原作者删除"
 
 _TOPIC = re.compile(r"#([^#\s][^#\n]{0,100})#")
 _LINK = re.compile(r"https?://[\w./?=&%#~+:;,@!-]{3,500}", re.ASCII)
+_PICTURES = "https://wx1.sinaimg.cn/large/"
+"""Where pictures lie of which only the names are sent."""
 _OPENED = datetime(2009, 8, 14, tzinfo=UTC)
 _TOLERANCE = timedelta(minutes=5)
 
@@ -63,6 +65,12 @@ class _Picture(Struct, gc=False):
     thumbnail_pic: str | None = None
 
 
+class _Whole(Struct, gc=False):
+    """The text of a long post, where it was asked for."""
+
+    content: str | None = field(name="longTextContent", default=None)
+
+
 class Status(Struct):
     id: int | None = None
     idstr: str | None = None
@@ -75,6 +83,7 @@ class Status(Struct):
     deleted: str | int | bool | None = None
     in_reply_to_status_id: str | int | None = None
     retweeted_status: Raw = Raw(b"")
+    pid: str | int | None = None
     reposts_count: int | None = None
     comments_count: int | None = None
     attitudes_count: int | None = None
@@ -83,10 +92,23 @@ class Status(Struct):
     original_pic: str | None = None
     thumbnail_pic: str | None = None
     pic_urls: list[_Picture] | None = None
+    pic_ids: list[str] | None = None
+    is_long: bool | None = field(name="isLongText", default=None)
+    whole: _Whole | None = field(name="longText", default=None)
 
     @property
     def key(self) -> str:
-        return key_of(self.idstr or self.mid, self.id)
+        return _either_key(self.idstr, self.id, self.mid)
+
+    @property
+    def whole_text(self) -> str | None:
+        """The text, whole where it was sent so."""
+        return (self.whole.content if self.whole else None) or self.text
+
+    @property
+    def is_cut(self) -> bool | None:
+        """Whether only the beginning was sent; None where the service does not know of long posts."""
+        return None if self.is_long is None else self.is_long and not (self.whole and self.whole.content)
 
     @property
     def is_deleted(self) -> bool:
@@ -113,11 +135,11 @@ class Comment(Struct):
 
     @property
     def key(self) -> str:
-        return key_of(self.idstr or self.mid, self.id)
+        return _either_key(self.idstr, self.id, self.mid)
 
 
 accounts = Reader(Account)
-statuses = Reader(Status)
+statuses = Reader(Status, "pic_urls", "pic_ids", "longText", "edit_at")
 comments = Reader(Comment)
 _geos = Reader(_Geo)
 
@@ -128,6 +150,11 @@ def key_of(text: str | None, number: int | None) -> str:
     if not is_number(key):
         raise ValueError(f"an id is {key[:40]!r}, not a number")
     return key
+
+
+def _either_key(text: str | None, number: int | None, mid: str | None) -> str:
+    """The id of a post: the number comes before `mid`, which answers about several kinds of things fill in their own ways."""
+    return key_of(text if number is not None or text else mid, number)
 
 
 def user_of(account: Account, raw: bytes) -> User:
@@ -153,7 +180,7 @@ def user_of(account: Account, raw: bytes) -> User:
 def post_of(status: Status, author: User, raw: bytes, *, original: str | None, has_place: bool) -> Post:
     """A post, or a repost, which on Weibo has words and counters of its own and always refers to the root of its chain."""
     reply_to = _reference(status.in_reply_to_status_id)
-    text = html.unescape(status.text) if status.text else status.text
+    text = html.unescape(status.whole_text) if status.whole_text else status.text
     created_at, listed_at = classic(status.created_at), made_at(status.key)
     return Post(
         id=NETWORK_PREFIX + status.key,
@@ -164,9 +191,11 @@ def post_of(status: Status, author: User, raw: bytes, *, original: str | None, h
         listed_at=listed_at,
         is_time_doubtful=_is_doubtful(created_at, listed_at),
         text=text,
+        is_cut=status.is_cut,
         reply_to=None if original else reply_to,
         repost_of=original,
         root=original,
+        via=_via(status, original),
         replies=count(status.comments_count),
         reposts=count(status.reposts_count),
         likes=count(status.attitudes_count),
@@ -201,6 +230,12 @@ def comment_of(comment: Comment, author: User, raw: bytes, *, root: str, answere
     )
 
 
+def _via(status: Status, original: str | None) -> str | None:
+    """The repost that was passed on; none where it was the root itself."""
+    parent = _reference(status.pid)
+    return parent if original and parent != original else None
+
+
 def _reference(value: str | int | None) -> str | None:
     return f"{NETWORK_PREFIX}{value}" if value and is_number(str(value)) else None
 
@@ -213,7 +248,7 @@ def _is_doubtful(created_at: datetime | None, listed_at: datetime | None) -> boo
 
 def _topics(text: str | None) -> tuple[str, ...]:
     """Hashtags stand between two signs, and may have blanks inside."""
-    return tuple(dict.fromkeys(topic.strip().casefold() for topic in _TOPIC.findall(text or "")))
+    return tags_once(topic.strip() for topic in _TOPIC.findall(text or ""))
 
 
 def _links(text: str | None) -> tuple[str, ...]:
@@ -221,10 +256,23 @@ def _links(text: str | None) -> tuple[str, ...]:
 
 
 def _media(status: Status) -> list[Media]:
-    first = status.original_pic or status.thumbnail_pic
-    urls = [each.thumbnail_pic for each in status.pic_urls or () if each.thumbnail_pic] or ([first] if first else [])
+    urls = _pictures(status)
     # The same file is served in several sizes from several hosts: its name is what stays.
     return [Media(id=NETWORK_PREFIX + (url.rsplit("/", 1)[-1] or url), kind="photo", url=url) for url in dict.fromkeys(urls)]
+
+
+def _pictures(status: Status) -> list[str]:
+    """The addresses of all pictures: in the size of the original where its address is sent, for all lie in the same place."""
+    first = status.original_pic or status.thumbnail_pic or ""
+    shown = [each.thumbnail_pic for each in status.pic_urls or () if each.thumbnail_pic]
+    if not first and not shown:
+        return [f"{_PICTURES}{key}.jpg" for key in status.pic_ids or () if key]
+    place, _, name = (first or shown[0]).rpartition("/")
+    ending = name.rpartition(".")[2]
+    names = [url.rpartition("/")[2] for url in shown] or [f"{key}.{ending}" for key in status.pic_ids or () if key]
+    if not names:
+        return [first]
+    return [f"{place}/{each}" for each in names] if status.original_pic or not shown else shown
 
 
 def _place(raw: bytes) -> Place | None:

@@ -78,7 +78,7 @@ def _weight(value: Any) -> int | None:
 
 def trends_of(found: WeiboGathering) -> tuple[Trend, ...]:
     """The words of the latest date, in the order given."""
-    dates = _trend_pages.read(found.answer.body).trends
+    dates = _trend_pages.read(found.body).trends
     trends: list[Trend] = []
     for raw in dates[max(dates)] if dates else []:
         try:

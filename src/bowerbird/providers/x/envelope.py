@@ -15,6 +15,7 @@ class _Includes(Struct):
     posts: list[Raw] | None = None
     media: list[Raw] | None = None
     places: list[Raw] | None = None
+    polls: list[Raw] | None = None
 
 
 class _Meta(Struct, gc=False):
@@ -39,6 +40,7 @@ class Envelope(Struct, frozen=True):
     posts: tuple[bytes, ...] = ()
     media: tuple[bytes, ...] = ()
     places: tuple[bytes, ...] = ()
+    polls: tuple[bytes, ...] = ()
     errors: tuple[bytes, ...] = ()
     next_token: str | None = None
 
@@ -64,6 +66,7 @@ def _envelope(body: _Body) -> Envelope:
         posts=_copied(along.tweets) + _copied(along.posts),
         media=_copied(along.media),
         places=_copied(along.places),
+        polls=_copied(along.polls),
         errors=_copied(body.errors),
         next_token=_token(meta.next_token),
     )

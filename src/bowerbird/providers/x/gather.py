@@ -14,9 +14,9 @@ from bowerbird.providers.x.envelope import Envelope, opened
 from bowerbird.providers.x.ids import PREFIX, is_key, key
 from bowerbird.providers.x.mapping import Joined, post_of, user_of
 from bowerbird.providers.x.outcomes import Problem, problem
-from bowerbird.providers.x.shapes import Attachment, Location, Tweet, accounts, attachments, locations, tweets
+from bowerbird.providers.x.shapes import Attachment, Ballot, Location, Tweet, accounts, attachments, ballots, locations, tweets
 
-T = TypeVar("T", Attachment, Location)
+T = TypeVar("T", Attachment, Ballot, Location)
 
 NOBODY = PREFIX + "0"
 """The author of posts in answers that tell no authors at all, as recordings of calls without `author_id` have them."""
@@ -41,7 +41,8 @@ class XGathering(Gathering):
         self.problems = [problem(raw) for raw in envelope.errors]
         media = {each.media_key: each for each in self._readable(envelope.media, attachments)}
         places = {each.id: each for each in self._readable(envelope.places, locations)}
-        self.joined = Joined(media, places)
+        polls = {each.id: each for each in self._readable(envelope.polls, ballots)}
+        self.joined = Joined(media, places, polls)
         return envelope
 
     def _readable(self, raws: Iterable[bytes], reader: Reader[T]) -> Iterator[T]:

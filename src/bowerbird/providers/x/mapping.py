@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from bowerbird.model import Media, Place, Post, PostKind, User
+from bowerbird.model import Media, Place, Poll, PollOption, Post, PostKind, User, tags_once
 from bowerbird.providers.items import count
 from bowerbird.providers.times import iso
 from bowerbird.providers.x.ids import PREFIX, global_id, is_doubtful, is_key, taken_in
-from bowerbird.providers.x.shapes import Account, Attachment, Entities, Location, Tweet, Url, Withheld
+from bowerbird.providers.x.shapes import Account, Attachment, Ballot, Entities, Location, Tweet, Url, Withheld
 
 
 class Joined(Struct, frozen=True):
@@ -20,6 +20,7 @@ class Joined(Struct, frozen=True):
 
     media: Mapping[str, Attachment] = field(default_factory=dict)
     places: Mapping[str, Location] = field(default_factory=dict)
+    polls: Mapping[str, Ballot] = field(default_factory=dict)
 
 
 def user_of(account: Account, raw: bytes) -> User:
@@ -89,12 +90,16 @@ def post_of(tweet: Tweet, author: str, raw: bytes, joined: Joined) -> Post:
         replies=count(metrics.reply_count) if metrics else None,
         reposts=count(_either(metrics.retweet_count, metrics.repost_count)) if metrics else None,
         likes=count(metrics.like_count) if metrics else None,
+        quotes=count(metrics.quote_count) if metrics else None,
+        poll=_poll(tweet, joined),
         # Every edit is a post of its own: all but the first of a history were written by editing.
         edited_at=listed_at if tweet.history and str(tweet.history[0]) != tweet.key else None,
+        edit_of=_version_before(tweet),
         source=tweet.source,
         is_sensitive=tweet.possibly_sensitive,
         labels=_withheld(tweet.withheld),
-        tags=tuple(dict.fromkeys(tag.tag.casefold() for tag in entities.hashtags or () if tag.tag)),
+        tags=tags_once(each.tag for each in entities.hashtags or () if each.tag),
+        cashtags=tuple(dict.fromkeys(each.tag for each in entities.cashtags or () if each.tag)),
         mentions=tuple(dict.fromkeys(str(each.id) for each in entities.mentions or () if is_key(str(each.id)))),
         links=tuple(dict.fromkeys(each.unwound_url or each.expanded_url or each.url or "" for each in _links(entities))),
         media=_media(tweet, joined),
@@ -114,6 +119,31 @@ def _text(tweet: Tweet) -> str | None:
 
 def _root(tweet: Tweet) -> str | None:
     return global_id(tweet.conversation_id) if str(tweet.conversation_id) != tweet.key else None
+
+
+def _version_before(tweet: Tweet) -> str | None:
+    """The post that this one replaces, by the history that each version carries."""
+    keys = [str(each) for each in tweet.history]
+    place = keys.index(tweet.key) if tweet.key in keys else 0
+    return global_id(keys[place - 1]) if place else None
+
+
+def _poll(tweet: Tweet, joined: Joined) -> Poll | None:
+    keys = (tweet.attachments.poll_ids if tweet.attachments else None) or ()
+    ballot = next((joined.polls[each] for each in keys if each in joined.polls), None)
+    if ballot is None:
+        return None
+    options = tuple(PollOption(each.label, count(each.votes)) for each in sorted(ballot.options, key=lambda each: each.position))
+    told = [each.votes for each in options if each.votes is not None]
+    # A vote is for one option: as many have voted as there are votes.
+    return Poll(
+        options=options,
+        votes=sum(told) if told else None,
+        voters=sum(told) if told else None,
+        is_multiple=False,
+        is_closed=None if ballot.voting_status is None else ballot.voting_status == "closed",
+        ends_at=iso(ballot.end_datetime),
+    )
 
 
 def _withheld(withheld: Withheld | None) -> tuple[str, ...]:

@@ -54,10 +54,13 @@ _POST_FIELDS = (
     "attachments,author_id,conversation_id,created_at,edit_history_tweet_ids,entities,geo,id,in_reply_to_user_id,lang,"
     "note_tweet,possibly_sensitive,public_metrics,referenced_tweets,text,withheld"
 )
-_EXPANSIONS = "author_id,attachments.media_keys,geo.place_id,referenced_tweets.id,referenced_tweets.id.author_id"
+_EXPANSIONS = (
+    "author_id,attachments.media_keys,attachments.poll_ids,geo.place_id,referenced_tweets.id,referenced_tweets.id.author_id"
+)
 _BESIDES: Query = (
     ("media.fields", "alt_text,media_key,preview_image_url,type,url,variants"),
     ("place.fields", "country,country_code,full_name,geo,id,name,place_type"),
+    ("poll.fields", "end_datetime,id,options,voting_status"),
 )
 _OF_USERS: Query = (("user.fields", _USER_FIELDS),)
 OF_POSTS: Query = (("tweet.fields", _POST_FIELDS), ("expansions", _EXPANSIONS), *_OF_USERS, *_BESIDES)
@@ -69,7 +72,7 @@ _RENAMED_USER_FIELDS = _USER_FIELDS.replace("tweet_id", "post_id")
 _RENAMED_OF_USERS: Query = (("user.fields", _RENAMED_USER_FIELDS),)
 _RENAMED_OF_POSTS: Query = (
     ("post.fields", _POST_FIELDS.replace("tweet", "post")),
-    ("expansions", "author_id,attachments.media_keys,geo.place_id,referenced_posts"),
+    ("expansions", "author_id,attachments.media_keys,attachments.poll_ids,geo.place_id,referenced_posts"),
     *_RENAMED_OF_USERS,
     *_BESIDES,
 )

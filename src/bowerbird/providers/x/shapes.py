@@ -66,6 +66,7 @@ class _Mention(Struct, gc=False):
 
 class Entities(Struct):
     hashtags: list[_Tag] | None = None
+    cashtags: list[_Tag] | None = None
     mentions: list[_Mention] | None = None
     urls: list[Url] | None = None
 
@@ -85,10 +86,12 @@ class _PostMetrics(Struct, gc=False):
     repost_count: int | None = None
     reply_count: int | None = None
     like_count: int | None = None
+    quote_count: int | None = None
 
 
 class _Attachments(Struct):
     media_keys: list[str] | None = None
+    poll_ids: list[str] | None = None
 
 
 class Point(Struct):
@@ -163,6 +166,21 @@ class Attachment(Struct):
         return (best.url if best else None) or self.url or self.preview_image_url
 
 
+class _Option(Struct, gc=False):
+    label: str
+    position: int = 0
+    votes: int | None = None
+
+
+class Ballot(Struct):
+    """A poll, which comes apart from its post."""
+
+    id: str
+    options: list[_Option]
+    end_datetime: str | None = None
+    voting_status: str | None = None
+
+
 class Location(Struct):
     id: str
     full_name: str | None = None
@@ -208,7 +226,8 @@ class Stretch(Struct, gc=False):
 
 
 accounts = Reader(Account)
-tweets = Reader(Tweet)
+tweets = Reader(Tweet, "attachments", "entities", "geo")
+ballots = Reader(Ballot)
 attachments = Reader(Attachment)
 locations = Reader(Location)
 populars = Reader(Popular)

@@ -35,6 +35,7 @@ FLAGS = {
     "reply": "the post answers another one",
     "quote": "the post quotes another one",
     "edited": "the post was changed after it was written, as the service says",
+    "cut": "the service sent only the beginning of the post's text, and says so",
     "located": "belongs to one of the places of the crawl file",
     "along": "the post was not listed itself: it came with one that answers it, quotes it or passes it on",
 }
@@ -46,6 +47,7 @@ NUMBERS = {
     "replies": "the post's counter of replies",
     "reposts": "the post's counter of reposts",
     "likes": "the post's counter of likes",
+    "quotes": "the post's counter of quotes",
     "max_depth": "the limit in [filters]; no limit is larger than any number",
     "max_users": "the limit in [filters]; no limit is larger than any number",
     "max_followers": "the limit in [filters]; no limit is larger than any number",
@@ -75,7 +77,9 @@ ABOUT_USER = frozenset(
         "location",
     }
 )
-ABOUT_POST = frozenset({"repost", "reply", "quote", "edited", "along", "new_post", "replies", "reposts", "likes", "text"})
+ABOUT_POST = frozenset(
+    {"repost", "reply", "quote", "edited", "cut", "along", "new_post", "replies", "reposts", "likes", "quotes", "text"}
+)
 ABOUT_CHANGE = frozenset({"news", "new", "new_post", "changed"})
 
 LONGEST = 500

@@ -12,17 +12,14 @@ from bowerbird.providers.bluesky.records import (
     UNSEEN,
     Seen,
     follow_records,
-    identity,
     post_of,
     post_records,
     profile_of,
-    repost_of,
-    repost_records,
+    written_repost,
 )
 from bowerbird.providers.bluesky.streams.telling import Telling
 from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, is_handle, is_record_key
 from bowerbird.providers.items import UNREADABLE
-from bowerbird.providers.times import iso
 
 _NO_HANDLE = "handle.invalid"
 _NO_RECORD = (b"", b"null")
@@ -73,9 +70,7 @@ def _written(told: Telling, uri: AtUri, raw: bytes, at: datetime | None, is_rewr
         post = post_of(uri, post_records.read(raw), raw, UNSEEN if is_rewritten else Seen(listed_at=at))
         told.post(replace(post, edited_at=at) if is_rewritten else post)
     elif uri.collection == REPOST:
-        repost = repost_records.read(raw)
-        original = str(identity(repost.subject.uri))
-        told.post(repost_of(uri, original, iso(repost.created_at), raw, None if is_rewritten else at))
+        told.post(written_repost(uri, raw, None if is_rewritten else at))
     elif uri.collection == FOLLOW:
         _followed(told, uri, raw, is_rewritten)
     elif uri.collection == PROFILE and uri.rkey == "self":
