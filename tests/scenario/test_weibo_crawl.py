@@ -24,6 +24,16 @@ flow.edges = [
   {from = "profiles", to = "following", take = "asked", when = "news"},
 ]
 """
+CUT_FLOW = """
+flow.seeds = ["timeline"]
+flow.facets.timeline.ranker = "fifo"
+flow.facets.posts.ranker = "fifo"
+flow.edges = [{from = "timeline", to = "posts", take = "posts", when = "cut"}]
+"""
+SEARCH_FLOW = """
+flow.seeds = ["hashtag"]
+flow.facets.hashtag.ranker = "fifo"
+"""
 LIMITS_FLOW = """
 flow.seeds = ["limits"]
 flow.facets.limits.ranker = "fifo"
@@ -72,5 +82,33 @@ def test_a_refusal_is_believed_until_the_hour_and_asking_for_the_limits_costs_no
             await laboratory.run(crawl)
         assert service.audit()["calls"] == before + 1
         assert service.audit()["buckets"]["user"]["used"] == audit["buckets"]["user"]["used"]
+
+    run_virtual(main, start=START)
+
+
+def test_texts_that_were_cut_are_asked_for_whole() -> None:
+    async def main(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect="weibo", world=SMALL, tokens=3), clock)
+        async with laboratory.crawl(laboratory.plan(CUT_FLOW, laboratory.keys(25))) as crawl:
+            assert (await laboratory.run(crawl)).state == "finished"
+            async with crawl.database.reading() as tx:
+                asked = await tx.fetch("select t.target from tasks t join lanes l on l.lane = t.lane where l.facet = 'posts'")
+                rows = await tx.fetch("select id, text, is_cut from posts where text is not null")
+        texts = {row["id"].removeprefix("weibo:"): row["text"] for row in rows}
+        assert asked
+        assert [row["id"] for row in rows if row["is_cut"]] == []
+        assert all(len(texts[row["target"]]) > 100 and not texts[row["target"]].endswith("...") for row in asked)
+
+    run_virtual(main, start=START)
+
+
+def test_a_search_that_finds_nothing_is_asked_once_and_is_no_fault() -> None:
+    async def main(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect="weibo", world=SMALL, tokens=1), clock)
+        async with laboratory.crawl(laboratory.plan(SEARCH_FLOW, ["nobodyeverwrotethis"])) as crawl:
+            assert (await laboratory.run(crawl)).state == "finished"
+            async with crawl.database.reading() as tx:
+                outcomes = [row["outcome"] for row in await tx.fetch("select outcome from calls")]
+        assert outcomes == ["ok"]
 
     run_virtual(main, start=START)

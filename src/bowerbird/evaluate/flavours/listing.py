@@ -62,11 +62,11 @@ class Listing:
             if target.startswith("@"):
                 path, query = "/api/v1/accounts/lookup", {"acct": target[1:]}
             found = self._get(path, query)
-            return frozenset() if found is None else frozenset({found[0]["id"]})
+            return frozenset() if found is None else frozenset({str(found[0]["id"])})
         if facet not in _LISTS:
             return None
         target = target.lstrip("#")
-        return frozenset(each["id"] for page in self._pages(_LISTS[facet].format(target)) for each in page)
+        return frozenset(str(each["id"]) for page in self._pages(_LISTS[facet].format(target)) for each in page)
 
     def _pages(self, path: str) -> Iterator[list[dict[str, Any]]]:
         query: dict[str, str] = {"limit": "40"}

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from bowerbird.simulated.mastodon.federation import Vantage
 from bowerbird.simulated.mastodon.flavours.model import Addresses
+from bowerbird.simulated.polls import ballot
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability
 from bowerbird.simulated.world.content import Content
@@ -73,7 +74,6 @@ class StatusBody(Struct):
     tags: list[dict[str, str]]
     emojis: tuple[str, ...] = ()
     card: None = None
-    poll: None = None
 
 
 def iso(ms: int) -> str:
@@ -210,10 +210,11 @@ class Payloads:
         reply_to_account = self.ids.account(author_of(row.target)).encode() if parent else b""
         return (
             b'{"replies_count":%d,"reblogs_count":%d,"favourites_count":%d,"quotes_count":%d,"account":%b,"reblog":%b,"quote":%b,'
-            b'"in_reply_to_id":%b,"in_reply_to_account_id":%b,'
+            b'"in_reply_to_id":%b,"in_reply_to_account_id":%b,"poll":%b,'
             % (
                 counters.replies, counters.reposts, counters.likes, counters.quotes, account,
                 embedded if row.kind == REPOST else b"null", quote, _quoted(reply_to), _quoted(reply_to_account),
+                encode(_poll(row, now)),
             )
         ) + self._body(row, now)[1:]  # fmt: skip
 
@@ -282,6 +283,17 @@ class Payloads:
 _EMPTIED: dict[str, Any] = {
     "display_name": "", "note": "", "fields": [], "locked": False, "bot": False, "discoverable": False, "indexable": False,
 }  # fmt: skip
+
+
+def _poll(row: Row, now: int) -> dict[str, Any] | None:
+    asked = ballot(row, now)
+    if asked is None:
+        return None
+    return {
+        "id": asked.key, "expires_at": iso(asked.ends_ms), "expired": asked.is_closed, "multiple": asked.is_multiple,
+        "votes_count": asked.votes, "voters_count": None if asked.is_multiple else asked.votes, "emojis": [],
+        "options": [{"title": title, "votes_count": votes} for title, votes in asked.options],
+    }  # fmt: skip
 
 
 def _fields(account: Account) -> dict[str, Any]:

@@ -19,6 +19,8 @@ DELETED = "此微博已被原作者删除。"
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LONGEST_CHAIN = 20
+_LONG = 100
+"""Characters of which a list shows the beginning."""
 
 Item = dict[str, Any]
 
@@ -45,14 +47,15 @@ class Payloads:
             body["status"] = self.posts([newest], now, with_user=False)[0]
         return body
 
-    def posts(self, rows: Sequence[Row], now: int, *, with_user: bool = True) -> list[Item]:
-        """The posts in the order given; the root of what a post passes on is inside it."""
+    def posts(self, rows: Sequence[Row], now: int, *, with_user: bool = True, is_whole: bool = False) -> list[Item]:
+        """The posts in the order given, with the whole text of long ones if asked for. The root of what a post passes on is
+        inside it; of that only the beginning is shown."""
         roots = {row.number: self._root(row, now) for row in rows if row.kind in (REPOST, QUOTE)}
         every = {row.number: row for row in (*rows, *(root for root in roots.values() if root is not None))}
         counters = dict(zip(every, self.reactions.counters(list(every), now), strict=True))
         written: list[Item] = []
         for row in rows:
-            item = self._post(row, now, counters[row.number], with_user=with_user)
+            item = self._post(row, now, counters[row.number], with_user=with_user, is_whole=is_whole)
             root = roots.get(row.number)
             if root is not None:
                 item["retweeted_status"] = self._embedded(root, now, counters[root.number])
@@ -101,14 +104,14 @@ class Payloads:
             "user": {"id": self.ids.user(root.author)},
         }  # fmt: skip
 
-    def _post(self, row: Row, now: int, counters: Counters, *, with_user: bool) -> Item:
+    def _post(self, row: Row, now: int, counters: Counters, *, with_user: bool, is_whole: bool = False) -> Item:
         content, key = self.world.contents.of(row), self.ids.post(row.number)
         is_reply = row.kind == REPLY
         whom = row.target & ((1 << 22) - 1)
         pictures = [f"http://ww1.simulated.example/thumbnail/{key:x}{nth}.jpg" for nth in range(content.pictures)]
         body: Item = {
-            "created_at": stamp(row.ms), "id": key, "mid": str(key), "idstr": str(key), "text": self._text(row, content),
-            "source": _source(content), "favorited": False, "truncated": False,
+            "created_at": stamp(row.ms), "id": key, "mid": str(key), "idstr": str(key),
+            **_shown(row, self._text(row, content), is_whole), "source": _source(content), "favorited": False, "truncated": False,
             "in_reply_to_status_id": str(self.ids.post(row.target)) if is_reply else "",
             "in_reply_to_user_id": str(self.ids.user(whom)) if is_reply else "",
             "in_reply_to_screen_name": self._name(whom, row.ms) if is_reply else "",
@@ -121,6 +124,12 @@ class Payloads:
         if pictures:
             body["thumbnail_pic"] = pictures[0]
             body["original_pic"] = pictures[0].replace("thumbnail", "large")
+            if mix(row.number, 62) % 2:
+                # Many answers name further pictures without their addresses.
+                del body["pic_urls"]
+                body["pic_ids"] = [url.rpartition("/")[2].removesuffix(".jpg") for url in pictures]
+        if row.kind in (REPOST, QUOTE):
+            body["pid"] = self.ids.post(row.target)
         if with_user:
             body["user"] = self._user(row.author, now)
         return body
@@ -151,6 +160,14 @@ class Payloads:
             "geo_enabled": mix(account, 52) % 3 != 0, "verified": bool(people.is_verified[account]), "verified_type": -1,
             "allow_all_comment": True, "bi_followers_count": 0, "lang": profile.language,
         }  # fmt: skip
+
+
+def _shown(row: Row, text: str, is_whole: bool) -> Item:
+    """The text, and of a long one the beginning, with the whole beside it where that was asked for."""
+    is_long = row.kind != REPOST and len(text) > _LONG
+    if not is_long:
+        return {"text": text, "isLongText": False}
+    return {"text": f"{text[:_LONG]}...", "isLongText": True, **({"longText": {"longTextContent": text}} if is_whole else {})}
 
 
 def _source(content: Content) -> str:

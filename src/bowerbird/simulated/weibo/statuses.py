@@ -8,7 +8,7 @@ from typing import Any
 
 from bowerbird.simulated.weibo.call import Call
 from bowerbird.simulated.weibo.eras import Era
-from bowerbird.simulated.weibo.payloads import Payloads
+from bowerbird.simulated.weibo.payloads import Item, Payloads
 from bowerbird.simulated.weibo.users import Users
 from bowerbird.simulated.wire import Reply, reply
 from bowerbird.simulated.world.crowd import Crowd
@@ -42,15 +42,15 @@ class Statuses:
         page = self._page(call, ((self._ids.post(row.number), row) for row in reachable), 20, self._era.posts_per_call)
         rows = [row for row in page if self._is_readable(row, call.now)]
         total = self._world.post_count(account, call.now)
-        return reply({"statuses": self._write.posts(rows, call.now), **_totals(total)})
+        return reply({"statuses": self._posts(call, rows), **_totals(total)})
 
     def show(self, call: Call) -> Reply:
-        return reply(self._write.posts([self._find(call)], call.now)[0])
+        return reply(self._posts(call, [self._find(call)])[0])
 
     def show_batch(self, call: Call) -> Reply:
         keys = call.batch("ids", _BATCH)
         found = {key: row for key in keys if (row := self._readable(key, call.now)) is not None}
-        written = dict(zip(found, self._write.posts(list(found.values()), call.now), strict=True))
+        written = dict(zip(found, self._posts(call, list(found.values())), strict=True))
         items = [written.get(key) or self._write.missing(key) for key in keys if key.isdecimal() and len(key) < 20]
         return reply({"statuses": items, **_totals(len(items))})
 
@@ -61,7 +61,7 @@ class Statuses:
         found = (self._world.post(number, now) for number in sorted(numbers, reverse=True))
         rows = [row for row in found if row is not None and self._world.is_open(row.author, now)]
         page = self._page(call, ((self._ids.post(row.number), row) for row in rows), 20, 200)
-        return reply({"reposts": self._write.posts(page, now), "hasvisible": False, **_totals(len(rows))})
+        return reply({"reposts": self._posts(call, page), "hasvisible": False, **_totals(len(rows))})
 
     def comments(self, call: Call) -> Reply:
         root = self._find(call)
@@ -123,7 +123,13 @@ class Statuses:
     def _numbered(self, call: Call, rows: list[Row], default: int, most: int) -> Reply:
         count, page = call.count(default, most), max(1, call.params.integer("page", 1))
         chosen = rows[(page - 1) * count : page * count]
-        return reply({"statuses": self._write.posts(chosen, call.now), **_totals(len(rows))})
+        if not rows:
+            # Where nothing is found, an empty list takes the place of the page.
+            return reply([])
+        return reply({"statuses": self._posts(call, chosen), **_totals(len(rows))})
+
+    def _posts(self, call: Call, rows: list[Row]) -> list[Item]:
+        return self._write.posts(rows, call.now, is_whole=call.params.get("isGetLongText") == "1")
 
     def _replies(self, root: Row, now: int) -> Iterator[Row]:
         """Everything said under a post, answers to answers too."""

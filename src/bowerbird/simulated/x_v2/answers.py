@@ -13,7 +13,7 @@ from bowerbird.simulated.world.rows import REPLY, REPOST, Row, author_of
 from bowerbird.simulated.x_v2.call import Call, page_token
 from bowerbird.simulated.x_v2.fields import in_new_spelling, only
 from bowerbird.simulated.x_v2.meter import Meter
-from bowerbird.simulated.x_v2.payloads import Item, Payloads, picture, place
+from bowerbird.simulated.x_v2.payloads import Item, Payloads, picture, place, poll
 from bowerbird.simulated.x_v2.problems import missing, unauthorized
 
 
@@ -24,6 +24,7 @@ class _Along(Struct):
     posts: dict[int, Row] = field(default_factory=dict)
     media: list[Item] = field(default_factory=list)
     places: dict[str, Item] = field(default_factory=dict)
+    polls: list[Item] = field(default_factory=list)
     errors: list[Item] = field(default_factory=list)
 
 
@@ -101,6 +102,7 @@ class Answers:
             "tweets": written[len(rows) :],
             "media": [only(call.asked.media, each) for each in along.media],
             "places": [only(call.asked.place, each) for each in along.places.values()],
+            "polls": [only(call.asked.poll, each) for each in along.polls],
         }
         parts = {"data": written[: len(rows)], "includes": {name: each for name, each in included.items() if each}}
         return {name: each for name, each in {**parts, "errors": along.errors}.items() if each}
@@ -115,6 +117,8 @@ class Answers:
             content = self._world.contents.of(row)
             if "attachments.media_keys" in wanted:
                 along.media += [picture(row, nth) for nth in range(content.pictures)]
+            if "attachments.poll_ids" in wanted and (asked := poll(row, call.now)) is not None:
+                along.polls.append(asked)
             if "geo.place_id" in wanted and content.place and row.kind != REPOST:
                 there = place(self._world.contents.town(row.author))
                 along.places[there["id"]] = there

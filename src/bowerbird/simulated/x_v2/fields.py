@@ -43,6 +43,7 @@ _UNASKED = {
     "user.fields": "id name username",
     "media.fields": "media_key type",
     "place.fields": "id full_name",
+    "poll.fields": "id options",
     "list.fields": "id name",
 }
 _KNOWN = {name: (words.split(), _UNASKED.get(name, "").split()) for name, words in _NAMES.items()}
@@ -58,6 +59,7 @@ class Asked(Struct, frozen=True):
     user: frozenset[str]
     media: frozenset[str]
     place: frozenset[str]
+    poll: frozenset[str]
     list: frozenset[str]
     expansions: frozenset[str]
 
@@ -73,6 +75,7 @@ def asked(params: Params) -> Asked:
         user=chosen["user.fields"],
         media=chosen["media.fields"],
         place=chosen["place.fields"],
+        poll=chosen["poll.fields"],
         list=chosen["list.fields"],
         expansions=chosen["expansions"],
     )

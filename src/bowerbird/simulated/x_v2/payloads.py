@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bowerbird.simulated.polls import ballot
 from bowerbird.simulated.twitter_v1.call import user_key
 from bowerbird.simulated.world import Availability, World
 from bowerbird.simulated.world.content import Content
@@ -119,7 +120,7 @@ class Payloads:
             "in_reply_to_user_id": str(user_key(author_of(row.target))) if row.kind == REPLY else None,
             "referenced_tweets": [{"type": _REFERENCES[row.kind], "id": str(row.target)}] if row.kind in _REFERENCES else None,
             "entities": entities or None,
-            "attachments": {"media_keys": keys} if keys else None,
+            "attachments": _attachments(row, keys),
             "geo": _geo(town, point) if point else None,
             "possibly_sensitive": content.is_sensitive,
             "reply_settings": "everyone",
@@ -166,6 +167,24 @@ def picture(row: Row, nth: int) -> Item:
         "height": 800,
         "alt_text": "A picture of the day" if nth else None,
     }
+
+
+def poll(row: Row, now: int) -> Item | None:
+    """The poll of a post as of a time."""
+    asked = ballot(row, now)
+    if asked is None:
+        return None
+    options = [{"position": nth, "label": title, "votes": votes} for nth, (title, votes) in enumerate(asked.options, 1)]
+    minutes = (asked.ends_ms - row.ms) // 60_000
+    status = "closed" if asked.is_closed else "open"
+    named = {"id": asked.key, "options": options, "duration_minutes": minutes}
+    return {**named, "end_datetime": stamp(asked.ends_ms), "voting_status": status}
+
+
+def _attachments(row: Row, keys: list[str]) -> Item | None:
+    asked = ballot(row, row.ms)
+    found: Item = {"media_keys": keys} if keys else {}
+    return found | ({"poll_ids": [asked.key]} if asked else {}) or None
 
 
 def place(town: Town) -> Item:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from bowerbird.simulated.mastodon.flavours.model import Flavour, Live, says
 from bowerbird.simulated.mastodon.reasons import NO_ROUTE, WRONG_METHOD
 
@@ -37,6 +39,27 @@ MASTODON_4_3 = Flavour(
     is_reshaped=True,
     federates_late=True,
 )
+
+
+def _numbered(value: Any, name: str = "") -> Any:
+    """The same with numbers for ids, as Mastodon wrote them before 2.0, and some copies of its API still do."""
+    if isinstance(value, dict):
+        return {key: _numbered(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_numbered(each) for each in value]
+    is_id = (name == "id" or name.endswith("_id")) and isinstance(value, str) and value.isdecimal()
+    return int(value) if is_id else value
+
+
+def _numbered_account(account: dict[str, Any], is_embedded: bool) -> dict[str, Any]:
+    return {key: _numbered(value, key) for key, value in account.items()}
+
+
+def _numbered_status(status: dict[str, Any], is_embedded: bool) -> dict[str, Any]:
+    return {key: _numbered(value, key) for key, value in _without_quotes(status, is_embedded).items()}
+
+
+NUMBERED = replace(MASTODON_4_3, name="mastodon-numbers", account=_numbered_account, status=_numbered_status)
 
 MASTODON_4_2 = Flavour(
     name="mastodon-4.2",

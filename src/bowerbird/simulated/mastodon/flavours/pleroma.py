@@ -38,8 +38,18 @@ def _account(account: dict[str, Any], is_embedded: bool) -> dict[str, Any]:
 def _status(status: dict[str, Any], is_embedded: bool) -> dict[str, Any]:
     kept = {name: value for name, value in status.items() if name not in ("quote", "quotes_count")}
     quoted = (status.get("quote") or {}).get("quoted_status")
-    own = {"local": "@" not in status["account"]["acct"], "quote": quoted, "quote_url": quoted and quoted["uri"]}
+    own = {
+        "local": "@" not in status["account"]["acct"],
+        "quote": quoted,
+        "quote_url": quoted and quoted["uri"],
+        "emoji_reactions": _emoji(status["favourites_count"]),
+    }
     return kept | {"pleroma": own}
+
+
+def _emoji(likes: int) -> list[dict[str, Any]]:
+    """For every third like somebody gives an emoji instead."""
+    return [{"name": "🐦", "count": likes // 3, "me": False}] if likes >= 3 else []
 
 
 PLEROMA = Flavour(
