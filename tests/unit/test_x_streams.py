@@ -99,7 +99,7 @@ def test_rules_are_asked_for_first_and_added_before_connecting() -> None:
 
 
 def test_a_stream_asks_for_the_same_fields_as_a_search() -> None:
-    fields = {"tweet.fields", "user.fields", "media.fields", "place.fields", "expansions"}
+    fields = {"tweet.fields", "user.fields", "media.fields", "place.fields", "poll.fields", "expansions"}
     search = {name: value for name, value in x.request(Ask("search", ("cat",))).query if name in fields}
     assert dict(opened(wanted("cat"), listed(rule("1", "cat"))).request.query) == search
 
