@@ -64,7 +64,7 @@ async def _crawl(
             noted = await trouble(crawl.database)
             verdict.crashed += len(noted.crashes)
             verdict.words += [words[:300] for words in noted.crashes[:3]]
-            missing(verdict, expected, await holdings(crawl.database), is_accounted=False)
+            missing(verdict, expected, await holdings(crawl.database), noted)
             verdict.leaked += await tokens_in(crawl.database, secrets_of(service), folder)
     finally:
         await transport.close()

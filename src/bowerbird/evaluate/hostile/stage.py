@@ -19,7 +19,7 @@ from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.answering import HostileTransport, asks
 from bowerbird.evaluate.hostile.attacks import ATTACKS
 from bowerbird.evaluate.hostile.scenes import Scene
-from bowerbird.evaluate.hostile.stored import Holdings, holdings, tokens_in, trouble
+from bowerbird.evaluate.hostile.stored import Holdings, Trouble, holdings, tokens_in, trouble
 from bowerbird.evaluate.laboratory import BASE, TokenVault
 from bowerbird.ports import Clock, Transport
 from bowerbird.providers import provider
@@ -144,7 +144,7 @@ async def _restored(
         noted = await trouble(crawl.database)
         verdict.crashed += len(noted.crashes)
         verdict.words += [words[:300] for words in noted.crashes[:3]]
-        missing(verdict, expected, await holdings(crawl.database), is_accounted=scene.part in noted.accounted)
+        missing(verdict, expected, await holdings(crawl.database), noted)
         verdict.leaked += await tokens_in(crawl.database, secrets_of(service), folder)
 
 
@@ -152,10 +152,10 @@ def secrets_of(service: SimulatedService) -> list[bytes]:
     return [value.encode() for token in service.tokens for value in secret_values(token).values() if len(value) > 12]
 
 
-def missing(verdict: Verdict, expected: Holdings, found: Holdings, *, is_accounted: bool) -> None:
-    """Counts what is not there: as accounted for where the crawl wrote down that the attacked answers lacked something."""
-    for thing in sorted(expected.things - found.things):
-        if is_accounted:
+def missing(verdict: Verdict, expected: Holdings, found: Holdings, noted: Trouble) -> None:
+    """Counts what is not there: as accounted for only where the crawl wrote down something about that very thing."""
+    for thing in sorted(expected.things.keys() - found.things.keys()):
+        if noted.accounts_for(expected.things[thing]):
             verdict.accounted += 1
         else:
             verdict.lost += 1
