@@ -161,3 +161,12 @@ async def test_edges_outside_a_listing_are_kept_without_a_sweep(crawled: Crawled
     saved = await crawled.save(Page(relations=following("1", "2") + following("2", "1", "3")), PROFILES, "1", "2")
     assert saved.relations_new == 3
     assert await crawled.count("relations", "seen_out is null and seen_in is null") == 3
+
+
+async def test_a_page_on_which_somebody_could_not_be_told_removes_nobody_at_the_end_of_the_list_either(crawled: Crawled) -> None:
+    await _sweep(crawled, ("2", "3"), ("4",))
+    await crawled.save(Page(relations=followers("1", "2"), cursor="p1", is_whole=False), FOLLOWERS, "1")
+    saved = await crawled.save(Page(relations=followers("1", "4", "5")), FOLLOWERS, "1", cursor="p1")
+    assert (saved.relations_new, saved.relations_removed) == (1, 0)
+    assert await crawled.count("relations", "removed_at is not null") == 0
+    assert await _sweep(crawled, ("2",), ("4", "5")) == (0, 1)

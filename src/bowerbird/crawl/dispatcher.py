@@ -19,6 +19,7 @@ from bowerbird.crawl.scheduler import Choice, Scheduler
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.shortfalls import note_shortfall
+from bowerbird.crawl.spoilt import answers_to
 from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, set_back, settled
 from bowerbird.crawl.visits import seeds_left_alone, visits_of
 from bowerbird.errors import Fenced
@@ -314,10 +315,11 @@ class Dispatcher:
     def _end_tasks(self, lane: Lane, page: Page, visits: Sequence[Visit], *, goes_on: bool) -> list[Settled]:
         """`goes_on`: what the server does not offer is asked in another way."""
         ended = []
-        for visit in visits:
-            verdict = Verdict.UNASKED if goes_on else judge(visit.task, page, len(visits), lane.max_pages)
+        answers = answers_to([visit.task for visit in visits], page, lane.facet)
+        for visit, answer in zip(visits, answers, strict=True):
+            verdict = Verdict.UNASKED if goes_on else judge(visit.task, answer, len(visits), lane.max_pages)
             visit = structs.replace(visit, is_finished=verdict is Verdict.VISITED)
-            end = lane.placed(settled(visit, page, verdict, lane.ranker))
+            end = lane.placed(settled(visit, answer, verdict, lane.ranker))
             ended.append(structs.replace(end, is_paged=lane.is_paged(visit.task.target, end.progress)))
         return ended
 

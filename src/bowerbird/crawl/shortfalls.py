@@ -8,9 +8,11 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.spoilt import is_of_items
 from bowerbird.model import Lease, Outcome, Page, Settled, Task
 from bowerbird.ports import Transaction
 
+SPOILT = "some of what the server listed could not be read and was set aside"
 _NEARLY = 0.9
 """A service leaves out what it does not show from a full list: a cap is reached a little below its number."""
 _LONG = 5
@@ -18,6 +20,8 @@ _LONG = 5
 _ADD = """
 insert into shortfalls (lane, target, cause, detail, after_at, before_at, missing, at, call) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+_KNOWN = "select shortfall, missing from shortfalls where lane = ? and target = ? and detail = ?"
+_MORE = "update shortfalls set missing = ?, at = ?, call = ? where shortfall = ?"
 _LAST = "select cause, detail from shortfalls where lane = ? and target = ? order by shortfall desc limit 1"
 _OWED = """
 select u.posts, u.posts - (select count(*) from posts p where p.author = u.user_no and p.deleted_at is null) as missing,
@@ -78,13 +82,29 @@ def _is_long(lane: Lane, task: Task) -> bool:
 
 
 async def note_shortfall(tx: Transaction, lane: Lane, lease: Lease, page: Page, ended: list[Settled], now: datetime) -> None:
-    """Writes down what the listing that ends with this call has left out; a whole one, and a batch, cost nothing."""
+    """Writes down what the listing that ends with this call has left out, and what of it could not be read; a whole one, and a
+    batch, cost nothing."""
+    if page.broken:
+        await _note_spoilt(tx, lane, lease, page, now)
     is_refused = page.outcome.is_about_target and not lane.facet.is_own_route
     if len(ended) != 1 or not ended[0].is_visit or not (is_refused or page.outcome is Outcome.OK):
         return
     found = shortfall(lane, ended[0].task, page, now)
     if found is not None and not (is_refused and await _is_known(tx, lane, ended[0].task, found)):
         await _write(tx, lane, lease, found, now)
+
+
+async def _note_spoilt(tx: Transaction, lane: Lane, lease: Lease, page: Page, now: datetime) -> None:
+    """Writes down that of a page of a list something could not be read; once for each list, with how much it was at most."""
+    if page.outcome is not Outcome.OK or len(lease.tasks) != 1 or is_of_items(lane.facet):
+        return
+    task, count = lease.tasks[0], len(page.broken)
+    row = await tx.fetch_one(_KNOWN, lane.lane, task.target, SPOILT)
+    if row is None:
+        known = (lane.lane, task.target, "unknown", SPOILT, _micros(task.visited_at), None, count)
+        await tx.execute(_ADD, *known, to_micros(now), lease.call)
+    else:
+        await tx.execute(_MORE, max(count, row["missing"]), to_micros(now), lease.call, row["shortfall"])
 
 
 async def _is_known(tx: Transaction, lane: Lane, task: Task, found: Shortfall) -> bool:

@@ -109,20 +109,18 @@ class Gathering(ABC):
         return newest(key for key in keys if is_credible(key, latest))
 
     def lose_missing(self, keys: set[str]) -> None:
-        """Targets missing from a batch are gone, unless an item that could not be read may be one of them.
+        """Targets missing from a batch are gone, unless an item that could not be read may be one of them: it has no name, or
+        a name that nobody asked for.
 
-        An empty answer to a whole batch is believed when it has come several times, or when a target is asked for alone.
+        That none of a whole batch is there is believed when it was said several times, or when a target is asked for alone.
         """
         targets = self.ask.targets
-        is_empty = len(targets) > 1 and not keys and not self.lost_keys
-        if is_empty and self.ask.looks + 1 < LOOKS:
+        missing = [key for key in targets if key not in keys and key.casefold() not in keys and key not in self.lost_keys]
+        if len(targets) > 1 and len(missing) == len(targets) and not self.lost_keys and self.ask.looks + 1 < LOOKS:
             self.is_doubtful = True
             return
-        has_lost_handles = bool(self.lost_keys) and any(key.startswith("@") for key in targets)
-        if not self.is_sure or has_lost_handles:
-            return
-        for key in targets:
-            if key not in keys and key.casefold() not in keys and key not in self.lost_keys:
+        if self.is_sure and self.lost_keys <= set(targets):
+            for key in missing:
                 self.harvest.lose(self.facet.subject, key, Outcome.NOT_FOUND, is_vague=True)
 
     def edges(self, keys: Iterable[str]) -> tuple[Relation, ...]:
@@ -149,7 +147,7 @@ class Gathering(ABC):
             results=results,
             about=self.about,
             cursor=cursor,
-            is_whole=detail not in BROKEN_OFF,
+            is_whole=detail not in BROKEN_OFF and self.is_sure,
             is_doubtful=self.is_doubtful,
             head=head,
             detail=f"none of {len(self.ask.targets)} was listed; they are asked for again" if self.is_doubtful else detail,

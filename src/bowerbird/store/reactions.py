@@ -132,7 +132,8 @@ async def _save(s: Sighting, sql: ReactionStatements, listing: _Listing, reactio
 
 async def _end(s: Sighting, listing: _Listing, page: Page, facet: Facet) -> None:
     """Notes how far the listing has come; one that was read to its end says who is no longer there."""
-    has_ended = page.cursor is None
+    # What is not whole on one page says nothing of who is missing at the end of the list either.
+    has_ended = page.cursor is None or not page.is_whole
     # A list that the service cuts ends too, even below its cap: what it left out may be there all the same.
     is_whole = has_ended and page.is_whole and facet.total_results is None
     if is_whole and (listing.listed or await _is_empty(s, listing)):

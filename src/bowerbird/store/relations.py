@@ -90,7 +90,8 @@ async def save_relations(
     listing = replace(listing, listed=listing.listed + len(others))
     if listing.sweep is None:
         return added, 0
-    has_ended = page.cursor is None
+    # A page of which not everybody could be told ends the listing here: the rest of it adds, and says nothing of who is missing.
+    has_ended = page.cursor is None or not page.is_whole
     is_whole = has_ended and page.is_whole and _is_whole(listing, facet)
     is_telling = is_whole and (listing.listed > 0 or await _is_empty(s, listing))
     removed = await _remove(s, sql.sides[listing.side], listing) if is_telling else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,8 @@ from bowerbird.ports import Database
 _KEY = "coalesce((select min(k.key) from user_keys k where k.user_no = {u}.user_no), {u}.id)"
 _USERS = f"select u.id, {_KEY.format(u='u')} as key from users u where u.seen_at is not null"
 _POSTS = f"""
-select p.id, a.id as author, {_KEY.format(u="a")} as key from posts p join users a on a.user_no = p.author where p.deleted_at is null
+select p.id, a.id as author, {_KEY.format(u="a")} as key
+from posts p join users a on a.user_no = p.author where p.deleted_at is null
 """
 _RELATIONS = f"""
 select s.id as source, t.id as target, {_KEY.format(u="s")} as source_key, {_KEY.format(u="t")} as target_key
@@ -82,7 +82,7 @@ async def trouble(database: Database) -> Trouble:
         crashes = [row["message"] for row in await tx.fetch(_CRASHES)]
         aside, short = await tx.fetch(_ASIDE), await tx.fetch(_SHORT)
         away = frozenset(row["id"] for row in await tx.fetch(_AWAY))
-    spoilt = {(row["facet"], target) for row in aside for target in json.loads(row["targets"])}
+    spoilt = {(row["facet"], target) for row in aside for target in row["targets"].split(",")}
     raws = b"\n".join(bytes(row["raw"]) for row in aside)
     return Trouble(crashes, frozenset(spoilt | {(row["facet"], row["target"]) for row in short}), raws, away)
 
