@@ -10,19 +10,18 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from bowerbird.analysis.places.areas import area_named
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.crawl import roster
 from bowerbird.crawl.beside import keeping_parts, stream_parts
-from bowerbird.crawl.credentials import check_named, own_credentials, stream_credential, usable_credentials, wrong_kind
+from bowerbird.crawl.credentials import check_named, kinds_of, own_credentials, stream_credential, wrong_kind
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.enrolment import Enrolment, enrol
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.crawl.flavours import Survey, Surveyor, Unknown
-from bowerbird.crawl.flow import STREAM, FacetUse, Flow, Vocabulary
+from bowerbird.crawl.flow import STREAM, FacetUse, Flow
 from bowerbird.crawl.judging import Judging
 from bowerbird.crawl.lanes import Lane, add_turns
 from bowerbird.crawl.log import QueryLog
@@ -33,6 +32,7 @@ from bowerbird.crawl.own import Own
 from bowerbird.crawl.rebuilding import Queues, Rebuilder, queues_of
 from bowerbird.crawl.scheduler import Scheduler
 from bowerbird.crawl.seeding.admission import Admission
+from bowerbird.crawl.seeding.ground import Ground, plot
 from bowerbird.crawl.seeding.homes import Homes, host_of
 from bowerbird.crawl.seeding.seeder import FlowSeeder, HeardSeeder
 from bowerbird.crawl.seeding.seeds import soil, sown
@@ -46,28 +46,26 @@ from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Worker
 from bowerbird.export.sample import enough
-from bowerbird.flows import builtin_flows
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.filling import fill, fill_login
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.limits.purses import Means, budgeted, money_in
 from bowerbird.model import Arrival, Charge, Credential, Facet, Flavour, Service
-from bowerbird.policies.registry import RANKERS, WALKS, Place, is_batched_lookup, ranker
+from bowerbird.policies.registry import WALKS, Place, is_batched_lookup, ranker
 from bowerbird.ports import (
     Clock,
     Database,
     FlavouredProvider,
-    GeographicProvider,
     MediaTransport,
     Provider,
     Ranker,
-    StreamProvider,
+    TabledProvider,
     Transaction,
     Transport,
     Vault,
 )
-from bowerbird.providers import PROVIDERS, Known, provider
-from bowerbird.providers.tables import TabledProvider, thrifty, thrifty_facet, with_limits
+from bowerbird.providers import Known, provider
+from bowerbird.providers.tables import thrifty, thrifty_facet, with_limits
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
 from bowerbird.store.choosing import chosen
@@ -76,31 +74,16 @@ from bowerbird.store.opening import open_store
 from bowerbird.store.recall import Recall
 from bowerbird.store.sightings import is_source
 from bowerbird.store.walked import stored_links
+from bowerbird.vocabulary import vocabulary as vocabulary
 
 LEASE_TIME = timedelta(minutes=3)
 NOTHING_OWN = Own()
 Options = Mapping[str | None, tuple[Charge, ...]]
 """By credential: what one call takes from which bucket."""
+NOTHING_LOST: Mapping[str, Mapping[str, str]] = {}
 NOT_ASKED: Mapping[str, Survey] = {}
 CALL_TIME = timedelta(seconds=90)
 """What must be left of a lease to start a call with it; longer than any request may take."""
-
-
-def vocabulary() -> Vocabulary:
-    """The words that flow and crawl files may use."""
-    known = {name: provider(name) for name in PROVIDERS}
-    streaming = {name: each for name, each in known.items() if isinstance(each, StreamProvider)}
-    geographic = {name: each for name, each in known.items() if isinstance(each, GeographicProvider)}
-    return Vocabulary(
-        rankers=RANKERS,
-        providers={name: each.facets for name, each in known.items()},
-        flows=builtin_flows(),
-        channels={name: each.channels for name, each in streaming.items()},
-        subscribe=lambda name, channel, options: streaming[name].subscription(channel, options),
-        area=lambda text: area_named(text, resolver_in(load_settings().cache_folder)),
-        place_ways={name: each.place_ways for name, each in geographic.items()},
-        geography=lambda name, areas, way: geographic[name].geography(areas, way),
-    )
 
 
 class Outside(Struct, frozen=True, kw_only=True):
@@ -129,6 +112,9 @@ class Crawl(Struct, frozen=True, kw_only=True):
     lanes: Mapping[int, Lane]
     charges: Mapping[int, Options]
     seeds: AsyncIterator[Arrival]
+    number: int
+    """Of its row."""
+    log: QueryLog
     notes: Sequence[str] = ()
     """What the servers of the crawl cannot do of what it would ask, each as a sentence."""
 
@@ -163,6 +149,8 @@ class _Wiring(Struct, frozen=True):
     mute: list[Part] = []
     """Streams that would never bring anything."""
     notes: list[str] = []
+    lost: dict[str, dict[str, str]] = {}
+    """By service, the facets that it cannot be asked for, each with the reason."""
 
 
 async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own, asked: Mapping[str, Survey]) -> Crawl:
@@ -175,8 +163,8 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
         me = await enrol(tx, plan.name, now, is_alone=outside.is_alone)
         log = QueryLog(row.crawl, me.number)
-        await surveyor.log(tx, log, row.crawl)
         scheduler, tally = Scheduler(ledgers), Tally(now)
+        tally.asked(await surveyor.log(tx, log, row.crawl))
         wiring = _Wiring(plan, row.crawl, me, scheduler, tally, {}, {}, {}, outside.vault, [], _locator(plan))
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
         for service in plan.services:
@@ -188,7 +176,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         # A new start is a new chance: the user may have mended what the service refused.
         for lane, charges in wiring.charges.items():
             await roster.accept_credentials(tx, wiring.lanes[lane].service.name, sorted(name for name in charges if name))
-    book = LoginBook(database, ledgers, outside.clock, partial(_login_charges, outside.vault))
+    book = LoginBook(database, ledgers, outside.clock, partial(login_charges, outside.vault))
     sessions = Sessions(outside.vault, outside.transport, outside.clock, book)
     parts = Parts(
         database=database,
@@ -232,6 +220,8 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         charges=wiring.charges,
         seeds=_seeds(wiring, database, outside.clock),
         notes=wiring.notes,
+        number=row.crawl,
+        log=log,
     )
 
 
@@ -250,7 +240,7 @@ def _locator(plan: CrawlPlan) -> AreaLocator | None:
     return AreaLocator(areas, resolver_in(load_settings().cache_folder)) if areas else None
 
 
-def _login_charges(vault: Vault, credential: str, speaks: Provider, service: Service) -> tuple[Charge, ...]:
+def login_charges(vault: Vault, credential: str, speaks: Provider, service: Service) -> tuple[Charge, ...]:
     """What a login takes from the buckets that the network keeps for logins."""
     owner = next((each for each in vault.credentials() if each.name == credential), None)
     return fill_login(getattr(speaks, "session_limits", ()), service.name, owner)
@@ -261,7 +251,8 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
     plain = _speaking(planned, now)
     number = await roster.enrol_service(tx, service, plain.network)
     served = Served(plain, service, wiring.flavours.get(service.name), wiring.notes)
-    kinds = {each.kind for each in usable_credentials(planned, wiring.vault)}
+    kinds = partial(kinds_of, planned=planned, services=wiring.plan.services, vault=wiring.vault)
+    wiring.lost[service.name] = served.lost(wiring.plan.flow, kinds)
     flow = served.flow(wiring.plan.flow, kinds)
     speaks = thrifty(served.provider, wiring.plan.budget_on(service.name).a_call)
     streams = [each for each in wiring.plan.streams if each.service.name == service.name]
@@ -377,8 +368,15 @@ def _charges(speaks: TabledProvider, lane: Lane, credentials: tuple[Credential, 
 def _seeds(wiring: _Wiring, database: Database, clock: Clock) -> AsyncIterator[Arrival]:
     """The seeds of the plan as targets; those chosen from a store are read when it is their turn."""
     plan, first = wiring.plan, wiring.plan.services[0].service
-    ground = soil(plan.flow, first, wiring.lanes.values(), Homes(wiring.homes))
-    return sown(ground, plan.searches, plan.seeds.located(), _chosen(plan.seeds.query, first, database, clock))
+    earth = soil(ground_of(plan, wiring.lost), wiring.lanes.values(), Homes(wiring.homes))
+    chosen = _chosen(plan.seeds.query, first, database, clock)
+    return sown(earth, plan.searches, plan.seeds.located(), chosen, skips_bad=plan.skips_bad)
+
+
+def ground_of(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]] = NOTHING_LOST) -> Ground:
+    """What seeds mean in a crawl; `lost`: by service the facets that it cannot be asked for, each with the reason."""
+    services = (each.service for each in plan.services)
+    return Ground(tuple(plot(plan.flow, each, provider(each.provider), lost.get(each.name, {})) for each in services))
 
 
 async def _chosen(query: SeedQuery | None, service: Service, database: Database, clock: Clock) -> AsyncIterator[str]:

@@ -44,6 +44,7 @@ from bowerbird.model import (
     Standing,
     Subscription,
     Task,
+    Trial,
     Turn,
     User,
     Visit,
@@ -142,6 +143,19 @@ class Provider(Protocol):
         ...
 
 
+class TabledProvider(Provider, Protocol):
+    """A provider that knows which kinds of credential may ask what, and how often; its limits can be replaced."""
+
+    tables: Mapping[str, Mapping[str, Facet]]
+    """By kind of credential: `user`, `app`, and `none` where one may ask without."""
+
+    def facets_for(self, kind: str) -> Mapping[str, Facet]:
+        """The table for credentials of this kind: `user`, `app`, or `none` where there is no credential."""
+        ...
+
+    def with_tables(self, tables: Mapping[str, Mapping[str, Facet]]) -> Self: ...
+
+
 @runtime_checkable
 class LoginProvider(Provider, Protocol):
     """A provider whose credentials are exchanged for a session that runs out."""
@@ -227,8 +241,22 @@ class FlavouredProvider(Provider, Protocol):
         """The channels that would never bring anything there, each with the reason in words."""
         ...
 
-    def cautions(self, flavour: Flavour, facets: Collection[str], kinds: Collection[str]) -> Sequence[str]:
-        """Where these facets bring less there than one might expect, asked with such kinds of credential; each in words."""
+    def cautions(self, flavour: Flavour, facets: Collection[str]) -> Sequence[str]:
+        """Where these facets bring less there than one might expect, each in words."""
+        ...
+
+
+@runtime_checkable
+class TriedProvider(Provider, Protocol):
+    """A provider whose network lets one try a credential."""
+
+    def trial(self, kind: str) -> Trial | None:
+        """The cheapest call that no service answers to a credential it does not take; None where every call costs money."""
+        ...
+
+    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+        """What the answer says of the credential, and the service's words: BAD_TOKEN, FORBIDDEN_SCOPE (it is of another kind),
+        OK if it was taken; anything else tells nothing."""
         ...
 
 

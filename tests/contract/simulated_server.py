@@ -36,11 +36,11 @@ class Server(Struct, frozen=True):
 
 
 @contextmanager
-def running(faults: Faults | None = None, dialect: str = "mastodon") -> Iterator[Server]:
+def running(faults: Faults | None = None, dialect: str = "mastodon", flavour: str = "") -> Iterator[Server]:
     """A small server on loopback until the block ends."""
     clock = RealClock()
     world = WorldSettings(accounts=300, start=clock.now() - timedelta(days=10), longest_history=100)
-    service = simulate(Setup(dialect=dialect, world=world, tokens=1, faults=faults or Faults()))
+    service = simulate(Setup(dialect=dialect, flavour=flavour, world=world, tokens=1, app_tokens=1, faults=faults or Faults()))
     loop, up, bases = asyncio.new_event_loop(), threading.Event(), []
     down = asyncio.Event()
 

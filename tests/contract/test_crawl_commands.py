@@ -139,15 +139,21 @@ def test_status_tells_what_is_there(server: Server, folder: Path, capsys: pytest
     assert values["processes"] == []
 
 
-def test_a_wrong_token_fails_with_words_and_3(
+def test_a_wrong_token_is_refused_before_the_crawl_with_what_to_do(
     server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", "wrong")
     cli.run(["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base])
-    assert cli.run(["crawl", str(server.crawl_file(folder / "a.toml")), "--quiet"]) == 3
-    assert "The access token is invalid" in capsys.readouterr().out
+    before = server.service.calls
+    assert cli.run(["crawl", str(server.crawl_file(folder / "a.toml")), "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert "sim refuses the credential 'mine' (401 The access token is invalid)" in told
+    assert "bowerbird credentials add mine --provider mastodon --replace" in told
+    assert server.service.calls - before == 2, "what the server is, and whether it takes the token"
     assert cli.run(["status", str(folder / "a.db")]) == 0
-    assert "refused the credential mine" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "refused the credential mine" in shown
+    assert "2 calls" in shown
 
 
 @pytest.mark.usefixtures("token")
@@ -196,9 +202,28 @@ def test_seeds_that_nobody_understands_are_named_with_their_lines(
     assert told.count("ids.txt:") == 5
     assert "and 2 more that cannot be seeds" in told
     assert "thread" not in told
-    assert cli.run(["status", "a.toml", "--json"]) == 0
-    values = result(capsys)
-    assert (values["crawls"][0]["state"], values["processes"]) == ("failed", [])
+    assert not (folder / "a.db").exists(), "a start that is refused leaves nothing behind"
+    assert cli.run(["flow", "check", "a.toml"]) == 2
+    assert "ids.txt:2: cannot tell what 'what? 0' is" in capsys.readouterr().err, "one check for both"
+
+
+@pytest.mark.usefixtures("token")
+def test_bad_seeds_can_be_skipped_with_a_report_unless_there_are_no_others(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml", flow="hydrate", seeds=3)
+    file.write_text(file.read_text().replace("seeds = [", "seeds.file = 'ids.txt'\nnothing = [").replace("nothing", "# n"))
+    (folder / "ids.txt").write_text("123\nwhat? 1\n124\n")
+    assert cli.run(["crawl", "a.toml"]) == 2
+    assert "--skip-bad" in capsys.readouterr().err
+    assert cli.run(["crawl", "a.toml", "--skip-bad"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 of 3 seeds cannot be understood and are skipped:" in shown
+    assert "ids.txt:2: cannot tell what 'what? 1' is" in shown
+    assert "2 seeds were not found" in shown
+    (folder / "ids.txt").write_text("what? 1\n")
+    assert cli.run(["crawl", "a.toml", "--skip-bad"]) == 2
+    assert "not one of the seeds can be understood" in capsys.readouterr().err
 
 
 def test_a_service_that_needs_a_credential_says_so(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

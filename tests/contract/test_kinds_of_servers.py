@@ -11,13 +11,14 @@ from small_fediverse import GOTOSOCIAL, MANNERS, MASTODON_42, MASTODON_45, TAKAH
 
 from bowerbird.app import Outside, open_crawl, unknown_servers, vocabulary
 from bowerbird.cli.before import check_start
-from bowerbird.cli.checks import OK, WARNING
+from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check
 from bowerbird.cli.reach import server_checks
 from bowerbird.clock import RealClock
 from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.crawl.flavours import known_flavour
 from bowerbird.crawl.http import HttpTransport
 from bowerbird.evaluate.laboratory import TokenVault
+from bowerbird.simulated.tokens import Token
 
 ALL = sorted(MANNERS)
 SILENT = [name for name in ALL if not MANNERS[name].has_batches]
@@ -190,8 +191,9 @@ async def test_a_start_asks_a_server_what_it_is_and_nothing_twice(tmp_path: Path
     """Also of a server that would send a body to `HEAD`: nobody asks that."""
     clock = RealClock()
     transport = HttpTransport(clock, "bowerbird-test")
-    outside = Outside(clock=clock, transport=transport, vault=TokenVault("mastodon", []))
     async with serving(TAKAHE) as server:
+        vault = TokenVault("mastodon", [Token(value="secret", kind="user")], base=server.base)
+        outside = Outside(clock=clock, transport=transport, vault=vault)
         plan = planned(server.base, f'flow = "hydrate"\nseeds = ["101"]\nstore = "{tmp_path / "a.db"}"')
         start = await check_start(plan, outside, {}, may_join=False, say=str)
         # One question says that somebody is there; the others are booked before they are asked, in a store.
@@ -224,11 +226,31 @@ async def test_the_doctor_says_what_a_server_is_and_what_it_cannot_do() -> None:
     async with serving(GOTOSOCIAL) as server:
         stream = '[[streams]]\nservice = "small"\nchannel = "hashtag"\ntag = ["birds"]\n'
         plan = planned(server.base, 'flow = "cascades"\nseeds = ["101"]', stream)
-        first, *others = await server_checks(plan, TokenVault("mastodon", []), "bowerbird-test")
+        first, seeds, *others = await checked(
+            plan, TokenVault("mastodon", [Token(value="secret", kind="user")], base=server.base)
+        )
         assert (first.verdict, first.found) == (OK, "gotosocial 0.20.0+git-1234567")
+        assert (seeds.verdict, seeds.found) == (OK, "1 can be asked about")
         assert {each.verdict for each in others} == {WARNING}
         assert any("quotes" in each.found for each in others)
         assert any("cannot be heard" in each.found for each in others)
+
+
+async def test_a_server_that_answers_nobody_but_its_users_is_a_problem_for_who_has_no_token() -> None:
+    async with serving(GOTOSOCIAL) as server:
+        _, seeds, *_ = await checked(planned(server.base, 'flow = "hydrate"\nseeds = ["101"]'), TokenVault("mastodon", []))
+        assert seeds.verdict == PROBLEM
+        assert "nothing can be asked about '101': small cannot be asked for posts" in seeds.found
+        assert f"bowerbird credentials add mine --provider mastodon --server {server.base}" in seeds.advice
+
+
+async def checked(plan: CrawlPlan, vault: TokenVault) -> list[Check]:
+    clock = RealClock()
+    transport = HttpTransport(clock, "bowerbird-test")
+    try:
+        return await server_checks(plan, Outside(clock=clock, transport=transport, vault=vault))
+    finally:
+        await transport.close()
 
 
 async def test_a_crawl_of_which_everything_was_given_up_has_failed() -> None:

@@ -260,7 +260,7 @@ def test_a_crawl_whose_every_token_is_refused_ends_with_advice_and_goes_on_when_
         plan = laboratory.plan(ONCE_FLOW, laboratory.keys(), store=str(tmp_path / "crawl.db"))
         async with laboratory.crawl(plan) as crawl:
             ending = await laboratory.run(crawl)
-            assert (ending.state, ending.reason) == ("failed", STUCK)
+            assert (ending.state, ending.reason.endswith(STUCK)) == ("failed", True)
         laboratory.service.tokens.mark(token.value, "good")
         async with laboratory.crawl(plan) as crawl:
             assert (await laboratory.run(crawl)).state == "finished"

@@ -66,7 +66,7 @@ credentials = ["a", "b"]
 [services.limits.timeline]
 allowance = 10
 window = "15m"
-[services.limits.'*'.account]
+[services.limits.'*'.search]
 allowance = 7
 
 [[services]]
@@ -88,7 +88,7 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     assert len(plan.flow.edges) == 6
     assert list(plan.seeds) == ["1", "2", "3"]
     old, new = plan.services
-    assert old.limits == {"timeline": {"allowance": 10, "window": timedelta(minutes=15)}, "*": {"account": {"allowance": 7}}}
+    assert old.limits == {"timeline": {"allowance": 10, "window": timedelta(minutes=15)}, "*": {"search": {"allowance": 7}}}
     assert (old.service.name, old.credentials, new.service.name) == ("old", ("a", "b"), "example.org")
 
 

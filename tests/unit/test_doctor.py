@@ -137,7 +137,7 @@ def test_the_sqlite_in_use_is_a_safe_one() -> None:
 
 @pytest.mark.parametrize(("free", "verdict"), [(50 * GIGABYTE, OK), (GIGABYTE, WARNING), (1000, PROBLEM)])
 def test_little_space_is_a_warning_and_none_a_problem(tmp_path: Path, free: int, verdict: str) -> None:
-    assert check_space(tmp_path / "not" / "yet", lambda _: free).verdict == verdict
+    assert check_space(tmp_path / "not" / "yet", free_at=lambda _: free).verdict == verdict
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:

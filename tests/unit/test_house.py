@@ -20,6 +20,7 @@ ROWS = (
     ("evaluate",),
     ("planning",),
     ("app",),
+    ("vocabulary",),
     ("web", "remote", "export"),
     ("crawl", "providers", "limits", "frontier", "store", "policies", "analysis", "modules", "simulated"),
     ("clock", "db", "settings"),

@@ -10,22 +10,23 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside, unknown_servers
+from bowerbird.cli.looking import look, lost_facets, sorted_seeds
 from bowerbird.cli.money import own_purse
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import usable_credentials, where
 from bowerbird.crawl.crew import Member, living, running_already
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
-from bowerbird.crawl.flavours import Survey, survey
+from bowerbird.crawl.flavours import Survey
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.limits.purses import purses
-from bowerbird.model import Request
+from bowerbird.model import Flavour
 from bowerbird.model.money import in_dollars
-from bowerbird.ports import FlavouredProvider
+from bowerbird.ports import Vault
 from bowerbird.providers import provider
 from bowerbird.store.choosing import chosen
 from bowerbird.store.reader import Reader
@@ -55,6 +56,8 @@ async def check_start(
     plan: CrawlPlan, outside: Outside, limits: Mapping[str, Any], *, may_join: bool, say: Callable[[str], None]
 ) -> Start:
     """Everything that can be known before the first call; raises `UserError` for what the user must change first."""
+    chaff = sorted_seeds(plan, {})
+    chaff.check(skips_bad=plan.skips_bad)
     for planned in plan.services:
         _check_credentials(planned, outside)
     known = await _found(plan, outside) if exists(plan.store) else _Known()
@@ -65,7 +68,7 @@ async def check_start(
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
     is_new = known.state is None or not known.state.calls
     asked = await _check_new(plan, outside, known.ledgers) if is_new else {}
-    for line in left_out(plan):
+    for line in (*chaff.report(), *left_out(plan)):
         say(line)
     return Start(_limited(plan, known, limits), asked)
 
@@ -134,9 +137,20 @@ async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) 
     now = outside.clock.now()
     # A server whose limits are used up is there: the crawl waits for it as for any limit.
     waits = {each.service.name for each in unknown_servers(plan, outside.clock) if ledgers.when(each.charges, now) > now}
-    asked = [each for each in plan.services if each.service.name not in waits]
-    found = {planned.service.name: await _reached(planned, outside) for planned in asked}
-    return {name: survey for name, survey in found.items() if survey is not None}
+    found = [await look(planned, outside, most=1) for planned in plan.services if planned.service.name not in waits]
+    for each in found:
+        if each.problem:
+            raise UserError(f"{each.problem}; {each.advice}")
+    asked = {each.service.name: each.survey for each in found if each.survey is not None}
+    check_askable(plan, outside.vault, {name: survey.flavour for name, survey in asked.items()})
+    return asked
+
+
+def check_askable(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) -> None:
+    """Raises `UserError` where seeds would be asked about in vain: the server does not answer that, or not to whom we ask as."""
+    lost = lost_facets(plan, vault, flavours)
+    if any(name in facets for facets in lost.values() for name in plan.flow.seeds):
+        sorted_seeds(plan, lost).check(skips_bad=plan.skips_bad)
 
 
 async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
@@ -164,22 +178,6 @@ def _check_credentials(planned: ServicePlan, outside: Outside) -> None:
             f"{service.base}; add one with: bowerbird credentials add mine --provider {service.provider}"
             f"{where(service.provider, service.base)}"
         )
-
-
-async def _reached(planned: ServicePlan, outside: Outside) -> Survey | None:
-    """What a server says when it is asked what it is, once, on networks where that differs; `UserError` when nobody is there."""
-    service, speaks = planned.service, provider(planned.service.provider)
-    if isinstance(speaks, FlavouredProvider):
-        found = await survey(speaks, outside.transport, service, outside.clock, most=1)
-        failure = found.failure
-    else:
-        found, failure = None, (await outside.transport.send(service, Request(path="/"))).failure
-    if failure:
-        raise UserError(
-            f"the service {service.name} at {service.base} cannot be reached ({failure}); "
-            "check `base` in the crawl file and the network, or run `bowerbird doctor` with the crawl file"
-        )
-    return found
 
 
 def _limited(plan: CrawlPlan, known: _Known, limits: Mapping[str, Any]) -> CrawlPlan:

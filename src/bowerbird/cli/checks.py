@@ -80,24 +80,34 @@ def check_settings(settings: Settings, providers: Iterable[str] = ()) -> Check:
     return Check("contact", OK, agent)
 
 
-def check_space(folder: Path, free_at: Callable[[Path], int] = lambda place: shutil.disk_usage(place).free) -> Check:
+def free_space(place: Path) -> int:
+    return shutil.disk_usage(place).free
+
+
+def check_space(
+    folder: Path,
+    name: str = "disk space",
+    advice: str = "free some space, or set BOWERBIRD_DATA_FOLDER to a larger disk",
+    free_at: Callable[[Path], int] = free_space,
+) -> Check:
     free = free_at(_existing(folder))
     found = f"{free / _GIGABYTE:.1f} GB free for {folder}"
     if free < _NO_SPACE:
-        return Check("disk space", PROBLEM, found, "free some space, or set BOWERBIRD_DATA_FOLDER to a larger disk")
+        return Check(name, PROBLEM, found, advice)
     if free < _LITTLE_SPACE:
-        return Check("disk space", WARNING, found, "a million posts take about half a gigabyte; make room before a long crawl")
-    return Check("disk space", OK, found)
+        return Check(name, WARNING, found, "a million posts take about half a gigabyte; make room before a long crawl")
+    return Check(name, OK, found)
 
 
-def check_writing(name: str, folder: Path) -> Check:
+def check_writing(name: str, folder: Path, advice: str = "") -> Check:
     place = _existing(folder)
     try:
         with tempfile.TemporaryFile(dir=place):
             return Check(name, OK, f"{folder} can be written" + ("" if place == folder else " (made when needed)"))
     except OSError as error:
         variable = "BOWERBIRD_CONFIG_FOLDER" if name.startswith("config") else "BOWERBIRD_DATA_FOLDER"
-        return Check(name, PROBLEM, f"{place} cannot be written: {error.strerror}", f"change its permissions, or set {variable}")
+        advice = advice or f"change its permissions, or set {variable}"
+        return Check(name, PROBLEM, f"{place} cannot be written: {error.strerror}", advice)
 
 
 def check_vault(vault: FileVault) -> Check:

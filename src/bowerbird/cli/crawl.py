@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.cli.before import check_start
@@ -19,6 +19,7 @@ from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.views import View, chosen_view
 from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.cli.trials import check_tokens
 from bowerbird.clock import RealClock
 from bowerbird.crawl.files.crawl_file import CrawlPlan, read_crawl_file
 from bowerbird.crawl.files.language.words import duration
@@ -54,6 +55,10 @@ def command(
         timedelta | None,
         typer.Option("--for", parser=_duration, metavar="TIME", help="End after this time, such as 10m or 2h30m."),
     ] = None,
+    skip_bad: Annotated[
+        bool,
+        typer.Option("--skip-bad", help="Leave out seeds that cannot be understood, and say which."),
+    ] = False,
     join: Annotated[bool, typer.Option("--join", help="Work beside another process that runs the same crawl.")] = False,
     is_agreed: Annotated[
         bool, typer.Option("--yes", help="Agree to what the crawl file lets the crawl spend, without being asked.")
@@ -68,7 +73,7 @@ def command(
     can change, 3 failed, 130 after Ctrl-C.
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
-    plan = read_crawl_file(file, vocabulary(), seeds or ())
+    plan = structs.replace(read_crawl_file(file, vocabulary(), seeds or ()), skips_bad=skip_bad)
     wish = _Wish(
         limits={"calls": calls, "items": items, "dollars": dollars, "duration": span},
         joins=join,
@@ -106,7 +111,7 @@ async def _crawl(plan: CrawlPlan, settings: Settings, wish: _Wish) -> Run:
         start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
-            for note in crawl.notes:
+            for note in (*crawl.notes, *await check_tokens(crawl, outside)):
                 say(note)
             if agreed is not None:
                 await keep_consent(crawl.database, start.plan, agreed, clock.now())

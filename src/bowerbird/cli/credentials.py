@@ -78,9 +78,11 @@ def add(
         values, account = {"access_token": fresh.access_token}, account or fresh.account
     else:
         values = read_secret(provider, kind, from_stdin=from_stdin)
+    is_known = any(each.name == name for each in opened.credentials())
     credential = Credential(name=name, provider=provider, kind=kind, account=account or name, app=application, servers=servers)
     opened.add(credential, Secret(name=name, values=values), replace=replace)
-    output.line(f"Added {name} to {opened.path} ({_seal(opened)}). It is sent to {_places(credential)} only.")
+    done = f"Replaced {name} in" if is_known else f"Added {name} to"
+    output.line(f"{done} {opened.path} ({_seal(opened)}). It is sent to {_places(credential)} only.")
     output.result({"added": name, "vault": opened.path, "has_password": opened.has_password, "servers": credential.home})
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bowerbird.cli.checks import OK, PROBLEM, Check, local_checks
+from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, check_space, check_writing, local_checks
 from bowerbird.cli.credentials import VaultOption, open_vault
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.limits.vault import FileVault
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bowerbird.cli.spending import Spending
     from bowerbird.crawl.files.crawl_file import CrawlPlan
 
-_SIGNS = {OK: ("✓", "green"), "warning": ("!", "yellow"), PROBLEM: ("✗", "red")}
+_SIGNS = {OK: ("✓", "green"), WARNING: ("!", "yellow"), PROBLEM: ("✗", "red")}
 
 
 def command(
@@ -41,6 +41,9 @@ def command(
     opened = open_vault(settings)
     spending = _spending(plan) if plan else None
     checks = local_checks(settings, opened, dict.fromkeys(one.service.provider for one in plan.services) if plan else ())
+    if plan and (folder := _folder(plan)) is not None:
+        checks += [check_space(folder, "disk of the store", "free some space, or write store = … on a larger disk")]
+        checks += [check_writing("folder of the store", folder, "change its permissions, or write another store = …")]
     if plan and spending:
         checks += spending.checks(plan)
     if plan or database:
@@ -48,10 +51,18 @@ def command(
     for check in checks:
         _show(output, check)
     problems = sum(check.verdict == PROBLEM for check in checks)
-    output.line("Everything is in order." if not problems else f"{problems} problem{'s' * (problems != 1)} to solve.")
+    output.line(_verdict(problems, sum(check.verdict == WARNING for check in checks)))
     money = spending.values(plan) if plan and spending else {}
     output.result({"ok": not problems, "checks": [asdict(check) for check in checks], **money})
     raise typer.Exit(1 if problems else 0)
+
+
+def _verdict(problems: int, warnings: int) -> str:
+    if problems:
+        return f"{problems} problem{'s' * (problems != 1)} to solve (marked ✗)."
+    if warnings:
+        return f"No problem, but {warnings} thing{'s' * (warnings != 1)} to know (marked !)."
+    return "Everything is in order."
 
 
 def _plan(file: Path) -> CrawlPlan:
@@ -62,6 +73,11 @@ def _plan(file: Path) -> CrawlPlan:
     return read_crawl_file(file, vocabulary())
 
 
+def _folder(plan: CrawlPlan) -> Path | None:
+    """Where the store lies, if it is a file."""
+    return None if "://" in plan.store else Path(plan.store).absolute().parent
+
+
 def _spending(plan: CrawlPlan) -> Spending:
     from bowerbird.cli.spending import read_spending
 
@@ -70,7 +86,7 @@ def _spending(plan: CrawlPlan) -> Spending:
 
 def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Settings, vault: FileVault) -> list[Check]:
     """What must be asked over the network, and whom streams would be opened as."""
-    from bowerbird.cli.reach import check_credentials, check_streams, network_checks, server_checks
+    from bowerbird.cli.reach import check_credentials, check_streams, network_checks
 
     places = {f"service {one.service.name}": one.service for one in plan.services} if plan else {}
     known = {place.base for place in places.values()}
@@ -84,8 +100,22 @@ def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Setti
     return [
         *([*check_credentials(plan, vault), *check_streams(plan, vault)] if plan else []),
         *asyncio.run(network_checks(places, database or store, settings.user_agent)),
-        *(asyncio.run(server_checks(plan, vault, settings.user_agent)) if plan else []),
+        *(asyncio.run(_server_checks(plan, settings, vault)) if plan else []),
     ]
+
+
+async def _server_checks(plan: CrawlPlan, settings: Settings, vault: FileVault) -> list[Check]:
+    from bowerbird.app import Outside
+    from bowerbird.cli.reach import server_checks
+    from bowerbird.clock import RealClock
+    from bowerbird.crawl.http import HttpTransport
+
+    clock = RealClock()
+    transport = HttpTransport(clock, settings.user_agent)
+    try:
+        return await server_checks(plan, Outside(clock=clock, transport=transport, vault=vault))
+    finally:
+        await transport.close()
 
 
 def _show(output: Output, check: Check) -> None:

@@ -9,6 +9,7 @@ import msgspec
 import typer
 
 from bowerbird.app import vocabulary
+from bowerbird.cli.looking import sorted_seeds
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.crawl.drawing import as_svg, as_text
 from bowerbird.crawl.files.crawl_file import is_crawl, parse_crawl, read_text
@@ -99,7 +100,9 @@ def _checked(file: Path, words: Vocabulary) -> tuple[str, Flow]:
     text = read_text(file)
     document = read(text, str(file))
     if is_crawl(document):
-        return "crawl file", parse_crawl(text, file, words).flow
+        plan = parse_crawl(text, file, words)
+        sorted_seeds(plan, {}).check()
+        return "crawl file", plan.flow
     return "flow file", flow_of(document, words.facets(), words.rankers)
 
 

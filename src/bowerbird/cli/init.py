@@ -12,15 +12,13 @@ from bowerbird.app import vocabulary
 from bowerbird.cli.flow import named_flow
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import DEFAULT_FILE
-from bowerbird.crawl.credentials import where
+from bowerbird.crawl.credentials import LOGIN_BLUESKY, where
 from bowerbird.crawl.files.crawl_file import parse_crawl
 from bowerbird.crawl.files.example import BASES, example
 from bowerbird.crawl.files.language.words import listed, meant
 from bowerbird.errors import UserError
 from bowerbird.model.money import DEFAULT_DOLLARS, in_dollars, thousandths
 from bowerbird.planning.prices import AS_OF, X_PRICES, price_list
-
-_LOGIN = "https://bsky.social"
 
 
 def command(
@@ -77,7 +75,7 @@ def _show_prices(output: Output, provider: str) -> None:
 def _server(provider: str, base: str | None) -> str:
     """Where the key will belong; Bluesky's public address takes none, there one logs in elsewhere."""
     place = base or BASES.get(provider, "")
-    return where(provider, _LOGIN if place == BASES["bluesky"] else place)
+    return where(provider, LOGIN_BLUESKY if place == BASES["bluesky"] else place)
 
 
 def _text(file: Path, flow: str, provider: str, base: str | None) -> str:

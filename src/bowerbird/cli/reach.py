@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import aiohttp
 
+from bowerbird.app import Outside
+from bowerbird.cli.before import exists
 from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, as_problem
+from bowerbird.cli.looking import Look, look, lost_facets, sorted_seeds
+from bowerbird.cli.trials import try_all
 from bowerbird.clock import RealClock
-from bowerbird.crawl.credentials import stream_credential, usable_credentials, where
+from bowerbird.crawl.credentials import NOBODY, how_to_add, stream_credential, usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.stream_plans import StreamPlan
-from bowerbird.crawl.flavours import survey
-from bowerbird.crawl.http import HttpTransport
 from bowerbird.crawl.served import Served
+from bowerbird.crawl.trials import Tried
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
+from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, CredentialError
-from bowerbird.model import Flavour, Service
-from bowerbird.ports import FlavouredProvider, StreamProvider, Vault
+from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.model import Flavour, Outcome, Service
+from bowerbird.ports import StreamProvider, Vault
 from bowerbird.providers import provider
 
 _PATIENCE = timedelta(seconds=10)
@@ -40,39 +44,87 @@ async def network_checks(places: Mapping[str, Service], database: str | None, us
     return checks + ([await check_database(database)] if database else [])
 
 
-async def server_checks(plan: CrawlPlan, vault: Vault, user_agent: str) -> list[Check]:
-    """What each server of a crawl says it is, and what it cannot do of what the crawl would ask."""
-    transport = HttpTransport(RealClock(), user_agent)
+async def server_checks(plan: CrawlPlan, outside: Outside) -> list[Check]:
+    """What each server of a crawl says it is, what of the crawl would be asked there in vain, and whether it takes the
+    credentials: the same that a crawl looks at when it starts."""
+    looks = [await look(planned, outside) for planned in plan.services]
+    flavours = {each.service.name: each.survey.flavour for each in looks if each.survey is not None}
+    checks = [check for each in looks for check in _looked(each)]
     try:
-        found = [each for planned in plan.services for each in await _check_server(plan, planned, vault, transport)]
-    finally:
-        await transport.close()
-    return found
+        lost = lost_facets(plan, outside.vault, flavours)
+    except CredentialError:
+        # A missing credential has a line of its own.
+        return checks
+    checks += _check_seeds(plan, lost)
+    checks += [check for each in plan.services for check in _lacking(plan, each.service, flavours.get(each.service.name), lost)]
+    if any(each.problem for each in looks):
+        return checks
+    return checks + [_check_tried(each) for each in await _tried(plan, outside)]
 
 
-async def _check_server(plan: CrawlPlan, planned: ServicePlan, vault: Vault, transport: HttpTransport) -> list[Check]:
-    service, speaks = planned.service, provider(planned.service.provider)
-    if not isinstance(speaks, FlavouredProvider):
+def _looked(found: Look) -> list[Check]:
+    name = f"server {found.service.name}"
+    if found.problem:
+        return [Check(name, PROBLEM, found.problem, found.advice)]
+    if found.survey is None:
         return []
-    flavour = (await survey(speaks, transport, service, RealClock())).flavour
-    if not flavour.software:
-        return [Check(f"server {service.name}", OK, "it does not say what it is: taken for the network's own software")]
-    return [Check(f"server {service.name}", OK, flavour.title), *_lacking(plan, planned, vault, flavour)]
+    if found.survey.fault:
+        return [Check(name, WARNING, f"it could not be asked what it is: {found.survey.fault}", "")]
+    return [Check(name, OK, found.survey.flavour.title or "it does not say what it is: taken for the network's own software")]
 
 
-def _lacking(plan: CrawlPlan, planned: ServicePlan, vault: Vault, flavour: Flavour) -> list[Check]:
-    """One warning for each thing that the crawl would ask in vain."""
-    service = planned.service
+def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> list[Check]:
+    """Whether the seeds can be understood, and asked about."""
+    chaff = sorted_seeds(plan, lost)
+    if not (chaff.good or chaff.bad or chaff.unaskable):
+        return []
+    checks = [Check("seeds", PROBLEM, *_parted(sentence)) for sentence in chaff.unaskable]
+    if chaff.bad:
+        found = "\n    ".join((f"{chaff.bad:,} of {chaff.bad + chaff.good:,} cannot be understood:", *chaff.first))
+        checks.append(Check("seeds", PROBLEM, found, "mend them, or leave them out with: bowerbird crawl … --skip-bad"))
+    return checks or [Check("seeds", OK, f"{chaff.good:,} can be asked about")]
+
+
+def _lacking(plan: CrawlPlan, service: Service, flavour: Flavour | None, lost: Mapping[str, Mapping[str, str]]) -> list[Check]:
+    """One warning for each thing that the crawl would ask in vain, or bring less of than one might expect."""
     notes: list[str] = []
     served = Served(provider(service.provider), service, flavour, notes)
-    with suppress(CredentialError):
-        # A missing credential has a line of its own.
-        served.flow(plan.flow, {each.kind for each in usable_credentials(planned, vault)})
+    # Those that seeds need are named with them.
+    served.note(plan.flow, {facet: why for facet, why in lost[service.name].items() if facet not in plan.flow.seeds})
     streams = [each for each in plan.streams if each.service.name == service.name]
     served.streams(streams, [])
-    if flavour.streaming and any(_host(each.host.base) != _host(flavour.streaming) for each in streams):
-        notes.append(f"{service.name} says that it streams from {flavour.streaming}: write that as `base` of the stream")
-    return [Check(f"server {service.name}", WARNING, note.rstrip("."), "") for note in notes]
+    if flavour and flavour.streaming and any(_host(each.host.base) != _host(flavour.streaming) for each in streams):
+        notes.append(f"it says that it streams from {flavour.streaming}; write that as `base` of the stream")
+    return [Check(f"server {service.name}", WARNING, *_parted(note.removeprefix(service.name).lstrip(": "))) for note in notes]
+
+
+def _parted(sentence: str) -> tuple[str, str]:
+    """What was found, and what to do."""
+    found, _, advice = sentence.rstrip(".").partition("; ")
+    return found, advice
+
+
+async def _tried(plan: CrawlPlan, outside: Outside) -> list[Tried]:
+    """Tries the credentials, on the account of the crawl's store where there is one of this version."""
+    if not exists(plan.store):
+        return await try_all(plan, outside, None, None)
+    database = await open_database(plan.store, outside.clock)
+    try:
+        if await version_of(database) != newest():
+            return await try_all(plan, outside, None, None)
+        return await try_all(plan, outside, database, BookedLedgers())
+    finally:
+        await database.close()
+
+
+def _check_tried(found: Tried) -> Check:
+    name = f"credential {found.credential.name}"
+    if found.is_refused:
+        return Check(name, PROBLEM, found.sentence, found.advice)
+    if found.outcome is Outcome.OK or (found.outcome is not None and found.outcome.is_about_target):
+        return Check(name, OK, f"{found.service.name} takes it")
+    why = "its limit is used up for now" if found.outcome is None else found.words or str(found.outcome)
+    return Check(name, WARNING, f"{found.service.name} did not say whether it takes it ({why})", "try again later")
 
 
 def _host(base: str) -> str:
@@ -89,12 +141,11 @@ def _check_credentials(planned: ServicePlan, vault: Vault) -> Check:
     try:
         names = [each.name for each in usable_credentials(planned, vault)]
     except CredentialError as error:
-        found, _, advice = str(error).partition("; ")
-        return Check(name, PROBLEM, found, advice)
-    if not names and "none" not in provider(service.provider).tables:
-        advice = f"bowerbird credentials add mine --provider {service.provider}{where(service.provider, service.base)}"
-        return Check(name, PROBLEM, f"none in the vault belongs to {service.base}, which answers nobody without", advice)
-    return Check(name, OK, f"{', '.join(names) or 'none'} for {service.base}")
+        return Check(name, PROBLEM, *_parted(str(error)))
+    if not names and NOBODY not in provider(service.provider).tables:
+        found = f"none in the vault belongs to {service.base}, which answers nobody without"
+        return Check(name, PROBLEM, found, how_to_add(service, list(provider(service.provider).tables)))
+    return Check(name, OK, ", ".join(names) or "none: it is asked as anybody may ask")
 
 
 def check_streams(plan: CrawlPlan, vault: Vault) -> list[Check]:
@@ -109,8 +160,7 @@ def _check_stream(planned: StreamPlan, plan: CrawlPlan, vault: Vault) -> Check:
     try:
         credential = stream_credential(planned, speaks.channels[planned.subscription.channel], plan.services, vault)
     except CredentialError as error:
-        found, _, advice = str(error).partition("; ")
-        return Check(name, PROBLEM, found, advice)
+        return Check(name, PROBLEM, *_parted(str(error)))
     whose = f"as {credential.name}" if credential else "without a credential"
     return Check(name, OK, f"{planned.subscription.channel} of {speaks.name} at {planned.host.base}, {whose}")
 

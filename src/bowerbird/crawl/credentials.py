@@ -14,6 +14,14 @@ from bowerbird.errors import CredentialError
 from bowerbird.model import Channel, Credential, Service
 from bowerbird.ports import Vault
 
+NOBODY = "none"
+"""The kind of those who ask without a credential."""
+USUAL_KIND = "user"
+PUBLIC_BLUESKY = "https://public.api.bsky.app"
+LOGIN_BLUESKY = "https://bsky.social"
+_KINDS = {"user": "the token of a user", "app": "the token of an application"}
+_WHAT = {("bluesky", "user"): "a login"}
+
 
 def usable_credentials(planned: ServicePlan, vault: Vault) -> tuple[Credential, ...]:
     """The credentials a service is asked with: those named, or every one in the vault that belongs to this very server.
@@ -80,6 +88,28 @@ def stream_credential(planned: StreamPlan, channel: Channel, services: Sequence[
         # It would do, but the stream comes from another host than the rest.
         raise foreign(fitting[0], planned.host.base)
     raise wrong_kind(planned.host, f"the stream {channel.facet.name} can only be opened", sorted(channel.kinds))
+
+
+def kinds_of(use: FacetUse, planned: ServicePlan, services: Sequence[ServicePlan], vault: Vault) -> frozenset[str]:
+    """The kinds of the credentials that a facet is asked with; `none` where it is asked without."""
+    return frozenset(each.kind for each in own_credentials(use, planned, services, vault)) or frozenset({NOBODY})
+
+
+def wanting(service: Service, takers: Sequence[str]) -> str:
+    """Why a facet cannot be asked that only these kinds of credential may ask, and what to do."""
+    what = " or ".join(_WHAT.get((service.provider, kind)) or _KINDS[kind] for kind in takers if kind != NOBODY)
+    return f"that takes {what}, and there is none for {service.base}; {how_to_add(service, takers)}"
+
+
+def how_to_add(service: Service, takers: Sequence[str]) -> str:
+    """The command that adds a credential of the first of these kinds."""
+    kind = f" --kind {takers[0]}" if takers[0] != USUAL_KIND else ""
+    command = f"bowerbird credentials add mine --provider {service.provider}{kind}"
+    if service.base == PUBLIC_BLUESKY:
+        # Nobody can log in there: it is a cache for everybody.
+        place = f'write base = "{LOGIN_BLUESKY}" (or your own server) in the crawl file'
+        return f"{place} and add one with: {command} --server {LOGIN_BLUESKY}"
+    return f"add one with: {command}{where(service.provider, service.base)}"
 
 
 def wrong_kind(service: Service, only: str, kinds: Sequence[str]) -> CredentialError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -20,6 +19,7 @@ from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.shortfalls import note_shortfall
 from bowerbird.crawl.spoilt import answers_to
+from bowerbird.crawl.strikes import Strikes
 from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, set_back, settled
 from bowerbird.crawl.visits import seeds_left_alone, visits_of
 from bowerbird.errors import Fenced
@@ -40,7 +40,6 @@ from bowerbird.model import (
 )
 from bowerbird.ports import Clock, Database, Frontier, Ledgers, Links, Store, Transaction
 
-_STRIKES = 3
 _SWEEP_EVERY = timedelta(milliseconds=100)
 """While calls follow each other closely, not every one of them looks for tasks that have come due."""
 
@@ -89,8 +88,7 @@ class Dispatcher:
         self._swept_at: datetime | None = None
         self._outages = Outages()
         self.offers = Offers(parts.lanes, parts.frontier, parts.database)
-        self._strikes: Counter[tuple[str | None, int]] = Counter()
-        """Refusals in a row, by credential and lane: a single one may be a passing mood of the server."""
+        self._strikes = Strikes()
 
     # -- lease ---------------------------------------------------------------------------------------------------
 
@@ -104,15 +102,20 @@ class Dispatcher:
         # No task to lease after all: let others run, then ask again.
         return await self._lease_choice(choice, room, now) or now
 
-    def is_stuck(self) -> bool:
-        """Something waits, but no credential is left to ask with."""
-        return self._parts.scheduler.is_stuck()
+    def stuck(self) -> str:
+        """Why what waits cannot be asked: no credential is left to ask with. Empty: it can be, or nothing waits."""
+        if not self._parts.scheduler.is_stuck():
+            return ""
+        return "; ".join(dict.fromkeys(self._strikes.words.values())) or "no credential is left to ask with"
 
     async def wake(self) -> datetime | None:
         """Makes ready what has come due; says when to look again: now, if something is ready, or when the next is due."""
         parts = self._parts
         async with parts.database.transaction() as tx:
             now = parts.clock.now()
+            if parts.scheduler.is_stuck():
+                # What is held for calls that nobody may make would be waited for until its lease runs out.
+                await parts.frontier.release(tx, now)
             woken = await self._sweep(tx, now)
             return now if woken & parts.lanes.keys() else await parts.frontier.next_due(tx, list(parts.lanes))
 
@@ -184,7 +187,7 @@ class Dispatcher:
         has_expired = self._has_expired(lane, lease, page)
         # What is changed in memory before the commit is taken back when that fails: the settle may be tried again.
         undo = ExitStack()
-        is_refused = not has_expired and self._is_refused(lane, lease, page, undo)
+        is_refused = not has_expired and self._strikes.is_out(lane, lease, page, undo)
         try:
             async with self._parts.database.transaction() as tx:
                 report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused, undo)
@@ -199,28 +202,17 @@ class Dispatcher:
         if has_expired and lease.credential is not None:
             self._parts.sessions.renew(lease.credential)
         if is_refused:
-            self._parts.scheduler.refuse(self._refusing(lane, page), lease.credential)
+            self._parts.scheduler.refuse(self._refusing(lane, page, lease.credential), lease.credential)
         not_offered = self.offers.settled(lane, lease, page, learned)
         if not_offered:
             self._parts.scheduler.close(lane.lane)
         return structs.replace(report, not_offered=not_offered)
 
-    def _refusing(self, lane: Lane, page: Page) -> set[int]:
+    def _refusing(self, lane: Lane, page: Page, credential: str | None) -> set[int]:
         """The lanes that lose a refused credential: those of the service, whose word counts nowhere else, or this one alone."""
-        if page.outcome is not Outcome.BAD_TOKEN:
+        if not self._strikes.is_of_service(lane, page, credential):
             return {lane.lane}
         return {each.lane for each in self._parts.lanes.values() if each.service.name == lane.service.name}
-
-    def _is_refused(self, lane: Lane, lease: Lease, page: Page, undo: ExitStack) -> bool:
-        """Whether the credential is to be put aside: refused several times in a row, and not only expired."""
-        place = (lease.credential, lane.lane)
-        if page.outcome not in (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE):
-            if not page.outcome.is_passing:
-                self._strikes.pop(place, None)
-            return False
-        self._strikes[place] += 1
-        undo.callback(self._strikes.subtract, [place])
-        return self._strikes[place] >= _STRIKES
 
     def _has_expired(self, lane: Lane, lease: Lease, page: Page) -> bool:
         """Whether the token has only run out: the next call then opens a new session."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -15,6 +15,7 @@ from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl import roster
 from bowerbird.crawl.log import QueryLog
 from bowerbird.crawl.patience import patiently
+from bowerbird.crawl.supervisor import fault_words
 from bowerbird.errors import Busy
 from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
 from bowerbird.ports import Clock, Database, FlavouredProvider, Ledgers, Transaction, Transport
@@ -28,6 +29,7 @@ PATIENCE = timedelta(seconds=60)
 SURVEY = "survey"
 """What the query log calls a question to a server about itself; no facet has this name."""
 _MOST_QUESTIONS = 6
+_UNFORESEEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RuntimeError, OSError)
 _READ = "select flavour, surveyed_at from services where name = ?"
 _KEEP = "update services set flavour = ?, surveyed_at = coalesce(?, surveyed_at) where name = ?"
 _flavours = msgspec.json.Decoder(Flavour)
@@ -46,6 +48,8 @@ class Survey(Struct, frozen=True):
 
     flavour: Flavour
     answers: tuple[Answer, ...]
+    fault: str = ""
+    """What broke while it was asked; then it is taken for the network's own software."""
 
     @property
     def failure(self) -> str:
@@ -56,10 +60,14 @@ class Survey(Struct, frozen=True):
 async def survey(
     speaks: FlavouredProvider, transport: Transport, service: Service, clock: Clock, most: int = _MOST_QUESTIONS
 ) -> Survey:
-    """Asks a server what it is, without any credential. It always ends: nobody watches over a crawl that has not begun."""
+    """Asks a server what it is, without any credential. It always ends, and nothing that the server says breaks it: nobody
+    watches over a crawl that has not begun."""
     answers: list[Answer] = []
-    while isinstance(step := speaks.survey(answers), Request) and len(answers) < most:
-        answers.append(await asked(transport, service, step, clock))
+    try:
+        while isinstance(step := speaks.survey(answers), Request) and len(answers) < most:
+            answers.append(await asked(transport, service, step, clock))
+    except Exception as error:
+        return Survey(Flavour(), tuple(answers), fault_words(error))
     return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
 
 
@@ -136,27 +144,33 @@ class Surveyor:
         self._asked.append((server, told))
         return told.flavour
 
-    async def log(self, tx: Transaction, log: QueryLog, crawl: int) -> None:
-        """Keeps what was learned, with the questions in the query log of a crawl as its calls: all of it or nothing."""
+    async def log(self, tx: Transaction, log: QueryLog, crawl: int) -> int:
+        """Keeps what was learned, with the questions in the query log of a crawl as its calls: all of it or nothing. Answers how
+        many there were."""
+        questions = sum(len(found.answers) for _, found in self._asked)
         for server, found in self._asked:
             service = await roster.enrol_service(tx, server.service, server.speaks.network)
-            last = found.answers[-1]
+            last = found.answers[-1] if found.answers else None
             # A server that did not answer well this time is asked again at the next start.
-            surveyed_at = last.received_at if found.flavour.software and last.status == 200 else None
+            is_well = last is not None and last.status == 200 and bool(found.flavour.software)
+            surveyed_at = last.received_at if last is not None and is_well else None
             await keep_flavour(tx, server.service.name, found.flavour, surveyed_at)
             lane = await roster.enrol_lane(tx, crawl, service, SURVEY)
             for answer in found.answers:
                 await log.surveyed(tx, lane, SURVEY, answer, _outcome(answer))
                 await roster.count(tx, crawl, 0, 0, 0)
         self._asked.clear()
+        return questions
 
     async def _ask(self, server: Unknown, answers: list[Answer]) -> Survey:
-        """What is left to be asked, each question when the limits allow it."""
-        while isinstance(step := server.speaks.survey(answers), Request) and len(answers) < _MOST_QUESTIONS:
-            if not await self._may_ask(server):
-                break
-            answers.append(await asked(self._transport, server.service, step, self._clock))
-            await self._surely(partial(self._hear, server, answers[-1]))
+        """What is left to be asked, each question when the limits allow it; whatever breaks, the crawl goes on without."""
+        step: Request | Flavour = Flavour()
+        with suppress(*_UNFORESEEN):
+            while isinstance(step := server.speaks.survey(answers), Request) and len(answers) < _MOST_QUESTIONS:
+                if not await self._may_ask(server):
+                    break
+                answers.append(await asked(self._transport, server.service, step, self._clock))
+                await self._surely(partial(self._hear, server, answers[-1]))
         return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
 
     async def _may_ask(self, server: Unknown) -> bool:

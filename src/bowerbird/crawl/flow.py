@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -280,6 +281,8 @@ class Vocabulary(Struct, frozen=True):
     """By provider: the ways (`stream`, `search`) in which its network can be asked about areas, the better one first."""
     geography: Callable[[str, Sequence[Area], str], Geography] = lambda provider, areas, way: Geography()
     """Provider, areas and way to what is to be asked."""
+    check_limits: Callable[[str, Mapping[str, Mapping[str, Any]]], object] = lambda provider, limits: None
+    """Provider and limits by facet; raises `UserError` for limits that the provider does not have."""
 
     def facets(self, provider: str | None = None) -> Mapping[str, Facet]:
         """The facet table of one provider, or of all together for a flow that names none."""

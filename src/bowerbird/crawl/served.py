@@ -1,18 +1,21 @@
-"""A crawl as one of its servers can serve it: without the facets and streams that the server does not offer."""
+"""A crawl as one of its servers can serve it: without the facets and streams that the server does not offer, or not to us."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
+from bowerbird.crawl.credentials import wanting
 from bowerbird.crawl.files.stream_plans import StreamPlan
-from bowerbird.crawl.flow import Flow
+from bowerbird.crawl.flow import FacetUse, Flow
 from bowerbird.crawl.supervisor import Part
 from bowerbird.model import Flavour, Service
-from bowerbird.ports import FlavouredProvider, Provider
+from bowerbird.ports import FlavouredProvider, TabledProvider
 
-P = TypeVar("P", bound=Provider)
+P = TypeVar("P", bound=TabledProvider)
+Kinds = Callable[[FacetUse], Collection[str]]
+"""The kinds of credential that a facet would be asked with; `none` where there is no credential."""
 
 
 class Served(Generic[P]):
@@ -31,19 +34,35 @@ class Served(Generic[P]):
         speaks = self._plain
         return speaks.flavoured(self.flavour) if self.flavour and isinstance(speaks, FlavouredProvider) else speaks
 
-    def flow(self, flow: Flow, kinds: Collection[str]) -> Flow:
-        """The flow without what the server lacks; `kinds`: of the credentials it is asked with."""
-        speaks, flow = self._plain, flow.among(self._plain.facets)
-        if self.flavour is None or not isinstance(speaks, FlavouredProvider):
-            return flow
-        used = {use.name for use in flow.facets}
-        lacking = {name: why for name, why in speaks.lacks(self.flavour).items() if name in used}
-        name = self._service.name
-        self._notes += [
-            f"{name} cannot be asked for {facet}: {why}. The crawl goes on there without." for facet, why in lacking.items()
-        ]
-        self._notes += [f"{name}: {caution}." for caution in speaks.cautions(self.flavour, used - lacking.keys(), kinds)]
-        return flow.without(lacking.keys())
+    def lost(self, flow: Flow, kinds: Kinds) -> dict[str, str]:
+        """The facets of the flow that would be asked in vain, each with the reason in words: the server does not have them, or
+        not for whom the crawl asks as."""
+        flow = flow.among(self._plain.facets)
+        lacking = self._lacks()
+        found = {use.name: lacking[use.name] for use in flow.facets if use.name in lacking}
+        speaks = self.provider
+        for use in flow.facets:
+            takers = tuple(kind for kind, table in speaks.tables.items() if use.name in table)
+            if use.name not in found and takers and not any(use.name in speaks.facets_for(kind) for kind in kinds(use)):
+                found[use.name] = wanting(self._service, takers)
+        return found
+
+    def flow(self, flow: Flow, kinds: Kinds) -> Flow:
+        """The flow without what the server does not take."""
+        return self.note(flow, self.lost(flow, kinds))
+
+    def note(self, flow: Flow, lost: Mapping[str, str]) -> Flow:
+        """The flow without these facets, with a sentence for each, and for what brings less than one might expect."""
+        name, flow = self._service.name, flow.among(self._plain.facets).without(lost.keys())
+        self._notes += [_without(name, facet, *_parted(why)) for facet, why in lost.items()]
+        if self.flavour is not None and isinstance(self._plain, FlavouredProvider):
+            used = {use.name for use in flow.facets}
+            self._notes += [f"{name}: {caution}." for caution in self._plain.cautions(self.flavour, used)]
+        return flow
+
+    def _lacks(self) -> Mapping[str, str]:
+        speaks = self._plain
+        return speaks.lacks(self.flavour) if self.flavour is not None and isinstance(speaks, FlavouredProvider) else {}
 
     def streams(self, planned: Sequence[StreamPlan], mute: list[Part]) -> list[StreamPlan]:
         """The streams that can bring anything; any other becomes a part that has failed, in case the crawl has nothing else."""
@@ -59,6 +78,17 @@ class Served(Generic[P]):
         words = f"the stream {name} of {self._service.name} cannot be heard: {why}"
         self._notes.append(f"{words[0].upper()}{words[1:]}.")
         return Part(name=f"{self._service.name}/{name}", run=_nothing, failure=partial(str, words))
+
+
+def _parted(why: str) -> tuple[str, str]:
+    """The reason, and what to do about it, if anything can be done."""
+    reason, _, advice = why.partition("; ")
+    return reason, advice
+
+
+def _without(service: str, facet: str, why: str, advice: str) -> str:
+    left = f"{service} cannot be asked for {facet}: {why}. The crawl goes on there without"
+    return f"{left}; {advice}." if advice else f"{left}."
 
 
 async def _nothing() -> None:

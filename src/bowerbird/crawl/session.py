@@ -96,6 +96,10 @@ class Session:
         await self._finish(ending)
         return ending
 
+    async def abandon(self, reason: str) -> None:
+        """Ends the crawl before it has begun."""
+        await self._finish(Ending("failed", reason))
+
     def _judged(self, ending: Ending) -> Ending:
         """The ending with what parts never managed to do and what servers do not offer; a crawl that brought nothing because of
         it has failed."""
@@ -175,7 +179,7 @@ class Session:
             self.tally.ran_before = await roster.time_run(tx, row.name, self._enrolment.number())
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
-        self.tally.elsewhere = _size(row)
+        self.tally.elsewhere = _minus(_size(row), self.tally.size(in_all=False))
         if self._before is not None:
             await self._before()
         await self._sow(seeds)

@@ -59,6 +59,10 @@ class Tally:
         if report.outcome is not Outcome.OK and not report.outcome.is_about_target:
             self.blocked(f"{report.facet}: {report.outcome} {report.detail}".strip(), now)
 
+    def asked(self, calls: int) -> None:
+        """Calls made before the crawl began: what its servers are, and whether they take its credentials."""
+        self.calls += calls
+
     def heard(self, report: Report, now: datetime) -> None:
         """What a live connection has brought since the last time."""
         self._add(report, 0, now)

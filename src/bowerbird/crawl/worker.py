@@ -21,10 +21,7 @@ from bowerbird.ports import Clock, Transport
 
 T = TypeVar("T")
 
-STUCK = (
-    "the service refuses to answer what is left to ask, with every credential there is (or without one); see `bowerbird status`, "
-    "give it another with `bowerbird credentials add`, and start again"
-)
+STUCK = "give it another with `bowerbird credentials add`, and start again; what waits is asked then"
 
 NOTHING_LEFT = "nothing is left to ask"
 
@@ -219,8 +216,8 @@ class Worker:
 
     def _dry(self) -> Ending | None:
         """How the crawl ends when nothing is ready, in flight or due; None when it is told to wait for more."""
-        if self._dispatcher.is_stuck():
-            return Ending("failed", STUCK)
+        if why := self._dispatcher.stuck():
+            return Ending("failed", f"{why}; {STUCK}")
         if not self._ends_when_empty():
             return None
         given_up = f"; {self._tally.given_up:,} targets were given up, the next start tries them again"

@@ -16,6 +16,7 @@ from bowerbird.model.calls import (
     SavedPost,
     SavedUser,
     Service,
+    Trial,
     asked_about,
 )
 from bowerbird.model.cascades import Passed, Passing
@@ -116,6 +117,7 @@ __all__ = [
     "Subscription",
     "Task",
     "Trend",
+    "Trial",
     "Turn",
     "Unplaced",
     "User",

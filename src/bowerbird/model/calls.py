@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.model.items import Page
-from bowerbird.model.limits import Limit
+from bowerbird.model.limits import Facet, Limit
 from bowerbird.model.tasks import Progress, Task
 from bowerbird.model.words import Outcome
 
@@ -79,6 +79,13 @@ class Service(Struct, frozen=True, kw_only=True):
     provider: str
     base: str
     """Scheme, host and port, without a trailing slash."""
+
+
+class Trial(Struct, frozen=True):
+    """One cheap call that shows whether a service takes a credential, and the facet whose limits it takes from."""
+
+    facet: Facet
+    request: Request
 
 
 class Charge(Struct, frozen=True, gc=False):

@@ -9,9 +9,8 @@ from msgspec import structs
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.errors import CredentialError
 from bowerbird.model import Credential, Secret, origin
-from bowerbird.ports import StreamProvider
+from bowerbird.ports import StreamProvider, TabledProvider
 from bowerbird.providers import provider
-from bowerbird.providers.tables import TabledProvider
 
 ONE_MORE = "one more"
 _NOT_FOR_ALL = {"bluesky": {"search", "hashtag"}, "mastodon": {"search", "quotes"}}

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from bowerbird.errors import UserError
+from bowerbird.ports import TabledProvider
 from bowerbird.providers.bluesky import Bluesky
 from bowerbird.providers.mastodon import Mastodon
-from bowerbird.providers.tables import Overrides, TabledProvider, with_limits
+from bowerbird.providers.tables import Overrides, with_limits
 from bowerbird.providers.twitter_v1 import TwitterV1
 from bowerbird.providers.weibo import Weibo
 from bowerbird.providers.x import XV2

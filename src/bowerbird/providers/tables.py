@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
-from typing import Protocol, Self, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from bowerbird.errors import UserError
 from bowerbird.model import Facet, Limit
-from bowerbird.ports import Provider
+from bowerbird.ports import Provider, TabledProvider
 
 FacetTable = Mapping[str, Facet]
 Tables = Mapping[str, FacetTable]
@@ -28,23 +28,18 @@ _FACET_NUMBERS = ("objects_per_call", "results_per_call", "total_results")
 _LIMIT_NUMBERS = ("allowance", "window")
 
 
-class TabledProvider(Provider, Protocol):
-    """A provider whose limits can be replaced."""
-
-    tables: Tables
-
-    def facets_for(self, kind: str) -> FacetTable:
-        """The table for credentials of this kind: `user`, `app`, or `none` where there is no credential."""
-        ...
-
-    def with_tables(self, tables: Tables) -> Self: ...
-
-
 P = TypeVar("P", bound=TabledProvider)
 
 
 def table_for(tables: Tables, kind: str) -> FacetTable:
-    return tables.get(kind or "none") or tables["user"]
+    return tables[kind or "none"] if (kind or "none") in tables else tables["user"]
+
+
+def closed_to(tables: Tables, closed: Mapping[str, Collection[str]]) -> Tables:
+    """The tables without the facets that each kind of credential (`none`: nobody in particular) may not ask."""
+    return {
+        kind: {name: facet for name, facet in table.items() if name not in closed.get(kind, ())} for kind, table in tables.items()
+    }
 
 
 def tables_of(facets: tuple[Facet, ...], limits: Mapping[str, tuple[Limit, ...]]) -> Tables:
@@ -54,7 +49,7 @@ def tables_of(facets: tuple[Facet, ...], limits: Mapping[str, tuple[Limit, ...]]
 
 def limit_name(limit: Limit) -> str:
     """What an override calls the limit: the last part of its bucket."""
-    return limit.bucket.rsplit("/", 1)[-1].strip("{}")
+    return limit.bucket.rsplit("/", 1)[-1].replace("{", "").replace("}", "")
 
 
 def with_limits(provider: P, overrides: Overrides) -> P:

@@ -32,7 +32,7 @@ from bowerbird.crawl.flow import Flow, Vocabulary
 from bowerbird.crawl.keeping import BackupPlan
 from bowerbird.crawl.media.plan import MediaPlan, media_plan
 from bowerbird.db.addresses import public
-from bowerbird.errors import FlowError
+from bowerbird.errors import FlowError, UserError
 from bowerbird.model import Facet, Service
 from bowerbird.model.money import DEFAULT_DOLLARS, Budget
 
@@ -93,6 +93,8 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     """Counters that alone have changed make a line of history at most once in this time."""
     contact: str = ""
     """Told to the services in the User-Agent."""
+    skips_bad: bool = False
+    """Seeds that cannot be understood are left out, as long as there are others."""
 
     @property
     def owner(self) -> str:
@@ -255,7 +257,15 @@ def _limits(table: Table, provider: str, vocabulary: Vocabulary) -> dict[str, di
     facets = vocabulary.facets(provider)
     limits = table.table("limits")
     limits.only([*facets, "*", "together"], f"the limits of a {provider} service")
-    return {facet: _numbers(limits.table(facet)) for facet in limits.values}
+    found = {facet: _numbers(limits.table(facet)) for facet in limits.values}
+    for facet, numbers in found.items():
+        try:
+            vocabulary.check_limits(provider, {facet: numbers})
+        except FlowError:
+            raise
+        except UserError as error:
+            raise limits.wrong(facet, str(error)) from None
+    return found
 
 
 def _numbers(table: Table) -> dict[str, Any]:

@@ -5,12 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from bowerbird.model import Answer, Ask, Channel, Facet, Network, Opening, Page, Request, Secret, Service, Subscription
+from bowerbird.model import (
+    Answer,
+    Ask,
+    Channel,
+    Facet,
+    Network,
+    Opening,
+    Outcome,
+    Page,
+    Request,
+    Secret,
+    Service,
+    Subscription,
+    Trial,
+)
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import LARGEST_REPO, bounded
-from bowerbird.providers.bluesky import facets, parse, requests, sessions, streams, targets
+from bowerbird.providers.bluesky import facets, outcomes, parse, requests, sessions, streams, targets
 from bowerbird.providers.bluesky.streams import positions
 from bowerbird.providers.tables import FacetTable, Tables, table_for
+
+_ANYBODY = "bsky.app"
 
 
 class Bluesky:
@@ -63,6 +79,13 @@ class Bluesky:
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         return parse.parse(ask, self.facets[ask.facet], answer)
+
+    def trial(self, kind: str) -> Trial:
+        """Everybody's profile does: a token that is not taken is refused before anything else is looked at."""
+        return Trial(self.facets["profile"], self.request(Ask("profile", (_ANYBODY,))))
+
+    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+        return outcomes.outcome(answer)
 
     def is_paged(self, ask: Ask) -> bool:
         return any(name == "cursor" for name, _ in self.request(ask).query)

@@ -10,7 +10,7 @@ from datetime import timedelta
 import msgspec
 
 from bowerbird.model import Facet, Limit, Side, Subject, WindowKind
-from bowerbird.providers.tables import FacetTable
+from bowerbird.providers.tables import FacetTable, closed_to
 
 _WINDOW = timedelta(minutes=5)
 _ADDRESS = Limit(bucket="{service}/address", allowance=3000, window=_WINDOW, kind=WindowKind.FIRST_CALL)
@@ -84,8 +84,8 @@ def _table() -> FacetTable:
     }
 
 
-TABLES = {"user": _table(), "none": _table()}
-"""Limits go by address, whoever is logged in."""
+TABLES = closed_to({"user": _table(), "none": _table()}, {"none": ("search", "hashtag")})
+"""Limits go by address, whoever is logged in; who is not logged in is refused `searchPosts`, or its second page."""
 
 _SEARCH = frozenset({"limit", "sort", "since", "until", "author", "mentions", "lang", "domain", "url"})
 HINTS = {

@@ -15,15 +15,17 @@ from bowerbird.model import (
     Flavour,
     Network,
     Opening,
+    Outcome,
     Page,
     Request,
     Secret,
     Service,
     Subscription,
+    Trial,
 )
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
-from bowerbird.providers.mastodon import channels, facets, flavours, parse, requests, streams, survey, targets
+from bowerbird.providers.mastodon import channels, facets, flavours, parse, requests, streams, survey, targets, trials
 from bowerbird.providers.tables import FacetTable, Tables, table_for
 
 UNKNOWN = Flavour()
@@ -65,8 +67,14 @@ class Mastodon:
     def mutes(self, flavour: Flavour) -> Mapping[str, str]:
         return flavours.mutes(flavour)
 
-    def cautions(self, flavour: Flavour, facets: Collection[str], kinds: Collection[str]) -> Sequence[str]:
-        return tuple(flavours.cautions(flavour, facets, kinds))
+    def cautions(self, flavour: Flavour, facets: Collection[str]) -> Sequence[str]:
+        return tuple(flavours.cautions(flavour, facets))
+
+    def trial(self, kind: str) -> Trial:
+        return trials.trial(kind, self.facets_for(kind).get("profile", self.facets["profile"]))
+
+    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+        return trials.tried(answer)
 
     def request(self, ask: Ask) -> Request:
         return bounded(requests.build(ask, self.facets[ask.facet]), ask, self.facets[ask.facet])

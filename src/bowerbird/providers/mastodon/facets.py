@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from bowerbird.model import Facet, Limit, Side, Subject
-from bowerbird.providers.tables import tables_of
+from bowerbird.providers.tables import closed_to, tables_of
 
 _WINDOW = timedelta(minutes=5)
 _PAGING_WINDOW = timedelta(minutes=15)
@@ -57,14 +57,20 @@ _FACETS = (
     Facet(name="tags", subject=Subject.USER, yields=frozenset({"user_tags"}), results_per_call=100),
 )
 
+_USERS_ONLY = ("search", "quotes")
+"""Without a user the search for posts is answered with an empty list, and the quotes of a post with a refusal."""
+
 # A token without a user (client credentials) has its own throttle and shares the address's as well.
-TABLES = tables_of(
-    _FACETS,
-    {
-        "user": (_TOKEN, _ACCOUNT, _ACCOUNT_PAGING),
-        "app": (_TOKEN, _ADDRESS, _ADDRESS_PAGING),
-        "none": (_ADDRESS, _ADDRESS_PAGING),
-    },
+TABLES = closed_to(
+    tables_of(
+        _FACETS,
+        {
+            "user": (_TOKEN, _ACCOUNT, _ACCOUNT_PAGING),
+            "app": (_TOKEN, _ADDRESS, _ADDRESS_PAGING),
+            "none": (_ADDRESS, _ADDRESS_PAGING),
+        },
+    ),
+    {"app": _USERS_ONLY, "none": _USERS_ONLY},
 )
 
 HINTS = {

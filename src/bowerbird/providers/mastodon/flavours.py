@@ -13,7 +13,7 @@ from bowerbird.model import Channel, Facet, Flavour
 from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, FLAKES, ULIDS, base_name
 from bowerbird.providers.mastodon.requests import ALONE
 from bowerbird.providers.mastodon.survey import number
-from bowerbird.providers.tables import Tables
+from bowerbird.providers.tables import Tables, closed_to
 
 _SINCE = {
     "quotes": (4, 5),
@@ -42,8 +42,17 @@ _SEARCHED = {
     "gotosocial": "only posts by and to the user of the token",
     "takahe": "no posts by words, only by their address",
 }
+_NO_OPT_OUTS = frozenset({"gotosocial", "takahe", "pleroma"})
+"""Software whose accounts carry neither `noindex` nor `indexable`."""
+_LOSSES = {
+    "takahe": {
+        "timeline": "it lists what accounts wrote themselves, and leaves out what they boosted",
+    },
+}
+"""Software, and what its answers leave out without a word, by facet."""
 _INDEXED = "posts only where the server keeps an index of them (Elasticsearch)"
-_NEEDS_USER = ("search",)
+_FOR_GUESTS = {"gotosocial": (), "takahe": ("profile", "followers", "following", "reposts", "likes", "public")}
+"""Software that answers nobody but its own users, and the facets of which it does all the same."""
 
 
 def lacks(flavour: Flavour) -> dict[str, str]:
@@ -74,12 +83,20 @@ def singles(flavour: Flavour) -> frozenset[str]:
 
 
 def flavoured(tables: Tables, flavour: Flavour) -> Tables:
-    """The tables without what the server lacks."""
+    """The tables without what the server lacks, and without what it shows to its own users only."""
     absent, alone = lacks(flavour), singles(flavour)
-    return {
+    shut = frozenset(name for table in tables.values() for name in table if _is_for_users(flavour, name))
+    found = {
         kind: {name: _alone(facet) if name in alone else facet for name, facet in table.items() if name not in absent}
         for kind, table in tables.items()
     }
+    return closed_to(found, {"none": shut, "app": shut})
+
+
+def _is_for_users(flavour: Flavour, facet: str) -> bool:
+    if facet in _FEEDS and "authenticated" in _access(flavour, _FEEDS[facet]):
+        return True
+    return facet not in _FOR_GUESTS.get(_kind(flavour), (facet,))
 
 
 def channels(flavour: Flavour) -> Mapping[str, Channel]:
@@ -90,16 +107,16 @@ def channels(flavour: Flavour) -> Mapping[str, Channel]:
     return {name: msgspec.structs.replace(channel, key_time=written) for name, channel in CHANNELS.items()}
 
 
-def cautions(flavour: Flavour, facets: Collection[str], kinds: Collection[str]) -> Iterator[str]:
-    """Where an empty answer would say nothing."""
-    for facet in _NEEDS_USER:
-        if facet in facets and "user" not in kinds:
-            yield f"{facet} finds posts only with the token of a user, and there is none: it will stay empty"
-        elif facet in facets:
-            yield f"{facet} finds {_SEARCHED.get(_kind(flavour), _INDEXED)}: it may stay empty"
-    for facet, feed in _FEEDS.items():
-        if facet in facets and "user" not in kinds and "authenticated" in _access(flavour, feed):
-            yield f"{facet} is shown to users only, and there is no token of one: add it with `bowerbird credentials add`"
+def cautions(flavour: Flavour, facets: Collection[str]) -> Iterator[str]:
+    """Where an empty answer would say nothing, and what never comes."""
+    kind = _kind(flavour)
+    if "search" in facets:
+        yield f"search finds {_SEARCHED.get(kind, _INDEXED)}: it may stay empty"
+    if kind in _NO_OPT_OUTS:
+        yield "it does not tell who asked not to be indexed: only those are left alone who say so in their profile (#nobot)"
+    for name, loss in _LOSSES.get(kind, {}).items():
+        if name in facets:
+            yield f"{name}: {loss}"
 
 
 def _alone(facet: Facet) -> Facet:

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bowerbird.model import Answer, Area, Ask, Channel, Facet, Geography, Opening, Page, Request, Service, Subscription
+from bowerbird.model import (
+    Answer,
+    Area,
+    Ask,
+    Channel,
+    Facet,
+    Geography,
+    Opening,
+    Outcome,
+    Page,
+    Request,
+    Service,
+    Subscription,
+    Trial,
+)
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
-from bowerbird.providers.twitter_v1 import channels, facets, geography, parse, requests, streams, targets
+from bowerbird.providers.twitter_v1 import channels, facets, geography, outcomes, parse, requests, streams, targets
 from bowerbird.providers.x_family import XFamily
 
 
@@ -28,6 +42,14 @@ class TwitterV1(XFamily):
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         return parse.parse(ask, self.facets[ask.facet], answer)
+
+    def trial(self, kind: str) -> Trial:
+        """To ask for the limits has a limit of its own."""
+        return Trial(facets.LIMITS, Request(path="/1.1/application/rate_limit_status.json"))
+
+    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+        found = outcomes.verdict(answer)
+        return found.outcome, found.detail
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)

@@ -90,6 +90,8 @@ def _table(column: int) -> FacetTable:
 
 
 TABLES = {"user": _table(0), "app": _table(1)}
+LIMITS = Facet(name="limits", subject=Subject.WORD, yields=frozenset(), limits=_limits("limits", 180))
+"""What the service says of its limits: no facet of a crawl."""
 ORDER = tuple(facet.name for facet in _FACETS)
 
 _POST_LISTS = frozenset({"limit", "exclude_replies", "include_rts"})

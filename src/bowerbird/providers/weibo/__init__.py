@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from bowerbird.errors import CredentialError, UserError
-from bowerbird.model import Answer, Area, Ask, Facet, Geography, Network, Page, Request, Secret, Service
+from bowerbird.model import Answer, Area, Ask, Facet, Geography, Network, Outcome, Page, Request, Secret, Service, Trial
 from bowerbird.providers.amounts import bounded
 from bowerbird.providers.tables import FacetTable, Tables, table_for
-from bowerbird.providers.weibo import facets, geography, parse, requests, targets
+from bowerbird.providers.weibo import facets, geography, outcomes, parse, requests, targets
 
 
 class Weibo:
@@ -47,6 +47,15 @@ class Weibo:
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         return parse.parse(ask, self._facet(ask), answer)
+
+    def trial(self, kind: str) -> Trial:
+        """To ask for the limits is free."""
+        facet = self.facets_for(kind)["limits"]
+        return Trial(facet, self.request(Ask("limits", ("",))))
+
+    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+        found = outcomes.verdict(answer)
+        return found.outcome, found.detail
 
     def is_paged(self, ask: Ask) -> bool:
         return any(name in requests.POSITIONS for name, _ in self.request(ask).query)

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bowerbird.model import Answer, Area, Ask, Channel, Facet, Geography, Opening, Page, Request, Secret, Service, Subscription
+from bowerbird.model import (
+    Answer,
+    Area,
+    Ask,
+    Channel,
+    Facet,
+    Geography,
+    Opening,
+    Outcome,
+    Page,
+    Request,
+    Secret,
+    Service,
+    Subscription,
+    Trial,
+)
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
-from bowerbird.providers.x import channels, facets, geography, parse, requests, streams, targets
+from bowerbird.providers.x import channels, facets, geography, outcomes, parse, requests, streams, targets
 from bowerbird.providers.x_family import XFamily
 
 
@@ -36,6 +51,14 @@ class XV2(XFamily):
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         return parse.parse(ask, self.facets[ask.facet], answer)
+
+    def trial(self, kind: str) -> Trial | None:
+        """The application's usage is told for nothing; whatever a user's token may ask is billed."""
+        facet = self.facets_for(kind).get("usage")
+        return None if facet is None else Trial(facet, self.request(Ask("usage", ("",))))
+
+    def tried(self, answer: Answer) -> tuple[Outcome, str]:
+        return outcomes.verdict(answer, None)
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)

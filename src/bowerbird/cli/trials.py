@@ -1,0 +1,66 @@
+"""Tries the credentials of a crawl, for `bowerbird crawl` at its start and for `bowerbird doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from bowerbird.app import Crawl, Outside, login_charges
+from bowerbird.crawl.credentials import own_credentials
+from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.crawl.logins import LoginBook
+from bowerbird.crawl.sessions import Sessions
+from bowerbird.crawl.trials import Candidate, Tried, Trier, note_trial
+from bowerbird.errors import CredentialError
+from bowerbird.limits.filling import fill
+from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.model import Credential
+from bowerbird.ports import Database, TriedProvider
+from bowerbird.providers import provider, with_limits
+
+
+def candidates(plan: CrawlPlan, outside: Outside) -> Iterator[Candidate]:
+    """Every credential that the crawl would ask with, at each of its services."""
+    for planned in plan.services:
+        speaks = with_limits(provider(planned.service.provider, now=outside.clock.now, base=planned.service.base), planned.limits)
+        for credential in _asking(plan, planned, outside):
+            trial = speaks.trial(credential.kind) if isinstance(speaks, TriedProvider) else None
+            if trial is not None:
+                charges = fill(trial.facet, planned.service.name, credential)
+                yield Candidate(speaks, planned.service, credential, trial.request, charges)
+
+
+def _asking(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> list[Credential]:
+    found = {each.name: each for use in plan.flow.facets for each in own_credentials(use, planned, plan.services, outside.vault)}
+    return list(found.values())
+
+
+async def try_all(plan: CrawlPlan, outside: Outside, database: Database | None, ledgers: BookedLedgers | None) -> list[Tried]:
+    """What each credential of the crawl is worth; booked where there is a store."""
+    book = None
+    if database is not None and ledgers is not None:
+        async with database.reading() as tx:
+            await ledgers.load(tx, outside.clock.now())
+        book = LoginBook(database, ledgers, outside.clock, partial(login_charges, outside.vault))
+    sessions = Sessions(outside.vault, outside.transport, outside.clock, book)
+    trier = Trier(sessions, outside.clock, database, ledgers)
+    return [await trier.tried(each) for each in candidates(plan, outside)]
+
+
+async def check_tokens(crawl: Crawl, outside: Outside) -> list[str]:
+    """Tries the credentials of a crawl that is about to start; answers what is wrong with some of them, in sentences.
+
+    Raises `CredentialError` when a service refuses all that there are for it.
+    """
+    found = await try_all(crawl.plan, outside, crawl.database, crawl.ledgers)
+    async with crawl.database.transaction() as tx:
+        for each in found:
+            await note_trial(tx, crawl.log, crawl.number, each, provider(each.service.provider).network)
+    crawl.tally.asked(sum(len(each.answers) for each in found))
+    for service in {each.service.name for each in found}:
+        own = [each for each in found if each.service.name == service]
+        if all(each.is_refused for each in own):
+            reason = "; ".join(f"{each.sentence}; {each.advice}" for each in own)
+            await crawl.session.abandon(reason)
+            raise CredentialError(reason)
+    return [f"{each.sentence}; {each.advice}." for each in found if each.is_refused]

@@ -1,0 +1,51 @@
+"""When a refused credential is put aside, and for which lanes: a refusal belongs to what was refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+
+from bowerbird.crawl.lanes import Lane
+from bowerbird.model import Lease, Outcome, Page
+
+STRIKES = 3
+_REFUSALS = (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE)
+
+
+class Strikes:
+    """Counts refusals; what is remembered here is lost with the process."""
+
+    def __init__(self) -> None:
+        self._in_a_row: Counter[tuple[str | None, int]] = Counter()
+        """By credential and lane: a single refusal may be a passing mood of the server."""
+        self._good: Counter[tuple[str, str | None]] = Counter()
+        """Good answers by service and credential."""
+        self._good_before: dict[tuple[str | None, int], int] = {}
+        """How many there were when a lane was first refused."""
+        self.words: dict[int, str] = {}
+        """By lane that lost a credential: what was refused, to whom, and in which words."""
+
+    def is_out(self, lane: Lane, lease: Lease, page: Page, undo: ExitStack) -> bool:
+        """Whether the credential is to be put aside: refused several times in a row."""
+        place, whose = (lease.credential, lane.lane), (lane.service.name, lease.credential)
+        if page.outcome not in _REFUSALS:
+            if not page.outcome.is_passing:
+                self._in_a_row.pop(place, None)
+                self._good[whose] += 1
+            return False
+        if not self._in_a_row[place]:
+            self._good_before[place] = self._good[whose]
+        self._in_a_row[place] += 1
+        undo.callback(self._in_a_row.subtract, [place])
+        is_out = self._in_a_row[place] >= STRIKES
+        if is_out:
+            whom = f"with the credential {lease.credential!r}" if lease.credential else "without a credential"
+            self.words[lane.lane] = f"{lane.service.name} does not answer {lane.facet.name} {whom} ({page.detail})"
+        return is_out
+
+    def is_of_service(self, lane: Lane, page: Page, credential: str | None) -> bool:
+        """Whether all lanes of the service lose the credential: not where only this may not be asked with it, or not by
+        anybody without one, and not while others are answered."""
+        if page.outcome is not Outcome.BAD_TOKEN or credential is None:
+            return False
+        return self._good[lane.service.name, credential] <= self._good_before.get((credential, lane.lane), 0)

@@ -1,0 +1,200 @@
+"""Crawls that could bring nothing say so before they start, in `doctor` as in `crawl`, on every network."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from simulated_server import Server, running
+
+from bowerbird import cli
+from bowerbird.app import Outside, vocabulary
+from bowerbird.cli.looking import look
+from bowerbird.clock import RealClock
+from bowerbird.crawl.files.crawl_file import parse_crawl
+from bowerbird.crawl.flavours import survey
+from bowerbird.crawl.http import HttpTransport
+from bowerbird.evaluate.laboratory import TokenVault
+from bowerbird.model import Answer, Request, Service
+from bowerbird.providers import provider
+
+ASKED = {"mastodon": "coffee", "bluesky": "coffee", "x": "12", "twitter_v1": "12", "weibo": "12"}
+FLOWS = {"mastodon": "topic", "bluesky": "topic"}
+WRONG = {
+    "mastodon": ("user", "access_token=wrong"),
+    "bluesky": ("user", "identifier=user0\napp_password=wrong"),
+    "x": ("app", "bearer_token=wrong"),
+    "twitter_v1": ("app", "bearer_token=wrong"),
+    "weibo": ("user", "access_token=wrong"),
+}
+Capsys = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, Server]]:
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(running(dialect=name)) for name in WRONG}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def crawl_file(server: Server, name: str, flow: str = "", seed: str = "") -> str:
+    Path("a.toml").write_text(
+        f'flow = "{flow or FLOWS.get(name, "timelines")}"\nseeds = ["{seed or ASKED[name]}"]\nstop.calls = 5\n'
+        f'[service]\nname = "sim"\nprovider = "{name}"\nbase = "{server.base}"\n'
+    )
+    return "a.toml"
+
+
+def add(name: str, server: Server, kind: str, secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for field in secret.split("\n"):
+        key, _, value = field.partition("=")
+        monkeypatch.setenv(f"BOWERBIRD_SECRET_{key.upper()}", value)
+    assert cli.run(["credentials", "add", "mine", "--provider", name, "--kind", kind, "--server", server.base]) == 0
+
+
+def doctored(file: str, capsys: Capsys) -> tuple[int, dict[str, dict[str, str]]]:
+    """The exit code of the doctor, and its findings that are no praise."""
+    capsys.readouterr()
+    code = cli.run(["doctor", file, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    return code, {each["name"]: each for each in found["checks"] if each["verdict"] == "problem"}
+
+
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_without_a_credential_that_is_needed_nothing_is_started(name: str, servers: dict[str, Server], capsys: Capsys) -> None:
+    """Mastodon answers a search without a user with an empty list; Bluesky refuses it; the others answer nobody."""
+    file = crawl_file(servers[name], name)
+    code, problems = doctored(file, capsys)
+    assert code == 1
+    assert any(f"bowerbird credentials add mine --provider {name}" in each["advice"] for each in problems.values())
+    assert cli.run(["crawl", file]) == 2
+    assert f"bowerbird credentials add mine --provider {name}" in capsys.readouterr().err
+    assert not Path("a.db").exists()
+
+
+@pytest.mark.parametrize("name", sorted(WRONG))
+def test_a_wrong_token_is_found_out_with_one_call(
+    name: str, servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    server = servers[name]
+    add(name, server, *WRONG[name], monkeypatch)
+    file = crawl_file(server, name, "timelines", "12" if name != "bluesky" else "@nobody.example")
+    code, problems = doctored(file, capsys)
+    assert (code, list(problems)) == (1, ["credential mine"])
+    assert "refuses the credential 'mine'" in problems["credential mine"]["found"]
+    assert cli.run(["crawl", file, "--yes"]) == 2
+    assert "refuses the credential 'mine'" in capsys.readouterr().err
+
+
+def test_a_token_of_another_kind_is_found_out(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    """With the token of an application the search would stay empty, and say nothing."""
+    server = servers["mastodon"]
+    token = next(token.value for token in server.service.tokens if token.kind == "app")
+    add("mastodon", server, "user", f"access_token={token}", monkeypatch)
+    file = crawl_file(server, "mastodon")
+    _, problems = doctored(file, capsys)
+    assert "for one of kind user" in problems["credential mine"]["found"]
+    assert "--kind app" in problems["credential mine"]["advice"]
+    assert cli.run(["crawl", file]) == 2
+
+
+def test_a_trial_is_booked_like_any_other_call(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    server = servers["mastodon"]
+    token = next(token.value for token in server.service.tokens if token.kind == "user")
+    add("mastodon", server, "user", f"access_token={token}", monkeypatch)
+    file = crawl_file(server, "mastodon")
+    assert cli.run(["crawl", file, "--json", "--quiet"]) == 0
+    ended = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert ended["calls"] == ended["run"]["calls"] == 5, "this run and all agree on the first run"
+    spent = ledgers(capsys)
+    assert spent["sim/mine/token"] == 4, "all but the question what the server is"
+    assert doctored(file, capsys) == (0, {})
+    assert ledgers(capsys)["sim/mine/token"] == 5
+
+
+def ledgers(capsys: Capsys) -> dict[str, int]:
+    capsys.readouterr()
+    cli.run(["status", "a.toml", "--json"])
+    return {each["bucket"]: each["spent"] for each in json.loads(capsys.readouterr().out)["ledgers"]}
+
+
+def test_quotes_that_nobody_may_ask_without_a_token_do_not_hold_up_reposts(servers: dict[str, Server], capsys: Capsys) -> None:
+    server = servers["mastodon"]
+    file = crawl_file(server, "mastodon", "cascades", "109348677773283527")
+    code, problems = doctored(file, capsys)
+    assert (code, problems) == (0, {})
+    assert cli.run(["crawl", file]) == 0
+    shown = capsys.readouterr().out
+    assert "sim cannot be asked for quotes: that takes the token of a user" in shown
+    assert "Finished: nothing is left to ask" in shown
+
+
+@pytest.mark.parametrize("limits", ["timeline.requests = 3", "'*'.nonsense.allowance = 3", "together.allowance = 3"])
+def test_what_a_crawl_refuses_the_check_of_its_file_refuses_too(limits: str, servers: dict[str, Server], capsys: Capsys) -> None:
+    file = crawl_file(servers["mastodon"], "mastodon")
+    Path(file).write_text(Path(file).read_text() + f"[service.limits]\n{limits}\n")
+    told = []
+    for command in (["flow", "check", file], ["crawl", file], ["doctor", file]):
+        assert cli.run(command) == 2
+        told.append(capsys.readouterr().err)
+    assert told[0] == told[1] == told[2]
+    assert "a.toml:" in told[0]
+
+
+def moving(to: str) -> web.Application:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(status=301, headers={"location": f"{to}{request.path}"})
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", answer)
+    return application
+
+
+@pytest.mark.parametrize("name", sorted(WRONG))
+async def test_an_address_that_leads_elsewhere_is_named_with_the_one_to_write(name: str) -> None:
+    async with TestServer(moving("https://elsewhere.example")) as server:
+        base = f"http://127.0.0.1:{server.port}"
+        text = f'flow = "timelines"\nseeds = ["12"]\n[service]\nprovider = "{name}"\nbase = "{base}"\n'
+        plan = parse_crawl(text.replace('"12"', '"@a.example"'), Path("a.toml"), vocabulary())
+        clock = RealClock()
+        transport = HttpTransport(clock, "bowerbird-test")
+        found = await look(plan.services[0], Outside(clock=clock, transport=transport, vault=TokenVault(name, [])))
+        await transport.close()
+    assert found.moved == "https://elsewhere.example"
+    assert 'write base = "https://elsewhere.example"' in found.advice
+    assert base in found.problem
+
+
+class BrokenTransport:
+    """Raises what nobody foresaw."""
+
+    async def send(self, service: Service, request: Request) -> Answer:
+        raise RuntimeError("nobody foresaw this")
+
+    async def close(self) -> None:
+        """Nothing."""
+
+
+def test_whatever_breaks_while_a_server_is_asked_what_it_is_the_crawl_goes_on_without() -> None:
+    service = Service(name="s", provider="mastodon", base="https://s.example")
+    speaks = provider("mastodon")
+    assert hasattr(speaks, "survey")
+    found = asyncio.run(survey(speaks, BrokenTransport(), service, RealClock()))
+    assert not found.flavour.software
+    assert "nobody foresaw this" in found.fault
