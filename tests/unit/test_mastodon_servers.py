@@ -240,3 +240,23 @@ def test_ids_that_come_as_numbers_are_ids_all_the_same() -> None:
 def test_what_search_finds_is_said_as_it_is() -> None:
     assert "index" in mastodon.cautions(Flavour(software="mastodon", version="4.5.0"), {"search"})[0]
     assert "by and to the user" in mastodon.cautions(GOTOSOCIAL, {"search"})[0]
+
+
+def test_the_limits_of_gotosocial_are_its_own() -> None:
+    tables = mastodon.flavoured(GOTOSOCIAL).tables
+    assert [limit.bucket for limit in tables["user"]["timeline"].limits] == ["{service}/address"]
+
+
+def test_what_a_server_leaves_out_is_said() -> None:
+    takahe = Flavour(software="takahe", version="0.11")
+    said = mastodon.cautions(takahe, {"timeline"})
+    assert any("boosted" in each for each in said)
+    assert any("asked not to be indexed" in each for each in said)
+    assert mastodon.cautions(Flavour(software="mastodon", version="4.5.0"), {"timeline"}) == ()
+
+
+def test_who_may_ask_what_depends_on_the_server_and_the_token() -> None:
+    takers = {kind: set(table) for kind, table in mastodon.tables.items()}
+    assert takers["user"] - takers["none"] == takers["user"] - takers["app"] == {"search", "quotes"}
+    assert not mastodon.flavoured(GOTOSOCIAL).facets_for("none")
+    assert "followers" in mastodon.flavoured(Flavour(software="takahe", version="0.11")).facets_for("none")

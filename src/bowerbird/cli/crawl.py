@@ -19,6 +19,7 @@ from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.views import View, chosen_view
 from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.cli.renamed import as_known
 from bowerbird.cli.trials import check_tokens
 from bowerbird.clock import RealClock
 from bowerbird.crawl.files.crawl_file import CrawlPlan, read_crawl_file
@@ -55,6 +56,9 @@ def command(
         timedelta | None,
         typer.Option("--for", parser=_duration, metavar="TIME", help="End after this time, such as 10m or 2h30m."),
     ] = None,
+    name: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Run it as the crawl of this name, whatever the file is called.")
+    ] = None,
     skip_bad: Annotated[
         bool,
         typer.Option("--skip-bad", help="Leave out seeds that cannot be understood, and say which."),
@@ -73,9 +77,10 @@ def command(
     can change, 3 failed, 130 after Ctrl-C.
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
-    plan = structs.replace(read_crawl_file(file, vocabulary(), seeds or ()), skips_bad=skip_bad)
+    plan = structs.replace(read_crawl_file(file, vocabulary(), seeds or (), name), skips_bad=skip_bad)
     wish = _Wish(
         limits={"calls": calls, "items": items, "dollars": dollars, "duration": span},
+        is_named=name is not None,
         joins=join,
         is_agreed=is_agreed,
         view=chosen_view(as_json=as_json, is_quiet=quiet),
@@ -95,6 +100,7 @@ class _Wish(Struct, frozen=True):
     """What the command line says besides the crawl file."""
 
     limits: Mapping[str, object]
+    is_named: bool
     joins: bool
     is_agreed: bool
     view: View
@@ -108,6 +114,8 @@ async def _crawl(plan: CrawlPlan, settings: Settings, wish: _Wish) -> Run:
     outside = Outside(clock=clock, transport=transport, vault=open_vault(settings), media=media, is_alone=not wish.joins)
     say = wish.view.say
     try:
+        if not wish.is_named:
+            plan = await as_known(plan, outside)
         start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:

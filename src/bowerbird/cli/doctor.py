@@ -59,9 +59,9 @@ def command(
 
 def _verdict(problems: int, warnings: int) -> str:
     if problems:
-        return f"{problems} problem{'s' * (problems != 1)} to solve (marked ✗)."
+        return f"{problems} problem{'s' * (problems != 1)} to solve."
     if warnings:
-        return f"No problem, but {warnings} thing{'s' * (warnings != 1)} to know (marked !)."
+        return f"No problem, but {warnings} thing{'s' * (warnings != 1)} to know."
     return "Everything is in order."
 
 

@@ -58,14 +58,14 @@ def command(
     service.world.post_count(0, int(clock.now().timestamp() * 1000))
     # An interrupt is the way to end: not an error.
     try:
-        asyncio.run(_serve(service, clock, output, (host, port)))
+        asyncio.run(_serve(service, flavour or dialect, clock, output, (host, port)))
     except KeyboardInterrupt:
         output.line(f"Ended after {service.calls:,} calls, {service.limiter.refused:,} refused.")
 
 
-async def _serve(service: SimulatedService, clock: RealClock, output: Output, where: tuple[str, int]) -> None:
+async def _serve(service: SimulatedService, flavour: str, clock: RealClock, output: Output, where: tuple[str, int]) -> None:
     async with serve(service, clock, *where) as base:
-        introduction = _introduce(service, base, clock)
+        introduction = _introduce(service, flavour, base, clock)
         for line in introduction.pop("lines"):
             output.line(line)
         output.result(introduction)
@@ -83,7 +83,7 @@ def _rates(faults: list[str]) -> dict[str, float]:
     return rates
 
 
-def _introduce(service: SimulatedService, base: str, clock: RealClock) -> dict[str, Any]:
+def _introduce(service: SimulatedService, flavour: str, base: str, clock: RealClock) -> dict[str, Any]:
     """What a user needs to start: address, tokens, a call to try, a piece of a crawl file."""
     now = clock.now()
     writers = writers_to_try(service, now)
@@ -100,7 +100,7 @@ def _introduce(service: SimulatedService, base: str, clock: RealClock) -> dict[s
     }[dialect.name]
     scheme = "OAuth2" if dialect.name == "weibo" else "Bearer"
     lines = [
-        f"Serving {dialect.name} at {base} (end with Ctrl-C)",
+        f"Serving {_named(dialect.name, flavour)} at {base} (end with Ctrl-C)",
         *(f"  {token['kind']} token {token['value']}{_more(token)}" for token in tokens),
         "Try:",
         f"  curl -i -H 'Authorization: {scheme} {bearer}' '{base}{path}'",
@@ -110,7 +110,12 @@ def _introduce(service: SimulatedService, base: str, clock: RealClock) -> dict[s
         "In a crawl file:",
         *(f"  {line}" for line in _snippet(dialect.name, base, handles)),
     ]
-    return {"base": base, "dialect": dialect.name, "tokens": tokens, "handles": handles, "lines": lines}
+    return {"base": base, "dialect": dialect.name, "flavour": flavour, "tokens": tokens, "handles": handles, "lines": lines}
+
+
+def _named(dialect: str, flavour: str) -> str:
+    """`mastodon`, or `gotosocial (provider mastodon)`."""
+    return f"{flavour} (provider {dialect})" if flavour and flavour != dialect else dialect
 
 
 def writers_to_try(service: SimulatedService, now: datetime) -> list[int]:

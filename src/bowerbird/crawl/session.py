@@ -66,6 +66,8 @@ class Session:
         self._before = before
         self._supervisor = Supervisor(parts.clock, self._note_part)
         self._is_enough = asyncio.Event()
+        self.is_begun = False
+        """Whether its rows say that it runs."""
         self.tally = tally
 
     async def run(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival], *, slots: int, watch_every: timedelta) -> Ending:
@@ -177,6 +179,7 @@ class Session:
                 await roster.set_wanted(tx, self._crawl, "running", now)
                 await roster.set_state(tx, self._crawl, "running", None, now)
             self.tally.ran_before = await roster.time_run(tx, row.name, self._enrolment.number())
+        self.is_begun = True
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
         self.tally.elsewhere = _minus(_size(row), self.tally.size(in_all=False))

@@ -75,7 +75,7 @@ class Watcher:
         if plan.streams:
             async with self._crawl.database.reading() as tx:
                 streams = tuple(each for each in await read_streams(tx) if each.crawl == plan.name)
-        return row.state if row is not None else "gone", lanes, streams
+        return _shown(row.state, self._crawl.session.is_begun) if row is not None else "gone", lanes, streams
 
     def _seen(self, now: datetime) -> Glimpse:
         plan, tally = self._crawl.plan, self._crawl.tally
@@ -165,6 +165,11 @@ class Watcher:
 
 
 _WAITING = ("waiting", "leased")
+
+
+def _shown(state: str, is_begun: bool) -> str:
+    """The state of the crawl's row, which until it has begun is that of the run before."""
+    return state if is_begun else "starting"
 
 
 def _options(crawl: Crawl) -> dict[LaneKey, tuple[int, Sequence[Sequence[Charge]]]]:

@@ -57,6 +57,7 @@ BACKUP_KEYS = ("every", "folder", "keep")
 HISTORY_KEYS = ("counters",)
 DAILY = timedelta(days=1)
 SERVICE_KEYS = ("name", "provider", "base", "credentials", "dollars", "limits")
+_SQLITE = b"SQLite format 3\0"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -112,26 +113,32 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
         return json.encode({"services": services, "concurrency": self.concurrency}).decode()
 
 
-def read_crawl_file(path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = ()) -> CrawlPlan:
-    """The plan in a file, with more seeds; raises `FlowError` naming the line, or the file when it cannot be read."""
-    return parse_crawl(read_text(path), path, vocabulary, seeds)
+def read_crawl_file(path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = (), name: str | None = None) -> CrawlPlan:
+    """The plan in a file, with more seeds and perhaps another name; raises `FlowError` naming the line, or the file when it
+    cannot be read."""
+    return parse_crawl(read_text(path), path, vocabulary, seeds, name)
 
 
 def read_text(path: Path) -> str:
     """The text of a crawl or flow file; raises `FlowError` that says what to do."""
     try:
-        return path.read_text("utf-8")
+        content = path.read_bytes()
+        if content.startswith(_SQLITE):
+            hint = f"; its crawl file is perhaps {path.with_suffix('.toml')}" if path.with_suffix(".toml").is_file() else ""
+            raise FlowError(f"this is a database; name the crawl file (.toml) that says what to collect{hint}", file=str(path))
+        return content.decode("utf-8")
     except FileNotFoundError:
         raise FlowError("there is no such file; `bowerbird init` writes one to start from", file=str(path)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise FlowError(f"cannot be read as UTF-8 text: {error}", file=str(path)) from None
 
 
-def parse_crawl(text: str, path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = ()) -> CrawlPlan:
-    """The plan in a text, with more seeds; `path` names it in errors, and relative paths in it start from its folder."""
+def parse_crawl(text: str, path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = (), called: str | None = None) -> CrawlPlan:
+    """The plan in a text, with more seeds and perhaps another name; `path` names it in errors, and relative paths in it start
+    from its folder."""
     table = Table(read(text, str(path)))
     table.only(CRAWL_KEYS, "a crawl file")
-    name = _name(table, path)
+    name = _name(table, path, called)
     services = _services(table, vocabulary)
     flow = _flow(table, path, vocabulary, services)
     streams = stream_plans(table, [plan.service for plan in services], vocabulary)
@@ -179,8 +186,8 @@ def is_crawl(document: Document) -> bool:
     return "edges" not in document.values and "facets" not in document.values
 
 
-def _name(table: Table, path: Path) -> str:
-    name = table.text("name", path.stem)
+def _name(table: Table, path: Path, called: str | None = None) -> str:
+    name = called or table.text("name", path.stem)
     if not _NAME.fullmatch(name):
         raise table.wrong("name", f"name {name!r} must be made of letters, digits, '-', '_' and '.'")
     return name
