@@ -182,7 +182,7 @@ class Session:
         self.is_begun = True
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
-        self.tally.elsewhere = _minus(_size(row), self.tally.size(in_all=False))
+        self.tally.elsewhere = _size(row)
         if self._before is not None:
             await self._before()
         await self._sow(seeds)

@@ -22,6 +22,8 @@ class Tally:
         """What earlier runs and other workers of the same crawl brought."""
         self.ran_before = timedelta(0)
         """How long the crawl was run before this process."""
+        self.questions = 0
+        """Calls that this process made before the crawl began; they count as made elsewhere."""
         self.calls = 0
         self.items = 0
         self.users = 0
@@ -61,7 +63,7 @@ class Tally:
 
     def asked(self, calls: int) -> None:
         """Calls made before the crawl began: what its servers are, and whether they take its credentials."""
-        self.calls += calls
+        self.questions += calls
 
     def heard(self, report: Report, now: datetime) -> None:
         """What a live connection has brought since the last time."""

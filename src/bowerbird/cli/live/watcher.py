@@ -15,6 +15,7 @@ from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
 from bowerbird.cli.money import month_words
+from bowerbird.crawl.flow import Size
 from bowerbird.crawl.streaming.standing import StreamStanding, read_streams
 from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
@@ -92,7 +93,7 @@ class Watcher:
             state=self._state,
             elapsed=now - tally.started_at,
             whole=tally.size(),
-            run=tally.size(in_all=False),
+            run=_with(tally.size(in_all=False), tally.questions),
             calls_per_second=calls,
             items_per_second=items,
             lanes=tuple(self._lane(use.name) for use in plan.flow.facets if self._is_asked(use.name)),
@@ -165,6 +166,11 @@ class Watcher:
 
 
 _WAITING = ("waiting", "leased")
+
+
+def _with(size: Size, questions: int) -> Size:
+    """What this process did, its questions to servers about themselves and its credentials included."""
+    return structs.replace(size, calls=size.calls + questions)
 
 
 def _shown(state: str, is_begun: bool) -> str:
