@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
 import pytest
+from msgspec import structs
 from store_pages import (
     FEDIVERSE,
     FOLLOWERS,
@@ -23,10 +24,30 @@ from store_pages import (
     toot,
 )
 
+from bowerbird.analysis.places.locator import AreaLocator
+from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.db.migrate import scripts, statements
-from bowerbird.model import Facet, Gone, Outcome, Page, Reaction, ReactionKind, Service, Subject, User, UserTag, Version
+from bowerbird.model import (
+    Area,
+    Box,
+    Facet,
+    Gone,
+    Outcome,
+    Page,
+    Place,
+    Post,
+    Reaction,
+    ReactionKind,
+    Service,
+    Subject,
+    User,
+    UserTag,
+    Version,
+)
 from bowerbird.ports import Database
-from bowerbird.store import register_service
+from bowerbird.settings import load_settings
+from bowerbird.store import Store, register_service
+from bowerbird.store.located import LocatingStore
 
 ADA = "https://home.example/users/ada"
 SHELL = federated("ada", "1", handle="ada@home.example")
@@ -166,6 +187,51 @@ async def test_a_witness_does_not_come_to_speak_for_the_posts_of_others_by_a_wis
     assert await texts(crawled) == [None]
     await show(crawled, FEDIVERSE)
     assert await texts(crawled) == ["toot 10"]
+
+
+EVE = User(id="https://elephant.example/users/eve", key="9", handle="eve")
+
+
+@pytest.mark.parametrize("is_heard", [False, True], ids=["asked", "heard"])
+@pytest.mark.parametrize("is_known", [False, True], ids=["stranger", "known"])
+async def test_a_post_under_an_account_of_another_server_than_its_own_is_set_aside(
+    crawled: Crawled, is_known: bool, is_heard: bool
+) -> None:
+    if is_known:
+        await show(crawled, OTHER)
+    forged = Page(users=(EVE,), posts=(toot("10", "ada", author=EVE.id, text="spam"), toot("11", "eve", author=EVE.id)))
+    forged = structs.replace(forged, posts=(forged.posts[0], structs.replace(forged.posts[1], id=f"{EVE.id}/statuses/11")))
+    saved = await (crawled.hear(forged, service=OTHER) if is_heard else crawled.save(forged, TIMELINE, "9", service=OTHER))
+    assert [each.id for each in saved.posts] == [f"{EVE.id}/statuses/11"]
+    assert await texts(crawled) == ["toot 11"] + ["toot 10"] * is_known
+    assert await crawled.count("quarantine", "subject = 'post'") == 1
+    assert await crawled.count("posts", "author = (select user_no from users where handle = 'eve')") == 1
+    # The post's own server may say whose it is.
+    await show(crawled, HOME)
+    assert set(await texts(crawled)) == {"toot 11", "toot 10"}
+
+
+async def test_a_post_of_one_repository_under_the_account_of_another_is_set_aside(crawled: Crawled) -> None:
+    posts = [Post(id=f"at://did:plc:{owner}/app.bsky.feed.post/1", key=owner, author="did:plc:a", text=owner) for owner in "ab"]
+    await crawled.save(Page(users=(User(id="did:plc:a", key="did:plc:a"),), posts=tuple(posts)), TIMELINE, "a", service=SKY)
+    assert (await texts(crawled), await crawled.count("quarantine")) == (["a"], 1)
+
+
+async def test_a_mere_view_moves_nobody_to_another_place(crawled: Crawled) -> None:
+    areas = [Area(name="Lisbon", box=Box(-9.3, 38.6, -9.0, 38.9)), Area(name="Berlin", box=Box(13.0, 52.3, 13.8, 52.7))]
+    locator = AreaLocator(areas, resolver_in(load_settings().cache_folder))
+    crawled.store = LocatingStore(Store(crawled.database), crawled.database, locator)  # type: ignore[assignment]
+    berlin = Place(name="Berlin", country="DE", longitude=13.4, latitude=52.5)
+    home = Page(users=(ada(location="Lisboa, Portugal"),), posts=(toot("10", "ada"),))
+    view = Page(users=(ada(location="Berlin, Germany"),), posts=(toot("10", "ada", place=berlin),))
+    await crawled.save(home, TIMELINE, "1", service=HOME)
+    for service in (OTHER, FEDIVERSE):
+        await crawled.save(view, TIMELINE, "1", service=service)
+        await crawled.hear(view, service=service)
+    rows = await crawled.rows("select distinct place, subject, source from located order by subject")
+    assert [tuple(row.values()) for row in map(dict, rows)] == [("Lisbon", "post", "profile"), ("Lisbon", "user", "profile")]
+    await crawled.save(view, TIMELINE, "1", service=HOME)
+    assert await crawled.count("located", "place = 'Berlin'") == 2
 
 
 @pytest.mark.parametrize("is_corrected", [True, False], ids=["author_corrected", "older_store"])

@@ -123,6 +123,8 @@ class SavedUser(Struct, frozen=True, gc=False):
     posts_now: int | None
     is_back: bool = False
     """It was hidden from the public until now: what was taken out of the store then can be had again."""
+    is_view: bool = False
+    """As a service shows it that does not speak for it: the stored profile is another one."""
 
 
 class SavedPost(Struct, frozen=True, gc=False):
@@ -130,6 +132,8 @@ class SavedPost(Struct, frozen=True, gc=False):
     key: str
     author: str
     is_new: bool
+    is_view: bool = False
+    """As a service shows it that does not speak for it: nothing of that was stored."""
 
 
 class Recalled(Struct, frozen=True, kw_only=True):

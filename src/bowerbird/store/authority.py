@@ -11,13 +11,16 @@ from __future__ import annotations
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from bowerbird.model import Network
+import msgspec
+
+from bowerbird.model import Broken, Network, Page, Post, Subject
 from bowerbird.ports import Row
 from bowerbird.store.names import has_local_keys
 from bowerbird.store.sighting import Sighting
 
 HOME = -1
 """What `told_by` holds, instead of a service's number, once the home server has spoken."""
+FORGED = "the post is of another server than the account it is shown under"
 _SILENCE = int(timedelta(days=7) / timedelta(microseconds=1))
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _WITNESSED = frozenset({Network.MASTODON.value, Network.BLUESKY.value})
@@ -78,6 +81,33 @@ def may_end(s: Sighting, known_id: str, row: Row) -> bool:
     if s.network not in _WITNESSED or (s.is_live and not s.homes):
         return True
     return _speaks(s, known_id, row)
+
+
+def is_forged(s: Sighting, post: Post) -> bool:
+    """Whether a service shows a post under an account of another server, or on Bluesky of another repository, than the post's
+    own. Only the post's home server may do that; Mastodon takes no such post from anybody either."""
+    if s.network == Network.BLUESKY:
+        return post.id.startswith("at://did:") and not post.id.startswith(f"at://{post.author}/")
+    # Nearly all are under their own host, letter by letter.
+    if not s.homes or post.id.split("/", 3)[:3] == post.author.split("/", 3)[:3] or is_home(s, post.id):
+        return False
+    post_host, author_host = _web_host(post.id), _web_host(post.author)
+    return bool(post_host and author_host) and post_host != author_host
+
+
+def _web_host(known_id: str) -> str:
+    """The server in an id; nothing in one that a service made up for want of a better one."""
+    return _host(known_id).casefold() if known_id.startswith(("https://", "http://")) else ""
+
+
+def without_forged(s: Sighting, page: Page) -> Page:
+    """The page with forged posts set aside."""
+    forged = {post.id for post in page.posts if is_forged(s, post)}
+    if not forged:
+        return page
+    refused = tuple(Broken(Subject.POST, post.raw, FORGED) for post in page.posts if post.id in forged)
+    kept = tuple(post for post in page.posts if post.id not in forged)
+    return msgspec.structs.replace(page, posts=kept, broken=page.broken + refused)
 
 
 async def lists_whole(s: Sighting, table: str, number: int) -> bool:

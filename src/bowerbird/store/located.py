@@ -68,6 +68,9 @@ class LocatingStore:
         ids = {user.key: user.id for user in saved.users}
         # The store's own id: on Mastodon the one on the page may be another server's.
         profiles = {ids[user.key]: user for user in page.users if user.key in ids}
+        # What another server shows of an account says where it is only as far as it was stored.
+        views = [user.id for user in saved.users if user.is_view]
+        profiles |= {row["id"]: _profile(row) for row in await self._fetch(tx, self._authors, views)}
         await self._locate_users(tx, book, profiles)
         await self._locate_posts(tx, book, page.posts, saved, profiles)
         if book.moved:
@@ -90,7 +93,7 @@ class LocatingStore:
     async def _locate_posts(
         self, tx: Transaction, book: _Book, posts: Sequence[Post], saved: Saved, profiles: Mapping[str, User]
     ) -> None:
-        stored = {post.key: post for post in saved.posts}
+        stored = {post.key: post for post in saved.posts if not post.is_view}
         shown = [post for post in posts if post.key in stored]
         authors = {stored[post.key].author for post in shown}
         strangers = authors - {owner for owner, user in profiles.items() if _says_something(user)}

@@ -223,7 +223,8 @@ async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], pe
     await page.flush(sql)
     await join_waiting(s, sql.references, by_id.values())
     await _save_parts(s, sql, by_id, stored, page)
-    return [SavedPost(post.id, post.key, post.author, post.id in page.new) for post in by_id.values()]
+    views = {known for known, row in stored.items() if not may_change(s, known, row)}
+    return [SavedPost(post.id, post.key, post.author, post.id in page.new, post.id in views) for post in by_id.values()]
 
 
 async def _save_parts(s: Sighting, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row], page: _Posts) -> None:

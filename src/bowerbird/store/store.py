@@ -10,7 +10,7 @@ from msgspec import Struct
 from bowerbird.clock import to_micros
 from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Service, Subject, Task, asked_about
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.authority import homes_of
+from bowerbird.store.authority import homes_of, without_forged
 from bowerbird.store.beside import BesideStatements, clean_beside, named_beside, save_beside
 from bowerbird.store.clean import clean_page
 from bowerbird.store.edges import end_edges
@@ -108,6 +108,7 @@ class Store:
     async def _save_page(self, s: Sighting, page: Page, question: _Question) -> Saved:
         await self._wait_for_turn(s.tx)
         await self._packer.prepare(s.tx)
+        page = without_forged(s, page)
         saved = await self._save_items(s, page, question)
         await set_aside(s, question.facet.name, page.broken)
         await self._packer.learn(s.tx, s.at)

@@ -112,7 +112,7 @@ class _Profiles(Struct):
         if old != new:
             seen = (stored["seen_at"], stored["seen_by"], None, stored["changed_at"])
             self.rows.append((*new, *seen, None, 0, None, number))
-        return SavedUser(user.id, user.key, False, False, stored["checked_posts"], new[POSTS_COUNTER])
+        return SavedUser(user.id, user.key, False, False, stored["checked_posts"], new[POSTS_COUNTER], is_view=True)
 
     def _take_opted_out(self, number: int, user: User, old: Values, is_new: bool) -> SavedUser:
         self.people.opted_out.add(number)
