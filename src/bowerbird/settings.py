@@ -9,6 +9,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import platformdirs
@@ -75,6 +76,25 @@ def secret_from_environment(name: str, environment: Mapping[str, str] | None = N
     """The value of `BOWERBIRD_SECRET_<NAME>`, for `credentials add` in scripts."""
     env = os.environ if environment is None else environment
     return env.get(SECRET_PREFIX + name.upper()) or None
+
+
+@dataclass(frozen=True)
+class Manager:
+    """The service manager that started us and wants to hear from us, as systemd says it."""
+
+    socket: str
+    watchdog: timedelta | None
+    """Without a sign of life for so long, it starts us again."""
+
+
+def service_manager(environment: Mapping[str, str] | None = None) -> Manager | None:
+    """Who waits for `READY=1` and `WATCHDOG=1`, from `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`; mostly nobody."""
+    env = os.environ if environment is None else environment
+    address, micros, pid = env.get("NOTIFY_SOCKET", ""), env.get("WATCHDOG_USEC", ""), env.get("WATCHDOG_PID", "")
+    if address[:1] not in ("/", "@"):
+        return None
+    is_meant = micros.isdecimal() and int(micros) > 0 and pid in ("", str(os.getpid()))
+    return Manager(address, timedelta(microseconds=int(micros)) if is_meant else None)
 
 
 def process_environment() -> dict[str, str]:

@@ -21,8 +21,8 @@ async def crawled(database: Database) -> Crawled:
 
 async def test_a_tag_that_is_no_longer_listed_is_marked_and_comes_back(crawled: Crawled) -> None:
     both = (UserTag("1", "t1", "reading", 5), UserTag("1", "t2", "running"))
-    await crawled.save(Page(user_tags=both), TAGS, "1")
-    await crawled.save(Page(user_tags=both[:1]), TAGS, "1")
+    assert (await crawled.save(Page(user_tags=both), TAGS, "1")).items_new == 2
+    assert (await crawled.save(Page(user_tags=both[:1]), TAGS, "1")).items_new == 0
     sql = "select tag, name, weight, gone_at from user_tags order by tag"
     rows = [(row["tag"], row["name"], row["weight"], row["gone_at"] is None) for row in await crawled.rows(sql)]
     assert rows == [("t1", "reading", 5, True), ("t2", "running", None, False)]

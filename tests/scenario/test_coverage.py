@@ -8,12 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bowerbird.errors import UserError
 from bowerbird.evaluate.coverage import SCENES, Wish, evaluate_coverage
+from bowerbird.evaluate.coverage.activity import measured
 from bowerbird.evaluate.coverage.posting_times import read_posting_times
-from bowerbird.evaluate.coverage.scenes import budget
+from bowerbird.evaluate.coverage.scenes import USUAL_ACCOUNTS, budget, drawn_world
+from bowerbird.evaluate.coverage.truth import written
+from bowerbird.simulated.world import World
 
 FIRST = datetime(2021, 1, 1, tzinfo=UTC)
 
@@ -28,9 +32,43 @@ def figures() -> dict[str, Any]:
     return evaluate_coverage(Wish(accounts=300, days=1.5, policies=names, jobs=1), silently)
 
 
-def test_the_world_is_as_silent_and_as_uneven_as_the_published_one(figures: dict[str, Any]) -> None:
-    assert 0.55 < figures["world"]["silent"] < 0.75
-    assert 0.3 < figures["world"]["top_share"] < 0.5
+def test_the_world_is_as_silent_and_as_uneven_as_the_published_one() -> None:
+    settings = drawn_world(USUAL_ACCOUNTS, seed=1)
+    world = written(World(settings), settings.start, settings.start + timedelta(days=14)).figures
+    assert 0.6 < world["silent"] < 0.72
+    assert 0.27 < world["wrote_twice"] < 0.34
+    assert 0.35 < world["top_share"] < 0.4
+
+
+def test_figures_stand_beside_the_published_ones_per_user_and_by_activity(figures: dict[str, Any]) -> None:
+    published, ours = figures["echo_published"], figures["echo"]["as_published"]
+    assert (published["posts"], published["per_user"], len(published["by_activity"])) == (0.752, 0.802, 10)
+    assert 0 < ours["posts"] < 1
+    assert 0 < ours["per_user"] < 1
+    classes = [each["under"] for each in published["by_activity"]]
+    assert [each["under"] for each in ours["by_activity"]] == sorted(
+        (each["under"] for each in ours["by_activity"]), key=classes.index
+    )
+    weighted = sum(each["users"] * each["per_user"] for each in ours["by_activity"])
+    assert weighted / sum(each["users"] for each in ours["by_activity"]) == pytest.approx(ours["per_user"], abs=0.001)
+
+
+def test_what_was_captured_before_its_deletion_is_a_figure_of_its_own(figures: dict[str, Any]) -> None:
+    there = figures["world"]
+    gone = there["posts"] - there["posts_left"]
+    for name in ("round_robin", "two_stage"):
+        each = figures[name]
+        both = each["posts"] * there["posts_left"] + each["before_deletion"] * gone
+        assert both / there["posts"] == pytest.approx(each["with_deleted"], abs=0.001)
+    assert figures["two_stage"]["before_deletion"] > figures["round_robin"]["before_deletion"]
+
+
+def test_only_the_newest_two_hundred_posts_of_each_account_count_as_published() -> None:
+    author = np.repeat([0, 1], [300, 100])
+    is_found = np.concatenate([np.zeros(100, bool), np.ones(200, bool), np.zeros(50, bool), np.ones(50, bool)])
+    told = measured(author, is_found, 3, days=14)
+    assert (told.posts, told.per_user) == (round(250 / 300, 4), 0.75)
+    assert [(each.under, each.users, each.per_user) for each in told.by_activity] == [("3 h", 1, 1.0), ("6 h", 1, 0.5)]
 
 
 def test_every_policy_makes_the_same_number_of_calls_and_none_is_refused(figures: dict[str, Any]) -> None:

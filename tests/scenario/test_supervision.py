@@ -13,6 +13,7 @@ from bowerbird.app import Crawl, open_crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Answer, Request, Service
+from bowerbird.ports import Transport
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 
@@ -47,13 +48,48 @@ def test_a_loop_of_calls_that_is_stuck_is_named_once_with_the_place_where_it_wai
         plan = laboratory.plan('flow = "timelines"', laboratory.keys(), "concurrency = 1")
         async with open_crawl(plan, structs.replace(laboratory.outside(), transport=Deaf())) as crawl:
             running = asyncio.create_task(laboratory.run(crawl))
-            await laboratory.clock.sleep_until(START + timedelta(hours=2))
+            await laboratory.clock.sleep_until(START + timedelta(minutes=55))
             noted = await errors(crawl)
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
         assert [part for part, _ in noted] == ["calls"]
         assert noted[0][1].startswith("no sign of life for ")
         assert "crawl/worker.py" in noted[0][1]
+
+    in_laboratory(work)
+
+
+class HardOfHearing:
+    """A transport that forgets its first two calls and then works."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+        self.asked = 0
+
+    async def send(self, service: Service, request: Request) -> Answer:
+        self.asked += 1
+        if self.asked <= 2:
+            await asyncio.Event().wait()
+        return await self._inner.send(service, request)
+
+    async def close(self) -> None: ...
+
+
+def test_a_loop_of_calls_that_is_stuck_for_an_hour_is_started_again_and_the_crawl_comes_to_its_end() -> None:
+    async def work(laboratory: Laboratory) -> None:
+        plan = laboratory.plan('flow.seeds = ["profiles"]\nflow.facets.profiles = {}', laboratory.keys(), "concurrency = 2")
+        transport = HardOfHearing(laboratory.outside().transport)
+        async with open_crawl(plan, structs.replace(laboratory.outside(), transport=transport)) as crawl:
+            ending = await laboratory.run(crawl)
+            noted = await errors(crawl)
+            async with crawl.database.reading() as tx:
+                states = {row["state"] for row in await tx.fetch("select distinct state from calls")}
+                seen = await tx.fetch_one("select count(*) as n from users where handle is not null")
+        assert ending.state == "finished"
+        assert any("so it is started again" in words for part, words in noted if part == "calls")
+        assert "flying" not in states
+        assert seen is not None
+        assert seen["n"] > 0
 
     in_laboratory(work)
 

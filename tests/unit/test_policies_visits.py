@@ -67,6 +67,16 @@ def test_a_lone_task_gets_everything_new_on_its_page() -> None:
     assert (visit.new, len(visit.post_times), visit.relations) == (3, 2, (link,))
 
 
+def test_a_visit_tells_what_a_list_lost_and_whether_a_profile_showed_a_post() -> None:
+    left = Saved(relations_removed=2)
+    assert visits_of([task(1, "1")], Page(), left, NOW)[1].removed == 2
+    own, along = post("10", "1"), post("20", "2")
+    facts = saved(own, along, old=("10", "20"), users=(stored("1", 4, 5), stored("2", 7, 7)))
+    page = Page(users=(user("1"), user("2")), posts=(own, along), along=frozenset({along.id}))
+    visits = visits_of([task(n, str(n)) for n in (1, 2)], page, facts, NOW)
+    assert [visits[n].shows_posts for n in (1, 2)] == [True, False]
+
+
 def seeder(*edges: Edge) -> FlowSeeder:
     return FlowSeeder(Flow("test", tuple(FacetUse(name) for name in LANES), edges, ("profiles",)), LANES)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -162,6 +163,52 @@ def test_an_end_lets_a_part_finish_and_cancels_one_that_does_not() -> None:
 
     supervised(scene)
     assert ended == ["orderly", "deaf"]
+
+
+def test_a_part_that_is_silent_for_an_hour_is_started_again_and_then_given_an_hour_anew() -> None:
+    starts: list[datetime] = []
+
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        began = clock.now()
+
+        async def stuck() -> None:
+            starts.append(clock.now())
+            await asyncio.Event().wait()
+
+        supervisor.start(Part(name="ears", run=stuck, is_alive_since=lambda: began, silence=10 * MINUTE))
+        for _ in range(125):
+            await clock.sleep_until(clock.now() + MINUTE)
+            await supervisor.look()
+        assert supervisor.restarts == 2
+        assert supervisor.longest_silence() < 11 * MINUTE
+        await supervisor.end(timedelta(0))
+
+    notes = supervised(scene)
+    assert [round((later - earlier) / MINUTE) for earlier, later in pairwise(starts)] == [60, 60]
+    assert [note.startswith("ears: silent for 3600 s, so it is started again") for note in notes] == [False, True, False, True]
+
+
+def test_a_silent_part_that_does_not_let_go_is_not_started_twice() -> None:
+    starts: list[datetime] = []
+
+    async def scene(supervisor: Supervisor, clock: VirtualClock, notes: list[str]) -> None:
+        began, free = clock.now(), asyncio.Event()
+
+        async def deaf() -> None:
+            starts.append(clock.now())
+            while not free.is_set():
+                with suppress(asyncio.CancelledError):
+                    await free.wait()
+
+        supervisor.start(Part(name="ears", run=deaf, is_alive_since=lambda: began, silence=10 * MINUTE))
+        await clock.sleep_until(clock.now() + 70 * MINUTE)
+        await supervisor.look()
+        assert supervisor.longest_silence() > 70 * MINUTE
+        free.set()
+        await supervisor.end(timedelta(0))
+
+    supervised(scene)
+    assert len(starts) == 1
 
 
 def test_a_silent_part_is_named_once_with_the_place_where_it_waits() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import cpu_count
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -210,7 +210,7 @@ def plan(
 @app.command()
 def coverage(
     accounts: Annotated[
-        int | None, typer.Option(min=2, help="How large the world is.", show_default="20,000, or all of --posting-times")
+        int | None, typer.Option(min=2, help="How large the world is.", show_default="3,000, or all of --posting-times")
     ] = None,
     days: Annotated[float, typer.Option(min=0.1, max=170, help="Virtual days to run.")] = 14.0,
     seed: Annotated[int, typer.Option(help="Another seed is another world.")] = 1,
@@ -225,7 +225,7 @@ def coverage(
 ) -> None:
     """How much of what people post does each policy capture with the same calls?
 
-    Takes about two hours on two cores, with --accounts 2000 ten minutes.
+    Takes about half an hour of one core, with --accounts 20000 some seven times as long.
     """
     from bowerbird.evaluate.coverage import Wish, evaluate_coverage
 
@@ -235,14 +235,24 @@ def coverage(
         accounts=accounts, days=days, seed=seed, policies=names, jobs=jobs or cpu_count() or 1, posting_times=posting_times
     )
     figures = evaluate_coverage(wish, output.line)
-    columns = ("posts", "per_user", "median_delay_minutes", "with_deleted", "calls", "asks")
-    rows = [
-        (name, *(each[column] for column in columns))
-        for name, each in figures.items()
-        if isinstance(each, dict) and "asks" in each
-    ]
+    columns = ("posts", "per_user", "median_delay_minutes", "with_deleted", "before_deletion", "calls", "asks")
+    measured = {name: each for name, each in figures.items() if isinstance(each, dict) and "asks" in each}
+    rows = [(name, *(each[column] for column in columns)) for name, each in measured.items()]
     output.table("", ("policy", *(column.replace("_", " ") for column in columns)), rows)
+    _as_published(output, figures["echo_published"], {name: each["as_published"] for name, each in measured.items()})
     output.result(figures)
+
+
+def _as_published(output: Output, published: dict[str, Any], ours: dict[str, dict[str, Any]]) -> None:
+    """The newest 200 posts of each account, as TwitterEcho measured: over all posts, per user, and per user by activity."""
+    columns = {"TwitterEcho, published": published, **ours}
+    by_class = {name: {each["under"]: each["per_user"] for each in told["by_activity"]} for name, told in columns.items()}
+    rows = [(what, *(told[key] for told in columns.values())) for what, key in (("posts", "posts"), ("per user", "per_user"))]
+    rows += [
+        (f"  who write every {under} or more often", *(told.get(under, "") for told in by_class.values()))
+        for under in (each["under"] for each in published["by_activity"])
+    ]
+    output.table("measured as TwitterEcho was: the newest 200 posts of each account", ("share captured", *columns), rows)
 
 
 @app.command()

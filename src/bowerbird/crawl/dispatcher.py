@@ -377,15 +377,13 @@ class Dispatcher:
 
 
 def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled], left_alone: tuple[str, ...]) -> Report:
-    new_users = sum(user.is_new for user in saved.users)
-    new_posts = sum(post.is_new for post in saved.posts)
     return Report(
         facet=lane.facet.name,
         outcome=page.outcome,
         results=page.results,
-        new_items=new_users + new_posts + saved.relations_new + saved.reactions_new,
-        new_users=new_users,
-        new_posts=new_posts,
+        new_items=saved.items_new,
+        new_users=saved.users_new,
+        new_posts=saved.posts_new,
         detail=page.detail,
         given_up=sum(item.failure is not None for item in ended),
         left_alone=left_alone,

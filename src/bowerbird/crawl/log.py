@@ -94,12 +94,10 @@ class QueryLog:
         self, tx: Transaction, lease: Lease, answer: Answer, page: Page, saved: Saved, timings: Timings, now: datetime
     ) -> bool:
         """Marks the call settled; False when somebody declared it lost before."""
-        new_items = sum(user.is_new for user in saved.users) + sum(post.is_new for post in saved.posts)
-        new_items += saved.relations_new + saved.reactions_new
         touched = await tx.execute(
             _END,
             *(to_micros(answer.sent_at), to_micros(answer.received_at), to_micros(now), answer.status, str(page.outcome)),
-            *(page.results, new_items, len(answer.body), (answer.received_at - answer.sent_at) // _SECOND),
+            *(page.results, saved.items_new, len(answer.body), (answer.received_at - answer.sent_at) // _SECOND),
             *(round(timings.seed * 1e6), round(timings.settle * 1e6), (page.detail or answer.failure)[:500] or None, lease.call),
         )
         return touched == 1

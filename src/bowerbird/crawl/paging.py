@@ -71,19 +71,12 @@ def after(trail: Trail | None, page: Page, saved: Saved) -> Trail:
     """The trail one page further. Pure."""
     position = page.cursor or ""
     empty = 0 if page.results else 1 + (trail.empty if trail else 0)
-    barren = 0 if _brought(saved) else 1 + (trail.barren if trail else 0)
+    barren = 0 if saved.items_new else 1 + (trail.barren if trail else 0)
     if trail is None:
         return Trail(position, empty=empty, barren=barren)
     if trail.remaining > 1:
         return Trail(trail.position, trail.remaining - 1, trail.span, empty, barren)
     return Trail(position, trail.span * 2, trail.span * 2, empty, barren)
-
-
-def _brought(saved: Saved) -> int:
-    return (
-        sum(user.is_new for user in saved.users) + sum(post.is_new for post in saved.posts) + saved.relations_new
-        + saved.reactions_new
-    )  # fmt: skip
 
 
 def _goes_on(lease: Lease, page: Page) -> bool:

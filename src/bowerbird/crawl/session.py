@@ -68,6 +68,7 @@ class Session:
         self._is_enough = asyncio.Event()
         self.is_begun = False
         """Whether its rows say that it runs."""
+        self._loop: asyncio.Task[Ending] | None = None
         self.tally = tally
 
     async def run(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival], *, slots: int, watch_every: timedelta) -> Ending:
@@ -80,7 +81,6 @@ class Session:
         watcher = asyncio.create_task(self._watch(watch_every), name="watch")
         for part in self._beside:
             self._supervisor.start(part)
-        self._attend_calls()
         try:
             ending = await self._work(slots)
             self._supervisor.dismiss(_CALLS)
@@ -127,11 +127,26 @@ class Session:
         has_items = bool(self.tally.size(in_all=True).items)
         return ending.state == "finished" and bool(self.tally.given_up) and not answered and not has_items
 
-    def _attend_calls(self) -> None:
-        """Has the loop of calls watched; it runs in this very task."""
-        task = asyncio.current_task()
-        if task is not None:
-            self._supervisor.attend(_CALLS, task, self._worker.is_alive_since, _SILENCE)
+    def longest_silence(self) -> timedelta:
+        """For how long the most silent part of the crawl has shown no sign of life."""
+        return self._supervisor.longest_silence()
+
+    async def _break_off(self) -> None:
+        """Ends the loop of calls with what it has in flight; it begins again at once."""
+        if self._loop is not None:
+            self._loop.cancel()
+
+    async def _looped(self, slots: int) -> Ending | None:
+        """One run of the loop of calls in a task of its own, watched; None when it was broken off after a long silence."""
+        self._loop = asyncio.create_task(self._worker.run(slots, self._enough), name=_CALLS)
+        self._supervisor.attend(_CALLS, self._loop, self._worker.is_alive_since, _SILENCE, self._break_off)
+        try:
+            return await self._loop
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if current is not None and current.cancelling():
+                raise
+            return None
 
     async def _work(self, slots: int) -> Ending:
         """The loop of calls; when something unforeseen breaks it, it is noted and begins again."""
@@ -139,7 +154,8 @@ class Session:
         while True:
             began = self._parts.clock.now()
             try:
-                return await self._worker.run(slots, self._enough)
+                if (ending := await self._looped(slots)) is not None:
+                    return ending
             except BowerbirdError:
                 raise
             except Exception as error:

@@ -1,4 +1,5 @@
-"""Keeps the parts of a crawl alive for months: a part that crashes is started again, one that falls silent is named."""
+"""Keeps the parts of a crawl alive for months: a part that crashes is started again, one that falls silent is named and, after an
+hour, started again too."""
 
 from __future__ import annotations
 
@@ -23,6 +24,11 @@ _LAST_WAIT = timedelta(seconds=16)
 _LONGEST_FAULT = 300
 STEADY = timedelta(minutes=10)
 """A part that ran for so long has recovered: its next crash waits shortly again."""
+
+RELAUNCH = timedelta(hours=1)
+"""A silence after which a part is started again, as the dynamic collector's own watchdog did."""
+_LAST_BREATH = timedelta(seconds=30)
+"""How long a silent part may take to let go of what it holds."""
 
 Noted = Callable[[str, str], Awaitable[None]]
 """Writes down what happened to a part: its name and the words."""
@@ -55,6 +61,10 @@ class _Watched(Struct, frozen=True):
     task: asyncio.Task[Any]
     is_alive_since: Callable[[], datetime]
     silence: timedelta
+    relaunch: Callable[[], Awaitable[None]] | None
+    """Breaks off what it waits for and starts it again."""
+    since: datetime
+    """When it was started: no older sign of life counts."""
 
 
 class Supervisor:
@@ -75,16 +85,24 @@ class Supervisor:
         self._parts[part.name] = part
         task = self._running[part.name] = asyncio.create_task(self._keep(part), name=part.name)
         if part.is_alive_since is not None:
-            self._watched[part.name] = _Watched(task, part.is_alive_since, part.silence)
+            since = self._clock.now()
+            self._watched[part.name] = _Watched(task, part.is_alive_since, part.silence, lambda: self._start_again(part), since)
 
     def pause(self, is_paused: bool) -> None:
         for part in self._parts.values():
             if part.pause is not None:
                 part.pause(is_paused)
 
-    def attend(self, name: str, task: asyncio.Task[Any], is_alive_since: Callable[[], datetime], silence: timedelta) -> None:
-        """Watches what somebody else runs in a task of his own."""
-        self._watched[name] = _Watched(task, is_alive_since, silence)
+    def attend(
+        self,
+        name: str,
+        task: asyncio.Task[Any],
+        is_alive_since: Callable[[], datetime],
+        silence: timedelta,
+        relaunch: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Watches what somebody else runs in a task of his own, who says how it is started again."""
+        self._watched[name] = _Watched(task, is_alive_since, silence, relaunch, self._clock.now())
 
     def dismiss(self, name: str) -> None:
         """What has come to its end need not be watched any more."""
@@ -123,16 +141,38 @@ class Supervisor:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def look(self) -> None:
-        """Names each part that has been silent for too long, once per silence."""
-        for name, part in self._watched.items():
+        """Names each part that has been silent for too long, once per silence, and starts again what stays so for an hour."""
+        for name, part in list(self._watched.items()):
             if part.task.done():
                 continue
-            silent_for = self._clock.now() - part.is_alive_since()
+            silent_for = self._silence(part)
             if silent_for <= part.silence:
                 self._silent.discard(name)
+            elif silent_for > max(RELAUNCH, part.silence) and part.relaunch is not None:
+                await self._noted(
+                    name, f"silent for {_spelled(silent_for)}, so it is started again; it waited at: {_place(part.task)}"
+                )
+                await part.relaunch()
             elif name not in self._silent:
                 self._silent.add(name)
                 await self._noted(name, f"no sign of life for {_spelled(silent_for)}; waits at: {_place(part.task)}")
+
+    def longest_silence(self) -> timedelta:
+        """For how long the most silent of those watched has shown no sign of life."""
+        return max((self._silence(part) for part in self._watched.values() if not part.task.done()), default=timedelta(0))
+
+    def _silence(self, part: _Watched) -> timedelta:
+        return self._clock.now() - max(part.is_alive_since(), part.since)
+
+    async def _start_again(self, part: Part) -> None:
+        """What does not let go in time is left alone: two of it would be worse; the next look tries again."""
+        task = self._running[part.name]
+        task.cancel()
+        await self._wait([task], self._clock.now() + _LAST_BREATH, asyncio.Event())
+        if task.done() and not self._is_ending:
+            self.restarts += 1
+            self._silent.discard(part.name)
+            self.start(part)
 
     async def _keep(self, part: Part) -> None:
         wait = FIRST_WAIT

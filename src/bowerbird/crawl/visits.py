@@ -20,6 +20,7 @@ def visits_of(
     users = {user.key: user for user in saved.users}
     gone = {item.key: item.reason for item in page.gone}
     news = _news(tasks, page, saved, users)
+    shown = {post.author for post in page.posts if post.id not in page.along}
     return {
         task.task: Visit(
             task=task,
@@ -28,6 +29,8 @@ def visits_of(
             is_finished=page.cursor is None,
             results=page.results,
             new=len(news[task.target]) + (saved.relations_new if len(tasks) == 1 else 0),
+            removed=saved.relations_removed if len(tasks) == 1 else 0,
+            shows_posts=task.target in users and users[task.target].id in shown,
             post_times=tuple(post.created_at for post in news[task.target] if post.created_at is not None),
             posts_before=_before(users.get(task.target)),
             posts_now=_now(users.get(task.target)),

@@ -90,6 +90,17 @@ class Worker:
     async def run(self, slots: int, enough: Callable[[int], str]) -> Ending:
         """Runs until ended, until nothing is left, or until `enough` (told how many calls are in flight) gives a reason."""
         self._trouble = None
+        try:
+            await self._loop(slots, enough)
+            await self._land()
+        except asyncio.CancelledError:
+            await self._break_off()
+            raise
+        if self._trouble is not None:
+            raise self._trouble
+        return self._ending or Ending("stopped", "")
+
+    async def _loop(self, slots: int, enough: Callable[[int], str]) -> None:
         while self._ending is None and self._trouble is None:
             self._changed.clear()
             if self._has_moved or not self._calls:
@@ -104,10 +115,6 @@ class Worker:
                 except Exception as error:
                     # Whatever it is, what is in flight comes home first.
                     self._trouble = error
-        await self._land()
-        if self._trouble is not None:
-            raise self._trouble
-        return self._ending or Ending("stopped", "")
 
     def _room(self, slots: int, enough: Callable[[int], str]) -> int:
         """How many calls may be begun at once: as many as there are free slots and no stop condition speaks against."""
@@ -225,6 +232,13 @@ class Worker:
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         return await patiently(work, self._clock, self._tally.blocked)
+
+    async def _break_off(self) -> None:
+        """Gives up the calls in flight: they count as spent, and their tasks come back when the leases run out."""
+        calls = list(self._calls)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
 
     async def _land(self) -> None:
         """Lets the calls in flight come home: an answer already paid for is not thrown away."""

@@ -156,6 +156,21 @@ class Saved(Struct, frozen=True, kw_only=True):
     relations_new: int = 0
     relations_removed: int = 0
     reactions_new: int = 0
+    tags_new: int = 0
+    """Tags that users gave themselves and did not have before."""
+
+    @property
+    def users_new(self) -> int:
+        return sum(user.is_new for user in self.users)
+
+    @property
+    def posts_new(self) -> int:
+        return sum(post.is_new for post in self.posts)
+
+    @property
+    def items_new(self) -> int:
+        """Records of whatever kind that were not stored before."""
+        return self.users_new + self.posts_new + self.relations_new + self.reactions_new + self.tags_new
 
 
 def asked_about(tasks: Sequence[Task], page: Page) -> Mapping[str, Task]:

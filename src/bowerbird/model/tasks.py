@@ -76,6 +76,10 @@ class Visit(Struct, frozen=True, kw_only=True):
     results: int = 0
     new: int = 0
     """Items not stored before."""
+    removed: int = 0
+    """Relations that a finished listing no longer showed."""
+    shows_posts: bool = False
+    """The page held a post by the target itself, such as the newest one in a profile."""
     post_times: tuple[datetime, ...] = ()
     """When the new posts were written."""
     posts_before: int | None = None

@@ -1,6 +1,7 @@
 """`echo`: TwitterEcho's priorities of 1 to 100, as published.
 
-A level goes up when a visit finds something new and down when it does not, but not at night and not sooner than some hours after
+A level goes up when a visit finds something new (a look-up: the newest post is not in the database; a list: it differs, removals
+included) and down when it does not, but not at night and not sooner than some hours after
 the newest known post. Every choice is made up of sub-lists, one per class of levels, longer for higher classes; inside a class
 the least recently asked goes first. Whoever has been silent for a month is frozen: asked between 3 and 7 in the morning, and at
 other times only when nobody else is left. Not published, and therefore options: the steps, and the hour's distance from UTC.
@@ -114,9 +115,15 @@ def _silent_since(visit: Visit) -> float:
 
 
 def _has_news(visit: Visit) -> bool:
-    if visit.posts_before is not None and visit.posts_now is not None:
-        return visit.posts_before != visit.posts_now or visit.new > 0
-    return visit.new > 0
+    """Whether the newest post was not in the database, or a list differs from what it was, removals included.
+
+    A profile that shows no post has only its counter to tell: one that rose. A deletion is no news.
+    """
+    if visit.new or visit.removed:
+        return True
+    if visit.shows_posts or visit.posts_before is None or visit.posts_now is None:
+        return False
+    return visit.posts_now > visit.posts_before
 
 
 def _newest(visit: Visit, newest: float) -> float:

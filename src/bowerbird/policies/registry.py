@@ -13,6 +13,7 @@ from bowerbird.errors import UserError
 from bowerbird.model import Facet
 from bowerbird.policies.echo import LINK_CLASSES, LOOKUP_CLASSES, Echo
 from bowerbird.policies.index import Index
+from bowerbird.policies.oldest_first import OldestFirst
 from bowerbird.policies.rankers import Bfs, Circular, Fifo, Gather, Lifo, Random
 from bowerbird.policies.repeat_first import RepeatFirst
 from bowerbird.policies.starts import Start
@@ -98,6 +99,7 @@ _MAKERS: Mapping[str, Maker] = {
     "gather": _plain(Gather),
     "echo": _echo,
     "repeat_first": _plain(RepeatFirst),
+    "oldest_first": _plain(OldestFirst),
     "index": _index,
     "two_stage": _two_stage,
     "mhrw": _walk(Mhrw),

@@ -157,11 +157,16 @@ class Store:
         await self._save_absences(s, page, gone, question, people)
         if page.unplaced:
             await forget_places(s, page.unplaced, people)
-        await self._save_words(s, page, question, people)
+        tagged = await self._save_words(s, page, question, people)
         await save_beside(s, self._beside, page, people)
         reacted = await save_reactions(s, self._reactions, page, question.facet, question.tasks, people)
         return Saved(
-            users=tuple(users), posts=tuple(posts), relations_new=added, relations_removed=removed, reactions_new=reacted
+            users=tuple(users),
+            posts=tuple(posts),
+            relations_new=added,
+            relations_removed=removed,
+            reactions_new=reacted,
+            tags_new=tagged,
         )
 
     async def _save_relations(self, s: Sighting, page: Page, question: _Question, people: People) -> tuple[int, int]:
@@ -172,11 +177,12 @@ class Store:
         added, removed = await save_relations(s, self._relations, page, question.facet, question.tasks, people)
         return added, ended + removed + await end_edges(s, self._relations.edges, after)
 
-    async def _save_words(self, s: Sighting, page: Page, question: _Question, people: People) -> None:
-        if question.is_about_tags and page.outcome is Outcome.OK:
-            await save_user_tags(s, self._words, page.user_tags, question.users, people)
+    async def _save_words(self, s: Sighting, page: Page, question: _Question, people: People) -> int:
         if page.trends:
             await save_trends(s, page.trends)
+        if question.is_about_tags and page.outcome is Outcome.OK:
+            return await save_user_tags(s, self._words, page.user_tags, question.users, people)
+        return 0
 
     async def _save_absences(self, s: Sighting, page: Page, gone: Sequence[Gone], question: _Question, people: People) -> None:
         if gone:

@@ -23,18 +23,21 @@ class WordStatements:
 
     def __init__(self, database: Database) -> None:
         anyone = database.any("bigint")
+        self.known = f"select user_no, tag from user_tags where gone_at is null and user_no {anyone}"
         self.drop = f"update user_tags set gone_at = ? where gone_at is null and seen_at < ? and user_no {anyone}"
 
 
-async def save_user_tags(s: Sighting, sql: WordStatements, tags: Sequence[UserTag], asked: Sequence[str], people: People) -> None:
-    """Writes the tags of the users asked about; one that is no longer listed is marked, not removed."""
+async def save_user_tags(s: Sighting, sql: WordStatements, tags: Sequence[UserTag], asked: Sequence[str], people: People) -> int:
+    """Writes the tags of the users asked about and says how many are new; one that is no longer listed is marked, not removed."""
     rows = {(people.keys[tag.user], tag.tag): tag for tag in tags}
+    known = {(row["user_no"], row["tag"]) for row in await s.fetch_in(sql.known, sorted({number for number, _ in rows}))}
     await s.execute_many(
         _TAG, [(n, name, tag.name, tag.weight, s.at, s.call, s.at) for (n, name), tag in sorted(rows.items(), key=lambda r: r[0])]
     )
     numbers = sorted(people.keys[key] for key in asked if key in people.keys)
     own = [number for number in numbers if await lists_whole(s, "users", number)]
     await s.execute_in(sql.drop, own, s.at, s.at)
+    return len(rows.keys() - known)
 
 
 async def save_trends(s: Sighting, trends: Sequence[Trend]) -> None:

@@ -12,12 +12,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from bowerbird.app import Crawl, Outside
+from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.live.dump import write_dump
 from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.worker import Ending
 from bowerbird.ports import Clock
+from bowerbird.settings import service_manager
 from bowerbird.store.unfound import closed_seeds, last_call, unfound_seeds
 
 Enough = Callable[[Glimpse], str]
@@ -95,8 +97,9 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
     watching = [asyncio.create_task(_show(watcher, view, outside.clock))]
     watching += [asyncio.create_task(_heed(crawl, watcher, enough, outside.clock))] if enough else []
     try:
-        with interrupts.heard(work.cancel):
-            ending = await work
+        async with heard_by(service_manager(), crawl.session.longest_silence, outside.clock):
+            with interrupts.heard(work.cancel):
+                ending = await work
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     finally:

@@ -160,13 +160,11 @@ def _last(values: Sequence[str | None]) -> str | None:
 
 
 def _report(facet: str, heard: Sequence[Heard], saved: Sequence[Saved]) -> Report:
-    new_users = sum(user.is_new for each in saved for user in each.users)
-    new_posts = sum(post.is_new for each in saved for post in each.posts)
     return Report(
         facet=facet,
         outcome=Outcome.OK,
         results=sum(each.events for each in heard),
-        new_items=new_users + new_posts + sum(each.relations_new for each in saved),
-        new_users=new_users,
-        new_posts=new_posts,
+        new_items=sum(each.items_new for each in saved),
+        new_users=sum(each.users_new for each in saved),
+        new_posts=sum(each.posts_new for each in saved),
     )

@@ -15,12 +15,13 @@ from multiprocessing.queues import Queue
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from bowerbird.errors import UserError
+from bowerbird.evaluate.coverage.activity import PUBLISHED
 from bowerbird.evaluate.coverage.posting_times import read_posting_times, recorded_world
 from bowerbird.evaluate.coverage.run import Order, Outcome, make_world, run_policy
-from bowerbird.evaluate.coverage.scenes import CLIENT_ACCOUNTS, ECHO_PUBLISHED, SCENES, budget, drawn_world
+from bowerbird.evaluate.coverage.scenes import SCENES, USUAL_ACCOUNTS, budget, drawn_world
 from bowerbird.evaluate.coverage.truth import written
 
 __all__ = ["SCENES", "Wish", "evaluate_coverage"]
@@ -53,7 +54,7 @@ def evaluate_coverage(wish: Wish, say: Say = print) -> dict[str, Any]:
     return {
         "world": {**there.figures, "days": wish.days, "seed": wish.seed},
         "budget": {"calls": allowed.allowance, "minutes": allowed.window / timedelta(minutes=1)},
-        "echo_published": ECHO_PUBLISHED,
+        "echo_published": to_builtins(PUBLISHED),
         **{order.policy: outcomes[order.policy].figures for order in orders},
     }
 
@@ -63,7 +64,7 @@ def _orders(wish: Wish) -> Iterator[Order]:
     if unknown:
         raise UserError(f"there is no policy {unknown[0]!r} to evaluate; choose among {', '.join(SCENES)}")
     if wish.posting_times is None:
-        settings = drawn_world(wish.accounts or CLIENT_ACCOUNTS, wish.seed)
+        settings = drawn_world(wish.accounts or USUAL_ACCOUNTS, wish.seed)
     else:
         settings = recorded_world(read_posting_times(wish.posting_times, wish.accounts), wish.seed, wish.days)
     for policy in wish.policies or SCENES:
@@ -73,7 +74,7 @@ def _orders(wish: Wish) -> Iterator[Order]:
 def _described(figures: dict[str, Any], days: float) -> str:
     return (
         f"{figures['accounts']:,} accounts, {figures['silent']:.0%} of them silent; {figures['posts']:,} posts in {days:g} days, "
-        f"{figures['top_share']:.0%} of them by the top 2.2 %"
+        f"{figures['top_share']:.0%} of them by the top 2.2 % of those who wrote at least twice"
     )
 
 

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
@@ -59,7 +59,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     @property
     def figures(self) -> dict[str, Any]:
         asked = {"calls": self.calls, "lookups": self.lookups, "refused": self.refused}
-        return {**structs.asdict(self.captured), **asked, "asks": SCENES[self.policy].asks}
+        return {**to_builtins(self.captured), **asked, "asks": SCENES[self.policy].asks}
 
 
 def run_policy(order: Order, say: Say = lambda text: None) -> Outcome:
@@ -92,7 +92,7 @@ class _Run:
             calls, lookups = await _calls(crawl.database)
         return Outcome(
             policy=self._order.policy,
-            captured=captured(there, found),
+            captured=captured(there, found, self._order.days),
             calls=calls,
             lookups=lookups,
             refused=laboratory.service.limiter.refused,

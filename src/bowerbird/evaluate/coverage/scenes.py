@@ -16,11 +16,11 @@ from msgspec import Struct
 
 from bowerbird.simulated.world import WorldSettings
 
-ECHO_PUBLISHED = 0.752
-"""TwitterEcho's share of posts, measured on what its accounts still showed at the end (Oliveira 2011, section 5.2.3)."""
 CLIENT = timedelta(seconds=12)
 """One call in so much time, five a minute: the pace of one of TwitterEcho's clients (section 3.3.5)."""
 CLIENT_ACCOUNTS = 20_000
+USUAL_ACCOUNTS = 3_000
+"""Calls are in proportion to the accounts, and so a smaller world gives about the same shares in less time."""
 _WINDOW = timedelta(minutes=15)
 _FEWEST = 15
 _INEXACT = 0.01
@@ -29,7 +29,7 @@ _LOOK_UPS = 'flow.seeds = ["profiles"]\nflow.facets.profiles.ranker = "{}"\n'
 _TIMELINES = 'flow.seeds = ["timeline"]\nflow.facets.timeline.ranker = "{}"\nflow.facets.timeline.max_pages = 1\n'
 _BOTH = """
 flow.seeds = ["profiles"]
-flow.facets.profiles = {ranker = "two_stage", weight = 1}
+flow.facets.profiles = {ranker = "two_stage", weight = 2}
 flow.facets.timeline = {ranker = "two_stage", weight = 3, max_pages = 1}
 flow.edges = [{from = "profiles", to = "timeline", take = "asked", when = "news and not first and not protected"}]
 """

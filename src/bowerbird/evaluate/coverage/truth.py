@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from bowerbird.evaluate.coverage.activity import Measured, measured, tallied
 from bowerbird.simulated.world import World
 from bowerbird.simulated.world.population import Array
 from bowerbird.simulated.world.rows import AUTHOR_MASK, times_of
 from bowerbird.simulated.world.settings import to_ms
 
-_TOP = 0.022
+_TOP = 451 / 19_841
+"""Of TwitterEcho's 19,841 users who wrote at least twice, 451 wrote 37 % of the posts (Oliveira 2011, section 3.3.4)."""
 
 
 class Written(Struct, frozen=True):
@@ -31,15 +33,17 @@ class Written(Struct, frozen=True):
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What kind of world this is."""
+        """What kind of world this is; `top_share` is that of the top 2.2 % of those who wrote at least twice."""
         counts = np.sort(np.bincount(self.author, minlength=self.accounts))[::-1]
-        top = counts[: max(1, round(_TOP * self.accounts))].sum()
+        active = counts[counts >= 2]
+        top = active[: max(1, round(_TOP * len(active)))].sum()
         return {
             "accounts": self.accounts,
             "posts": len(self.number),
             "posts_left": int(self.is_left.sum()),
             "silent": round(float((counts == 0).mean()), 4),
-            "top_share": round(float(top / max(1, counts.sum())), 4),
+            "wrote_twice": round(float((counts >= 2).mean()), 4),
+            "top_share": _share(top, active.sum()),
         }
 
     def next_after(self, account: int, ms: int) -> int | None:
@@ -81,9 +85,13 @@ class Captured(Struct, frozen=True, kw_only=True):
     """Mean over the accounts that wrote."""
     median_delay_minutes: float
     with_deleted: float
+    before_deletion: float
+    """Of what was deleted or hidden by the end, the share that was captured while it could be seen."""
+    as_published: Measured
+    """The same measured as TwitterEcho did: at most the newest 200 posts of each account."""
 
 
-def captured(there: Written, found: dict[int, int]) -> Captured:
+def captured(there: Written, found: dict[int, int], days: float) -> Captured:
     """`found`: when each stored post was first seen, in ms, by number."""
     numbers = np.fromiter(found.keys(), np.int64, len(found))
     order = np.argsort(numbers)
@@ -91,14 +99,15 @@ def captured(there: Written, found: dict[int, int]) -> Captured:
     place = np.minimum(np.searchsorted(numbers, there.number), max(len(numbers) - 1, 0))
     is_found = numbers[place] == there.number if len(numbers) else np.zeros(len(there.number), bool)
     kept = is_found & there.is_left
-    wrote = np.bincount(there.author[there.is_left], minlength=there.accounts)
-    had = np.bincount(there.author[kept], minlength=there.accounts)
     delays = (times[place] - there.ms)[kept] if kept.any() else np.zeros(1)
+    tallies = tallied(there.author[there.is_left], is_found[there.is_left], there.accounts)
     return Captured(
         posts=_share(kept.sum(), there.is_left.sum()),
-        per_user=round(float((had[wrote > 0] / wrote[wrote > 0]).mean()), 4) if wrote.any() else 0.0,
+        per_user=tallies.per_user,
         median_delay_minutes=round(float(np.median(delays)) / 60_000, 1),
         with_deleted=_share(is_found.sum(), len(there.number)),
+        before_deletion=_share((is_found & ~there.is_left).sum(), (~there.is_left).sum()),
+        as_published=measured(there.author[there.is_left], is_found[there.is_left], there.accounts, days),
     )
 
 
