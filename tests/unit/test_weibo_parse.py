@@ -31,6 +31,11 @@ def test_a_profile_is_mapped_and_brings_its_newest_post() -> None:
     assert page.posts[0].author == user.id
 
 
+@pytest.mark.parametrize(("letter", "gender"), [("m", "m"), ("f", "f"), ("n", ""), ("?", None), (None, None)])
+def test_an_account_may_say_its_gender(letter: str | None, gender: str | None) -> None:
+    assert read("profile", "1404376560", answer(person(gender=letter))).users[0].gender == gender
+
+
 def test_a_post_is_mapped_with_topics_links_media_and_place() -> None:
     post = read("post", KEY, answer(weibo_post())).posts[0]
     assert (post.id, post.key, post.author, post.kind) == (f"weibo:{KEY}", KEY, "weibo:1404376560", PostKind.POST)

@@ -19,6 +19,8 @@ class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     url: str | None = None
     language: str | None = None
     avatar: str | None = None
+    gender: str | None = None
+    """`m`, `f`, or empty where the account does not say; only where the network itself tells it (Weibo)."""
     created_at: datetime | None = None
     followers: int | None = None
     following: int | None = None

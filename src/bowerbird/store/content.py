@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 PURGED: Mapping[str, tuple[str, ...]] = {
-    "users": ("handle", "name", "description", "location", "url", "language", "avatar", "labels", "raw"),
+    "users": ("handle", "name", "description", "location", "url", "language", "avatar", "gender", "labels", "raw"),
     "user_history": ("before", "after"),
     "user_tags": ("tag", "name"),
     "posts": (

@@ -31,6 +31,7 @@ from bowerbird.store.fields import (
 )
 from bowerbird.store.lagging import LAG
 from bowerbird.store.late_versions import Late, LateStatements, save_late
+from bowerbird.store.media_changes import MediaStatements, media_changes
 from bowerbird.store.parts import PartStatements, bears_parts, clear_parts, save_parts
 from bowerbird.store.people import People
 from bowerbird.store.raw import Packed, Packer
@@ -64,6 +65,7 @@ class PostStatements:
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
         self.buried = BuriedStatements(database)
         self.parts = PartStatements(database)
+        self.media = MediaStatements(database)
         self.late = LateStatements(database)
         self.references = ReferenceStatements(database)
 
@@ -87,6 +89,8 @@ class _Posts(Struct):
     late: list[Late] = field(default_factory=list)
     observed: int = 0
     """The earliest time at which the service can have said this."""
+    current: dict[int, Post] = field(default_factory=dict)
+    """Known posts in the version that is stored, or a newer one."""
     rewritten: dict[str, Post] = field(default_factory=dict)
     """Tags, mentions and media may have changed with the text."""
 
@@ -135,6 +139,7 @@ class _Posts(Struct):
             self.unchanged.append(number)
             self.late += [Late(row, values)] if self.tells_edits else ()
             return
+        self.current[number] = post
         new = self._together(old, values)
         if old == new and row["author"] == self.people.ids[post.author]:
             self.unchanged.append(number)
@@ -189,6 +194,12 @@ class _Posts(Struct):
             return None, None
         return self.packer.pack((self.s.network, Subject.POST), post.raw)
 
+    async def compare_media(self, sql: PostStatements) -> None:
+        """Keeps what changed about pictures and films, be it a description alone."""
+        for number, texts in (await media_changes(self.s, sql.media, self.current, self.rewritten)).items():
+            self.history.append((number, self.s.at, self.s.call, *texts))
+            self.rewritten[self.current[number].id] = self.current[number]
+
     async def flush(self, sql: PostStatements) -> None:
         s = self.s
         # In one order everywhere, so that two transactions never wait for each other in a circle.
@@ -220,6 +231,7 @@ async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], pe
     for known, post in by_id.items():
         if known not in buried.down:
             page.take(post, stored.get(known))
+    await page.compare_media(sql)
     await page.flush(sql)
     await join_waiting(s, sql.references, by_id.values())
     await _save_parts(s, sql, by_id, stored, page)

@@ -45,6 +45,7 @@ class Account(Struct):
     friends_count: int | None = None
     statuses_count: int | None = None
     verified: bool | None = None
+    gender: str | None = None
     geo_enabled: bool | None = None
     status: Raw = Raw(b"")
 
@@ -138,6 +139,8 @@ class Comment(Struct):
         return _either_key(self.idstr, self.id, self.mid)
 
 
+_GENDERS = {"m": "m", "f": "f", "n": ""}
+"""Weibo's letters; `n` is an account that does not say."""
 accounts = Reader(Account)
 statuses = Reader(Status, "pic_urls", "pic_ids", "longText", "edit_at")
 comments = Reader(Comment)
@@ -168,6 +171,7 @@ def user_of(account: Account, raw: bytes) -> User:
         url=account.url,
         language=account.lang,
         avatar=account.avatar_large or account.profile_image_url,
+        gender=_GENDERS.get(account.gender or ""),
         created_at=classic(account.created_at),
         followers=count(account.followers_count),
         following=count(account.friends_count),
