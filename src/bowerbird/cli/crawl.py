@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct, structs
 
-from bowerbird.app import Outside, open_crawl, vocabulary
+from bowerbird.app import Outside, open_crawl
 from bowerbird.cli.before import check_start
 from bowerbird.cli.consent import check_consent, keep_consent
 from bowerbird.cli.credentials import VaultOption, open_vault
@@ -20,14 +20,16 @@ from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.views import View, chosen_view
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.renamed import as_known
+from bowerbird.cli.stores import read_plan
 from bowerbird.cli.trials import check_tokens
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import CrawlPlan, read_crawl_file
+from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.crawl.files.language.words import duration
 from bowerbird.crawl.http import HttpTransport
 from bowerbird.crawl.http.media import HttpMedia
 from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
+from bowerbird.ports import Vault
 from bowerbird.settings import Settings, load_settings
 
 FAILED = 3
@@ -77,7 +79,8 @@ def command(
     can change, 3 failed, 130 after Ctrl-C.
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
-    plan = structs.replace(read_crawl_file(file, vocabulary(), seeds or (), name), skips_bad=skip_bad)
+    opened = open_vault(settings)
+    plan = structs.replace(read_plan(file, seeds or (), opened, name), skips_bad=skip_bad)
     wish = _Wish(
         limits={"calls": calls, "items": items, "dollars": dollars, "duration": span},
         is_named=name is not None,
@@ -86,7 +89,7 @@ def command(
         view=chosen_view(as_json=as_json, is_quiet=quiet),
     )
     try:
-        run = asyncio.run(_crawl(plan, settings, wish))
+        run = asyncio.run(_crawl(plan, settings, opened, wish))
     except (Busy, DiskFull) as error:
         output.line(f"Failed: {error} What was settled is safe; go on with `bowerbird crawl {file}`.", style="red")
         output.result({"state": "failed", "reason": str(error), "store": public(plan.store)})
@@ -106,12 +109,12 @@ class _Wish(Struct, frozen=True):
     view: View
 
 
-async def _crawl(plan: CrawlPlan, settings: Settings, wish: _Wish) -> Run:
+async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish) -> Run:
     clock = RealClock()
     contacted = load_settings(contact=plan.contact or settings.contact)
     transport = HttpTransport(clock, contacted.user_agent)
     media = HttpMedia(contacted.user_agent, allows_private=plan.media is not None and plan.media.allows_private)
-    outside = Outside(clock=clock, transport=transport, vault=open_vault(settings), media=media, is_alone=not wish.joins)
+    outside = Outside(clock=clock, transport=transport, vault=vault, media=media, is_alone=not wish.joins)
     say = wish.view.say
     try:
         if not wish.is_named:

@@ -10,9 +10,10 @@ import typer
 
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.registration import register
-from bowerbird.cli.secrets import PROVIDERS, read_secret, required_fields
+from bowerbird.cli.secrets import ADDRESS, DATABASE, PROVIDERS, read_secret, required_fields
 from bowerbird.cli.servers import server_address, servers_named
 from bowerbird.crawl.belonging import unbound
+from bowerbird.db.addresses import check_address, is_postgres, public
 from bowerbird.errors import CredentialError
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret
@@ -65,11 +66,17 @@ def add(
     mastodon needs access_token, which --register gets for you; bluesky identifier and app_password; weibo access_token; x and
     twitter_v1 bearer_token (kind app), or consumer_key, consumer_secret, access_token and access_token_secret (kind user).
 
+    A database is added with --provider postgresql and address (postgresql://user:password@host/database): a crawl file or a
+    command then names it as vault:NAME, and its password is in no file but the vault.
+
     It is sent to no server but its own: on mastodon and bluesky name it with --server; the others have one API for all.
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
     opened = open_vault(settings)
     required_fields(provider, kind)
+    if provider == DATABASE:
+        _add_database(opened, name, read_secret(provider, kind, from_stdin=from_stdin), output, replace=replace)
+        return
     said = [*(server or ()), *([register_at] if register_at else ())]
     servers = servers_named(provider, said or (_before(opened, name, provider) if replace else ()))
     if register_at is not None:
@@ -84,6 +91,17 @@ def add(
     done = f"Replaced {name} in" if is_known else f"Added {name} to"
     output.line(f"{done} {opened.path} ({_seal(opened)}). It is sent to {_places(credential)} only.")
     output.result({"added": name, "vault": opened.path, "has_password": opened.has_password, "servers": credential.home})
+
+
+def _add_database(vault: FileVault, name: str, values: dict[str, str], output: Output, *, replace: bool) -> None:
+    address = values[ADDRESS]
+    if not is_postgres(address):
+        raise CredentialError("the address of a database is postgresql://user:password@host/database")
+    check_address(address)
+    credential = Credential(name=name, provider=DATABASE, account=name, servers=(public(address),))
+    vault.add(credential, Secret(name=name, values=values), replace=replace)
+    output.line(f'Added {name} to {vault.path} ({_seal(vault)}). In a crawl file write: store = "vault:{name}"')
+    output.result({"added": name, "vault": vault.path, "has_password": vault.has_password, "servers": credential.servers})
 
 
 @app.command()

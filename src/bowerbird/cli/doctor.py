@@ -36,9 +36,9 @@ def command(
 
     Ends with exit code 1 if there is a problem; warnings do not count.
     """
-    plan = _plan(file) if file else None
-    settings, output = load_settings(vault=vault, contact=(plan.contact or None) if plan else None), Output(as_json=as_json)
-    opened = open_vault(settings)
+    output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
+    plan = _plan(file, opened) if file else None
+    settings = load_settings(vault=vault, contact=(plan.contact or None) if plan else None)
     spending = _spending(plan) if plan else None
     checks = local_checks(settings, opened, dict.fromkeys(one.service.provider for one in plan.services) if plan else ())
     if plan and (folder := _folder(plan)) is not None:
@@ -65,12 +65,11 @@ def _verdict(problems: int, warnings: int) -> str:
     return "Everything is in order."
 
 
-def _plan(file: Path) -> CrawlPlan:
+def _plan(file: Path, vault: FileVault) -> CrawlPlan:
     # Imported here: without a file, the doctor must run even where the rest cannot.
-    from bowerbird.app import vocabulary
-    from bowerbird.crawl.files.crawl_file import read_crawl_file
+    from bowerbird.cli.stores import read_plan
 
-    return read_crawl_file(file, vocabulary())
+    return read_plan(file, vault=vault)
 
 
 def _folder(plan: CrawlPlan) -> Path | None:

@@ -11,7 +11,7 @@ import typer
 from msgspec import Struct
 
 from bowerbird.db import open_database
-from bowerbird.db.addresses import is_postgres, public
+from bowerbird.db.addresses import in_vault, is_postgres, public
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import StoreError, UserError
 from bowerbird.ports import Clock, Database
@@ -44,6 +44,10 @@ class Place(Struct, frozen=True):
 def find_place(written: str | None) -> Place:
     """The place a user means; raises `UserError` that says what to write."""
     text = written or _default()
+    if in_vault(text) is not None:
+        from bowerbird.cli.stores import store_address
+
+        return Place(store_address(text))
     if is_postgres(text):
         return Place(text)
     if text.endswith(".toml"):
@@ -96,8 +100,7 @@ def _default() -> str:
 
 
 def _from_crawl_file(path: Path) -> Place:
-    from bowerbird.app import vocabulary
-    from bowerbird.crawl.files.crawl_file import read_crawl_file
+    from bowerbird.cli.stores import read_plan
 
-    plan = read_crawl_file(path, vocabulary())
+    plan = read_plan(path)
     return Place(plan.store, plan.name, str(path), plan.media is not None)

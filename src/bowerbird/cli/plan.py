@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 from msgspec import structs
 
-from bowerbird.app import Outside, vocabulary
+from bowerbird.app import Outside
 from bowerbird.cli.credentials import VaultOption, open_vault
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.planned import learned, show
+from bowerbird.cli.stores import read_plan
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import CrawlPlan, read_crawl_file
+from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.crawl.http import HttpTransport
 from bowerbird.errors import UserError
 from bowerbird.planning.plan import USUAL, Inquiry, figures, plan_crawl
@@ -45,8 +46,8 @@ def command(
     Nothing is called, unless --probe says so.
     """
     output = Output(as_json=as_json)
-    plan = read_crawl_file(file, vocabulary())
     settings = load_settings(vault=vault)
+    plan = read_plan(file, vault=open_vault(settings))
     found = _probed(plan, settings, probing, output, is_agreed=is_agreed) if probing else None
     inquiry = Inquiry(
         seeds=seeds or _count(plan),

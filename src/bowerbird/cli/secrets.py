@@ -12,6 +12,9 @@ import typer
 from bowerbird.errors import CredentialError
 from bowerbird.settings import SECRET_PREFIX, secret_from_environment
 
+DATABASE = "postgresql"
+"""No network: an entry of the vault that holds the address of a database."""
+ADDRESS = "address"
 _OAUTH = ("consumer_key", "consumer_secret", "access_token", "access_token_secret")
 _APP_PASSWORD = ("identifier", "app_password")
 FIELDS: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
@@ -21,6 +24,8 @@ FIELDS: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("mastodon", "app"): (("access_token",),),
     ("twitter_v1", "user"): (_OAUTH, ("bearer_token",)),
     ("twitter_v1", "app"): (("bearer_token",), _OAUTH),
+    (DATABASE, "user"): ((ADDRESS,),),
+    (DATABASE, "app"): ((ADDRESS,),),
     ("weibo", "user"): (("access_token",),),
     ("weibo", "app"): (("access_token",),),
     ("x", "user"): (_OAUTH, ("access_token",)),

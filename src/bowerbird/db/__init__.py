@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bowerbird.db.addresses import is_no_file, is_postgres, public
+from bowerbird.db.addresses import in_vault, is_no_file, is_postgres, public
 from bowerbird.db.postgres import PostgresDatabase
 from bowerbird.db.sqlite import SqliteDatabase
 from bowerbird.errors import StoreError
@@ -13,6 +13,8 @@ async def open_database(where: str, clock: Clock) -> Database:
     """Opens `:memory:`, a SQLite file, or `postgresql://…`; the caller migrates it and closes it."""
     if is_postgres(where):
         return await PostgresDatabase.open(where, clock)
+    if in_vault(where) is not None:
+        raise StoreError(f"{where} names an entry of the vault, which is looked up by the command line alone; give the address")
     if is_no_file(where):
         raise StoreError(f"{public(where)} is no address of a database: write a file's name, or postgresql://…")
     return SqliteDatabase.open(where, clock)

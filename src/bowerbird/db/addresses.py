@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from bowerbird.errors import StoreError
 
 _POSTGRES = ("postgresql://", "postgres://")
+_VAULT = "vault:"
 _HOST = r"(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?"
 _HOSTS = re.compile(rf"{_HOST}(?:,{_HOST})*")
 _SHOWN = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/[\w.-]*)?")
@@ -18,6 +19,11 @@ HIDDEN = "…"
 
 def is_postgres(where: str) -> bool:
     return where.startswith(_POSTGRES)
+
+
+def in_vault(where: str) -> str | None:
+    """The name of the vault's entry that holds the address, where one is named instead of it."""
+    return where.removeprefix(_VAULT) if where.startswith(_VAULT) else None
 
 
 def is_no_file(where: str) -> bool:

@@ -31,7 +31,7 @@ from bowerbird.crawl.files.stream_plans import StreamPlan, stream_plans
 from bowerbird.crawl.flow import Flow, Vocabulary
 from bowerbird.crawl.keeping import BackupPlan
 from bowerbird.crawl.media.plan import MediaPlan, media_plan
-from bowerbird.db.addresses import public
+from bowerbird.db.addresses import in_vault, public
 from bowerbird.errors import FlowError, UserError
 from bowerbird.model import Facet, Service
 from bowerbird.model.money import DEFAULT_DOLLARS, Budget
@@ -195,6 +195,8 @@ def _name(table: Table, path: Path, called: str | None = None) -> str:
 
 def _store(table: Table, path: Path, name: str) -> str:
     store = table.text("store", f"{name}.db")
+    if in_vault(store) is not None:
+        return store
     if re.match(r"[a-z0-9+]+://", store):
         if not store.startswith(("postgresql://", "postgres://")):
             raise table.wrong("store", f"store {public(store)!r:.60} is not understood; write a file name or postgresql://…")

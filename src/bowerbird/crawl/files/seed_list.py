@@ -20,6 +20,7 @@ from msgspec import Struct
 from bowerbird.crawl.files.language import condition
 from bowerbird.crawl.files.language.tables import Table
 from bowerbird.crawl.files.language.words import listed, meant
+from bowerbird.db.addresses import in_vault
 from bowerbird.errors import UserError
 from bowerbird.model import Subject
 
@@ -131,7 +132,7 @@ def _check_condition(table: Table, what: str, where: str) -> None:
 
 def _store(table: Table, folder: Path) -> str:
     text = table.text("store")
-    if not text or "://" in text:
+    if not text or "://" in text or in_vault(text) is not None:
         return text
     path = folder / Path(text).expanduser()
     if not path.is_file():
