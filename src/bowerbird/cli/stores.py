@@ -32,9 +32,7 @@ def store_address(where: str, vault: FileVault | None = None) -> str:
     return opened.secret(name).values[ADDRESS]
 
 
-def read_plan(
-    file: Path, seeds: Sequence[str] = (), vault: FileVault | None = None, name: str | None = None
-) -> CrawlPlan:
+def read_plan(file: Path, seeds: Sequence[str] = (), vault: FileVault | None = None, name: str | None = None) -> CrawlPlan:
     """The crawl of a file, with the addresses of its databases looked up in the vault where it names them there."""
     from bowerbird.app import vocabulary
     from bowerbird.crawl.files.crawl_file import read_crawl_file

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from bowerbird.simulated.world import WorldSettings
+from bowerbird.simulated.world.settings import PUBLISHED_SPREAD
 
 CLIENT = timedelta(seconds=12)
 """One call in so much time, five a minute: the pace of one of TwitterEcho's clients (section 3.3.5)."""
@@ -62,8 +63,9 @@ SCENES: Mapping[str, Scene] = MappingProxyType(
 
 
 def drawn_world(accounts: int, seed: int) -> WorldSettings:
-    """The usual world without what nobody counts here and everything would take longer for: likes, and a long past."""
-    return WorldSettings(seed=seed, accounts=accounts, likes_per_post=0.0, history=timedelta(days=10))
+    """A world as uneven as TwitterEcho's, without what nobody counts here and everything would take longer for: likes, and a long
+    past."""
+    return WorldSettings(seed=seed, accounts=accounts, spread=PUBLISHED_SPREAD, likes_per_post=0.0, history=timedelta(days=10))
 
 
 class Budget(Struct, frozen=True):

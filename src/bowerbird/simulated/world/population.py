@@ -10,13 +10,11 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from bowerbird.simulated.world.hashing import generator
-from bowerbird.simulated.world.settings import DAY, NEVER, WorldSettings
+from bowerbird.simulated.world.settings import DAY, NEVER, USUAL_SPREAD, WorldSettings
 from bowerbird.simulated.world.words import TOWNS
 
 Array = npt.NDArray[Any]
 
-_SPREAD = 1.85
-"""Standard deviation of log rates: of those who write at least twice in two weeks, the top 2.2 % then write 37 % of the posts."""
 _NORMAL = NormalDist()
 _EPOCH_MS = 1_167_609_600_000
 """No account is older than 2007."""
@@ -111,8 +109,11 @@ def _rates(settings: WorldSettings, rng: np.random.Generator) -> Array:
     n = settings.accounts
     drawn, writers = rng.standard_normal(n), np.ones(n, bool)
     writers[rng.permutation(n)[: round(n * settings.silent)]] = False
-    rate = np.zeros(n)
-    rate[writers] = np.exp(_SPREAD * _evenly(drawn[writers]))
+    if settings.spread is None:
+        rate = np.where(writers, np.exp(USUAL_SPREAD * drawn), 0.0)
+    else:
+        rate = np.zeros(n)
+        rate[writers] = np.exp(settings.spread * _evenly(drawn[writers]))
     # No more than a post every six minutes by day: above it is no longer an account but a broken loop.
     capped: Array = np.minimum(rate * settings.posts_per_day * n / rate.sum(), 240.0)
     return capped
