@@ -30,6 +30,7 @@ _EARLY = 0.35
 _ACTIVE = timedelta(seconds=1)
 """How far into its work a process may come."""
 _LOOK = timedelta(milliseconds=10)
+_GLIMPSE = timedelta(milliseconds=1)
 
 
 class Reference(Struct, frozen=True, kw_only=True):
@@ -84,8 +85,16 @@ class Round:
         """Lets the process live until its moment has come."""
         if moments.is_at_work():
             moments.learn(await self.first_call(process, 2 * moments.start_up))
-            return await process.ends_within(moments.of_work())
+            has_ended = await process.ends_within(moments.of_work())
+            return has_ended or await self._has_ended_at_an_answer(process)
         return await process.ends_within(moments.of_start())
+
+    async def _has_ended_at_an_answer(self, process: CrawlProcess) -> bool:
+        """Lets the process live until an answer is on its way to it, so that a call is under way; not for ever."""
+        until, before = self._clock.now() + _ACTIVE, self.service.statuses[200]
+        while self.service.statuses[200] == before and process.code is None and self._clock.now() < until:
+            await self._clock.sleep_until(self._clock.now() + _GLIMPSE)
+        return process.code is not None
 
     async def inventory(self) -> Inventory:
         async with open_store(self.store, self._clock) as database:

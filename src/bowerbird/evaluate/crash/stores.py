@@ -100,7 +100,7 @@ def _copied(store: Path, scratch: Path) -> Path | None:
         source, target = store.with_name(store.name + end), copy.with_name(copy.name + end)
         target.unlink(missing_ok=True)
         if source.exists():
-            shutil.copyfile(source, target)
+            shutil.copy(source, target)
     return copy if store.exists() else None
 
 
