@@ -84,6 +84,9 @@ class Stopping:
                 row = await tx.fetch_one(_LIVING, sleeper.pid)
             if row is not None and bool(row["living"]) is is_living:
                 return True
+            if not is_living:
+                # A sign of life that was under way when it was stopped may have come after all.
+                await self._has_aged(sleeper)
             await self._clock.sleep_until(self._clock.now() + _SHORTLY)
         return False
 
