@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from bowerbird.crawl import roster
 from bowerbird.crawl.lanes import Lane
@@ -75,3 +76,30 @@ async def test_a_route_that_answered_an_earlier_process_is_not_missing(database:
         answer = Answer(status=200, sent_at=EPOCH, received_at=EPOCH)
         await QueryLog(crawl.crawl, lambda: 1).surveyed(tx, number, facet, answer, Outcome.OK)
     assert await last_outcome(database, LIKES, list(range(9))) is ended
+
+
+REFUSED = Page(outcome=Outcome.NOT_OFFERED, detail="405")
+
+
+async def refused(database: Database, *, after: timedelta, has_answered: bool) -> list[Outcome]:
+    """How a lane's refusals end that come so long after one another."""
+    frontier = TaskFrontier(database, 1, lease=timedelta(minutes=1), call=timedelta(minutes=1))
+    offers, ends = Offers({LIKES.lane: LIKES}, frontier, database), []
+    if has_answered:
+        offers.settled(LIKES, lease(LIKES, 0), Page(), None)
+    for number in range(LOOKS):
+        asked = structs.replace(lease(LIKES, number), leased_at=EPOCH + number * after)
+        page = await offers.weighed(LIKES, asked, REFUSED)
+        offers.settled(LIKES, asked, page, None)
+        ends.append(page.outcome)
+    return ends
+
+
+async def test_a_route_that_never_answered_is_missing_when_it_is_refused(database: Database) -> None:
+    assert await refused(database, after=timedelta(0), has_answered=False) == [Outcome.NOT_OFFERED] * LOOKS
+
+
+async def test_a_route_that_answered_is_missing_only_when_it_refuses_for_long(database: Database) -> None:
+    assert await refused(database, after=timedelta(minutes=1), has_answered=True) == [Outcome.UNREADABLE] * LOOKS
+    ends = await refused(database, after=timedelta(minutes=20), has_answered=True)
+    assert ends == [Outcome.UNREADABLE] * (LOOKS - 1) + [Outcome.NOT_OFFERED]

@@ -389,3 +389,13 @@ async def test_a_service_that_does_not_know_a_new_author_yet_erases_nothing(
     await _hear(crawled, Page(posts=(skeet("1"),)))
     await _asked(crawled, after, Page(gone=(Gone(Subject.USER, "did:a", Outcome.NOT_FOUND),)))
     assert await crawled.count("posts", "text is not null") == texts
+
+
+@pytest.mark.parametrize(("after", "texts"), [(timedelta(seconds=40), 1), (timedelta(minutes=20), 0)])
+async def test_a_service_that_does_not_know_a_new_post_yet_erases_nothing(crawled: Crawled, after: timedelta, texts: int) -> None:
+    await _hear(crawled, Page(posts=(skeet("1"),)))
+    await crawled.leased(crawled.now + after, POSTS, lane=99)
+    left_out = Page(gone=(Gone(Subject.POST, "at://1", Outcome.NOT_FOUND),))
+    await crawled.save(left_out, POSTS, "at://1", service=SKY, after=after + timedelta(seconds=1))
+    assert await crawled.count("posts", "text is not null") == texts
+    assert await crawled.count("deletions") == 1 - texts

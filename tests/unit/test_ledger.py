@@ -330,6 +330,15 @@ def test_a_wait_is_not_ended_by_the_answer_to_a_call_sent_before_it() -> None:
     assert settled(later, charge(), good).backoff_until is None
 
 
+def test_a_refusal_that_names_a_later_time_than_the_end_of_its_window_is_waited_for() -> None:
+    reading = Reading(300, 0, NOW + 10 * SECOND)
+    refused = Heard(sent_at=NOW, received_at=NOW, cost=1, is_good=False, trouble=Trouble.EXHAUSTED, reading=reading)
+    state = charged(running(), 1, NOW)
+    assert settled(state, charge(), refused).backoff_until is None
+    told = settled(state, charge(), structs.replace(refused, retry_after=timedelta(minutes=30)))
+    assert told.backoff_until == NOW + timedelta(minutes=30)
+
+
 @pytest.mark.parametrize("told", [5 * SECOND, None])
 def test_a_second_refusal_of_the_same_incident_makes_no_wait_shorter_and_no_next_one_longer(told: timedelta | None) -> None:
     before = waiting()

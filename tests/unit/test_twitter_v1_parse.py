@@ -61,6 +61,13 @@ def test_a_wrong_path_does_not_make_a_whole_batch_gone() -> None:
     assert (found.outcome, found.gone) == (Outcome.BAD_REQUEST, ())
 
 
+@pytest.mark.parametrize("facet", ["profile", "profiles", "posts"])
+def test_a_wrong_path_does_not_make_a_single_object_gone(facet: str) -> None:
+    """The object's own route has other codes for a missing object; a route that is missing has this one."""
+    found = refused(facet, ("1",), 34, 404)
+    assert (found.outcome, found.gone, found.perhaps) == (Outcome.UNREADABLE, (), Outcome.NOT_FOUND)
+
+
 def test_follower_ids_are_relations_only_and_go_on_by_cursor() -> None:
     body = {"ids": ["7", "8"], "next_cursor": 55, "next_cursor_str": "55"}
     found = page("followers", "1", body)

@@ -219,8 +219,10 @@ def test_a_deleted_post_is_a_400() -> None:
     assert (page.outcome, page.gone) == (Outcome.NOT_FOUND, (Gone(Subject.POST, "9", Outcome.NOT_FOUND),))
 
 
-def test_an_error_about_a_whole_batch_makes_all_of_it_gone() -> None:
-    assert {gone.key for gone in read("profiles", ("1", "2"), refusal(20003)).gone} == {"1", "2"}
+def test_an_error_about_a_whole_batch_makes_none_of_it_gone() -> None:
+    """It is asked for in smaller parts until it is clear whom it means."""
+    page = read("profiles", ("1", "2"), refusal(20003))
+    assert (page.outcome, page.gone) == (Outcome.BAD_REQUEST, ())
 
 
 def test_a_refusal_empties_its_bucket_until_the_hour() -> None:

@@ -53,7 +53,7 @@ values (?, ?, ?, ?, 'settled', '', 0, '', ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)
 """
 _ANSWERED = """
 select 1 as found from calls join lanes on lanes.lane = calls.lane join services on services.service = lanes.service
-where services.name = ? and lanes.facet = ? and calls.outcome = 'ok' limit 1
+where services.name = ? and lanes.facet = ? and calls.outcome = 'ok' and calls.objects >= ? limit 1
 """
 _NAMED_TARGETS = 3
 
@@ -140,9 +140,9 @@ class QueryLog:
         return taken
 
 
-async def has_answered(tx: Transaction, service: str, facet: str) -> bool:
-    """Whether a service ever answered well to a facet, whoever asked."""
-    return await tx.fetch_one(_ANSWERED, service, facet) is not None
+async def has_answered(tx: Transaction, service: str, facet: str, objects: int = 0) -> bool:
+    """Whether a service ever answered well to a facet, asked for so many objects at once, whoever asked."""
+    return await tx.fetch_one(_ANSWERED, service, facet, objects) is not None
 
 
 def encode_charges(charges: Sequence[Charge]) -> str:

@@ -1,6 +1,7 @@
 """What servers turn out not to offer while a crawl runs: a batch goes on one by one, a lane without another way is closed.
 
-A refusal by words (405, "not implemented") is believed at once. A page of HTML is not: a proxy sends the same. It is believed of
+A refusal by words (405, "not implemented") is believed at once of a route that never answered. One that did is asked again for a
+while: firewalls and updates refuse in the same way. A page of HTML is not believed: a proxy sends the same. It is believed of
 an object when it came several times and the lane answered about another one in between, and of a whole lane when that came for
 several objects and the lane never answered at all, in no earlier process either, while its service did.
 """
@@ -8,7 +9,7 @@ several objects and the lane never answered at all, in no earlier process either
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct, field, structs
 
@@ -21,6 +22,8 @@ from bowerbird.ports import Database, FlavouredProvider, Frontier, Transaction
 LOOKS = 3
 """So many answers without a word are believed, if others were answered meanwhile."""
 _MOST_LOOKS = 10_000
+_CLOSED_FOR = timedelta(minutes=30)
+"""A route that answered before is taken for gone when it refused for so long, and nothing else. Tasks are given up later."""
 
 
 class _Look(Struct):
@@ -41,6 +44,13 @@ class _Doubts(Struct):
     """Some of those asked about: as many as it takes to believe them."""
 
 
+class _Refusals(Struct):
+    """A route that answered before, and refuses since."""
+
+    since: datetime
+    times: int = 0
+
+
 class Offers:
     """Watches the answers of every lane; what is remembered here is lost with the process, refusals are kept in the store."""
 
@@ -53,8 +63,9 @@ class Offers:
         """Good answers by lane, and by service."""
         self._looks: dict[int, _Look] = {}
         self._unexplained: dict[int, _Doubts] = {}
-        self._answered_before: set[int] = set()
-        """Lanes that answered an earlier process, or another one."""
+        self._answered_before: set[tuple[int, int]] = set()
+        """Lanes that answered an earlier process, or another one, about so many objects at once."""
+        self._refusing: dict[int, _Refusals] = {}
         self._last: dict[int, str] = {}
         """A target of each lane that was answered."""
         self.closed: dict[int, str] = {}
@@ -64,6 +75,8 @@ class Offers:
 
     async def weighed(self, lane: Lane, lease: Lease, page: Page) -> Page:
         """The page with what an answer without a word means, if it can be believed by now."""
+        if page.outcome is Outcome.NOT_OFFERED and await self._may_pass(lane, lease):
+            return structs.replace(page, outcome=Outcome.UNREADABLE)
         if page.perhaps is None or len(lease.tasks) != 1:
             return page
         if self._looks_like_no_route(lane, lease, page) and not await self._has_answered_before(lane):
@@ -72,6 +85,15 @@ class Offers:
             return page
         gone = (Gone(lane.facet.subject, lease.tasks[0].target, page.perhaps),)
         return structs.replace(page, outcome=page.perhaps, gone=gone, perhaps=None)
+
+    async def _may_pass(self, lane: Lane, lease: Lease) -> bool:
+        """Whether a route that refuses will answer again: it has before, asked in the same way, and not long ago."""
+        is_batch = lane.facet.objects_per_call > 1
+        if not self._answered[lane.lane] and not await self._has_answered_before(lane, 2 if is_batch else 1):
+            return False
+        refusals = self._refusing.setdefault(lane.lane, _Refusals(lease.leased_at))
+        refusals.times += 1
+        return refusals.times < LOOKS or lease.leased_at - refusals.since < _CLOSED_FOR
 
     def _is_missing(self, lane: Lane, lease: Lease) -> bool:
         look = self._looks.get(lease.tasks[0].task)
@@ -86,13 +108,14 @@ class Offers:
         times = doubts.looks + 1 if is_nameless else len(doubts.tasks | {lease.tasks[0].task})
         return times >= LOOKS and self._answering[lane.service.name] > doubts.answering
 
-    async def _has_answered_before(self, lane: Lane) -> bool:
+    async def _has_answered_before(self, lane: Lane, objects: int = 0) -> bool:
         """Looked up in the query log, once: what answered at any time is a route that the server has."""
-        if lane.lane not in self._answered_before:
+        asked = lane.lane, objects
+        if asked not in self._answered_before:
             async with self._database.reading() as tx:
-                if await has_answered(tx, lane.service.name, lane.facet.name):
-                    self._answered_before.add(lane.lane)
-        return lane.lane in self._answered_before
+                if await has_answered(tx, lane.service.name, lane.facet.name, objects):
+                    self._answered_before.add(asked)
+        return asked in self._answered_before
 
     def goes_on(self, lane: Lane, page: Page) -> bool:
         """Whether what the server does not offer is asked in another way from now on; `lane`: as it was when it asked."""
@@ -128,6 +151,7 @@ class Offers:
                 self._looks.pop(task.task, None)
         if page.outcome is Outcome.OK:
             self._answered[lane.lane] += 1
+            self._refusing.pop(lane.lane, None)
             self._answering[lane.service.name] += 1
             self._last[lane.lane] = lease.tasks[0].target
         if learned is None:

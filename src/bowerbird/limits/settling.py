@@ -176,8 +176,10 @@ def _back_off(state: LedgerState, heard: Heard, news: _News) -> dict[str, Any]:
     is_later = state.backoff_since is None or heard.sent_at > state.backoff_since
     if heard.is_good:
         return {"backoff_step": 0, "backoff_until": None, "backoff_since": None} if is_later else {}
-    # A refusal by a window that is over says nothing about when to try again.
-    is_wait = heard.trouble is Trouble.BACK_OFF or (heard.trouble is Trouble.EXHAUSTED and news is _News.OLD)
+    # A refusal by a window that is over says nothing about when to try again; one that names a time may mean a later one than the
+    # end of the window.
+    is_timed = news is _News.OLD or heard.retry_after is not None
+    is_wait = heard.trouble is Trouble.BACK_OFF or (heard.trouble is Trouble.EXHAUSTED and is_timed)
     if not is_wait or not (is_later or heard.retry_after):
         return {}
     # Of one incident only the first answer makes the next wait longer.

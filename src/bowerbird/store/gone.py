@@ -34,7 +34,10 @@ class GoneStatements:
             f"select user_no, reason, since, call from unavailable where until is null and user_no {database.any('bigint')}"
         )
         self.users = f"select user_no, id, told_by, seen_at from users where user_no {database.any('bigint')}"
-        self.posts = f"select post_no, id, told_by, seen_at, deleted_at from posts where id {database.any('text')}"
+        self.posts = (
+            "select post_no, id, told_by, seen_at, deleted_at, found_at, found_by, seen_by from posts "
+            f"where id {database.any('text')}"
+        )
         self.withdraw = f"update users set {WITHDRAWN} where user_no {database.any('bigint')}"
         self.post_keys = (
             "select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no "
@@ -115,12 +118,23 @@ async def _save_gone_posts(s: Sighting, sql: GoneStatements, reasons: Mapping[st
     if has_local_keys(s.network):
         ids |= {row["key"]: row["id"] for row in await s.fetch_in(sql.post_keys, reasons, s.service)}
     rows = await s.fetch_in(sql.posts, ids.values())
-    views = {row["id"] for row in rows if not may_end(s, row["id"], row)}
+    views = {row["id"] for row in rows if not may_end(s, row["id"], row)} | await _just_heard(s, sql, rows)
     living = [row["post_no"] for row in rows if row["deleted_at"] is None and row["id"] not in views]
     await purge_posts(s, sql.purge, living)
     for reason in PURGED:
         gone = {ids[key] for key, why in reasons.items() if why is reason}
         await bury(s, "post", gone - views, reason.value)
+
+
+async def _just_heard(s: Sighting, sql: GoneStatements, posts: Sequence[Row]) -> set[str]:
+    """Posts of which a stream has just spoken for the first time, and nobody else: a service that lags behind it does not know
+    them yet."""
+    if s.is_live or not tells_returns(s.network):
+        return set()
+    since = await s.observed_at() - LAG
+    fresh = [row for row in posts if row["found_at"] > since and row["seen_by"] == row["found_by"]]
+    heard = await told_by_streams(s, sql.lag, [row["found_by"] for row in fresh])
+    return {row["id"] for row in fresh if row["found_by"] in heard}
 
 
 class Returns(Struct, frozen=True):

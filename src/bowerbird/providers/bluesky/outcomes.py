@@ -10,6 +10,7 @@ from msgspec import Struct
 from bowerbird.model import Answer, Outcome, Reading
 from bowerbird.providers import headers
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.statuses import unexplained
 
 _BY_NAME = {
     "RateLimitExceeded": Outcome.RATE_LIMITED,
@@ -103,7 +104,7 @@ def _of(status: int, error: _Error | None) -> Outcome:
         return by_name
     if status == 400 and error is not None and error.message.casefold().startswith(_MISSING):
         return Outcome.NOT_FOUND
-    return _BY_STATUS.get(status, Outcome.BAD_REQUEST)
+    return _BY_STATUS.get(status) or unexplained(status)
 
 
 def _error(body: bytes) -> _Error | None:

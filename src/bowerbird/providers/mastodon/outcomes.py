@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.statuses import unexplained
 
 _BY_STATUS = {
     400: Outcome.BAD_REQUEST,
@@ -67,7 +68,7 @@ def _of(status: int, words: str | None) -> Outcome:
         return _about_us(status, said)
     if status == 404 and said.startswith(_MISSING_ROUTE):
         return Outcome.NOT_OFFERED
-    return _BY_STATUS.get(status, Outcome.OVERLOADED if status >= 500 else Outcome.BAD_REQUEST)
+    return _BY_STATUS.get(status) or unexplained(status)
 
 
 def _about_us(status: int, said: str) -> Outcome:

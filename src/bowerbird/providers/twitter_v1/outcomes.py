@@ -7,12 +7,15 @@ from msgspec import Struct
 from bowerbird.model import Answer, Outcome
 from bowerbird.providers.amounts import check_values
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.statuses import unexplained
 
+UNKNOWN_PATH = 34
+"""The code of a list that is not there, and of a route that is not there."""
 _BY_CODE = {
     17: Outcome.NOT_FOUND,
     25: Outcome.BAD_REQUEST,
     32: Outcome.BAD_TOKEN,
-    34: Outcome.NOT_FOUND,
+    UNKNOWN_PATH: Outcome.NOT_FOUND,
     50: Outcome.NOT_FOUND,
     63: Outcome.SUSPENDED,
     64: Outcome.BAD_TOKEN,
@@ -85,7 +88,7 @@ def _of(status: int, entry: _Entry, bare: str) -> Outcome:
         return Outcome.OVERLOADED
     if status == 401 and bare.startswith("Not authorized"):
         return Outcome.PROTECTED
-    return _BY_CODE.get(entry.code) or _BY_STATUS.get(status, Outcome.BAD_REQUEST)
+    return _BY_CODE.get(entry.code) or _BY_STATUS.get(status) or unexplained(status)
 
 
 def _body(body: bytes) -> _Errors:

@@ -15,7 +15,7 @@ from bowerbird.providers.paths import page_size
 from bowerbird.providers.snowflakes import below, is_number, oldest, order
 from bowerbird.providers.twitter_v1.besides import bare_users, lists_of
 from bowerbird.providers.twitter_v1.gather import TwitterGathering
-from bowerbird.providers.twitter_v1.outcomes import NONE_MATCHES, Verdict, verdict
+from bowerbird.providers.twitter_v1.outcomes import NONE_MATCHES, UNKNOWN_PATH, Verdict, verdict
 from bowerbird.providers.twitter_v1.requests import joined, split
 
 
@@ -66,6 +66,9 @@ def _refused(ask: Ask, facet: Facet, judged: Verdict) -> Page:
     ended, is_batch = judged.outcome, len(ask.targets) > 1
     if ended.is_about_target and is_batch and judged.code != NONE_MATCHES:
         return Page(outcome=Outcome.BAD_REQUEST, detail=judged.detail)
+    if judged.code == UNKNOWN_PATH and facet.is_own_route:
+        # The object's own route calls a missing object by other codes: this one may mean that the route is missing.
+        return Page(outcome=Outcome.UNREADABLE, detail=judged.detail, perhaps=ended)
     is_gone = ended.is_about_target and facet.subject is not Subject.WORD
     gone = tuple(Gone(facet.subject, key, ended) for key in ask.targets) if is_gone else ()
     return Page(outcome=ended, gone=gone, detail=judged.detail)

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.statuses import unexplained
 
 ADDRESS_LIMIT, USER_LIMIT, SPECIAL_LIMIT = 10022, 10023, 10024
 
@@ -66,7 +67,7 @@ def _of(status: int, error: _Error) -> Outcome:
         return Outcome.QUOTA_EXHAUSTED
     if error.error_code:
         return _BY_CODE.get(error.error_code, Outcome.BAD_REQUEST)
-    return Outcome.OVERLOADED if status >= 500 else _BY_STATUS.get(status, Outcome.BAD_REQUEST)
+    return _BY_STATUS.get(status) or unexplained(status)
 
 
 def _error(body: bytes) -> _Error:

@@ -64,9 +64,9 @@ def parse(ask: Ask, facet: Facet, answer: Answer) -> Page:
 
 
 def _refused(ask: Ask, facet: Facet, judged: Verdict) -> Page:
-    """An answer about the target makes it gone; of a batch it says that none of it is there."""
+    """An answer about the target makes it gone; one about a batch does not say which of them it means."""
     ended = judged.outcome
-    if ended is Outcome.PROTECTED and len(ask.targets) > 1:
+    if ended.is_about_target and len(ask.targets) > 1:
         return Page(outcome=Outcome.BAD_REQUEST, detail=judged.detail)
     is_gone = ended.is_about_target and facet.subject is not Subject.WORD
     gone = tuple(Gone(facet.subject, key, ended) for key in ask.targets) if is_gone else ()

@@ -10,6 +10,7 @@ from msgspec import Struct
 from bowerbird.model import Answer, Outcome, Subject
 from bowerbird.providers.amounts import check_values
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.statuses import unexplained
 
 _BY_STATUS = {
     401: Outcome.BAD_TOKEN,
@@ -110,7 +111,7 @@ def _of(status: int, said: _Refusal, remaining: int | None) -> Outcome:
         return Outcome.SECOND_LIMIT
     if status in (403, 404) and said.reason is not None:
         return said.reason
-    return _BY_STATUS.get(status, Outcome.BAD_REQUEST)
+    return _BY_STATUS.get(status) or unexplained(status)
 
 
 def _refusal(body: bytes) -> _Refusal:
