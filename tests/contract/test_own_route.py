@@ -41,8 +41,10 @@ class Scene:
 
     async def living(self) -> dict[Subject, str]:
         """Keys of a stored account and a stored post of it."""
-        at = "at://did:plc:" if self.network == "bluesky" else ""
-        keys = {Subject.USER: f"{at}{next(self.numbers)}", Subject.POST: f"{at}{next(self.numbers)}"}
+        account, written = str(next(self.numbers)), str(next(self.numbers))
+        if self.network == "bluesky":
+            account, written = f"did:plc:{account}", f"at://did:plc:{account}/app.bsky.feed.post/{written}"
+        keys = {Subject.USER: account, Subject.POST: written}
         ids = {subject: id_for(self.network, "asked", key) for subject, key in keys.items()}
         user = User(id=ids[Subject.USER], key=keys[Subject.USER], handle="ada", description="poet")
         post = Post(id=ids[Subject.POST], key=keys[Subject.POST], author=user.id, text="secret", created_at=WRITTEN)

@@ -87,9 +87,8 @@ class Offers:
         return structs.replace(page, outcome=page.perhaps, gone=gone, perhaps=None)
 
     async def _may_pass(self, lane: Lane, lease: Lease) -> bool:
-        """Whether a route that refuses will answer again: it has before, asked in the same way, and not long ago."""
-        is_batch = lane.facet.objects_per_call > 1
-        if not self._answered[lane.lane] and not await self._has_answered_before(lane, 2 if is_batch else 1):
+        """Whether a route without another way that refuses will answer again: it has before, and not long ago."""
+        if _has_other_way(lane) or not (self._answered[lane.lane] or await self._has_answered_before(lane, objects=1)):
             return False
         refusals = self._refusing.setdefault(lane.lane, _Refusals(lease.leased_at))
         refusals.times += 1
