@@ -10,6 +10,7 @@ import pytest
 
 from bowerbird.evaluate.hostile import WORLDS, chosen
 from bowerbird.evaluate.hostile.attacks import ATTACKS
+from bowerbird.evaluate.hostile.frames import LINE_ATTACKS, SOCKET_ATTACKS
 from bowerbird.evaluate.hostile.messages import CHANNELS, STREAM_ATTACKS
 from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS
 
@@ -18,13 +19,14 @@ PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
 
 def test_every_attack_meets_every_network_and_every_channel() -> None:
     scenes = chosen()
-    assert len(scenes) >= 200
+    assert len(scenes) >= 500
     assert {(each.attack, each.network) for each in scenes if each.stage == "answers"} >= {
         (attack, network) for attack in ATTACKS for network in WORLDS
     }
     assert {each.attack for each in scenes if each.stage == "wire"} == set(WIRE_ATTACKS)
     assert {each.attack for each in scenes if each.stage == "stream"} == set(STREAM_ATTACKS)
     assert {each.part for each in scenes if each.stage == "stream"} == set(CHANNELS)
+    assert {each.attack for each in scenes if each.stage == "socket"} == {*SOCKET_ATTACKS, *LINE_ATTACKS}
     assert any(each.is_on_postgres for each in scenes)
 
 

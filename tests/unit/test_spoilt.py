@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from provider_payloads import answer
+from provider_payloads import account, answer
 
 from bowerbird.crawl.spoilt import unread
 from bowerbird.crawl.verdict import MOST_WORDLESS
@@ -55,6 +55,15 @@ def test_nobody_is_taken_for_gone_because_of_an_item_under_a_name_that_nobody_as
     bodies = {"weibo": {"users": [item]}, "bluesky": {"profiles": [item]}}
     page = provider(network).parse(Ask("profiles", ("1", "2"), looks=2), answer(bodies.get(network, [item])), service)
     assert (page.outcome, page.gone, len(page.broken)) == (Outcome.OK, (), 1)
+
+
+def test_an_answer_about_nobody_who_was_asked_for_is_no_answer() -> None:
+    mastodon, service = provider("mastodon"), Service(name="s", provider="mastodon", base="https://s.example")
+    for targets in (("1", "2"), ("1",)):
+        told = mastodon.parse(Ask("profiles", targets, looks=2), answer([account("7")]), service)
+        assert (told.outcome, told.gone, told.users) == (Outcome.UNREADABLE, (), ())
+    part = mastodon.parse(Ask("profiles", ("7", "8")), answer([account("7")]), service)
+    assert ([user.key for user in part.users], [gone.key for gone in part.gone]) == (["7"], ["8"])
 
 
 def test_what_is_missing_after_an_attack_is_accounted_for_only_by_a_word_about_that_very_thing() -> None:

@@ -113,8 +113,8 @@ def hostile(
 ) -> None:
     """Can a hostile server wedge, crash or rob a crawl? Takes about ten minutes. Exit code 1 if one can.
 
-    Each scene is a crawl under attack, in its answers, on its streams or on the wire, and then the same crawl of the same service
-    restored: it must complete, lose nothing that it has not written down, and stay within 400 MB.
+    Each scene is a crawl under attack, in its answers, on its streams or on real sockets, and then the same crawl of the same
+    service restored: it must complete, lose nothing that it has not written down, and stay within 400 MB.
     """
     from bowerbird.evaluate.hostile import Wish, evaluate_hostile
 

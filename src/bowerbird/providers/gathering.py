@@ -112,10 +112,13 @@ class Gathering(ABC):
         """Targets missing from a batch are gone, unless an item that could not be read may be one of them: it has no name, or
         a name that nobody asked for.
 
-        That none of a whole batch is there is believed when it was said several times, or when a target is asked for alone.
+        An empty answer to a whole batch is believed when it came several times, or when a target is asked for alone; one that is
+        about nobody who was asked for, never.
         """
         targets = self.ask.targets
         missing = [key for key in targets if key not in keys and key.casefold() not in keys and key not in self.lost_keys]
+        if keys and len(missing) == len(targets) and not any(key.startswith("@") for key in targets):
+            raise ValueError("an answer about others than those asked for")
         if len(targets) > 1 and len(missing) == len(targets) and not self.lost_keys and self.ask.looks + 1 < LOOKS:
             self.is_doubtful = True
             return

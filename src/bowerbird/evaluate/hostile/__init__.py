@@ -23,6 +23,7 @@ from bowerbird.evaluate.hostile.children import play_all
 from bowerbird.evaluate.hostile.listening import play_stream, undisturbed
 from bowerbird.evaluate.hostile.scenes import WORLDS, Scene, chosen
 from bowerbird.evaluate.hostile.serving import play_wire
+from bowerbird.evaluate.hostile.sockets import play_socket
 from bowerbird.evaluate.hostile.stage import Verdict, healthy, play_answers
 from bowerbird.evaluate.hostile.stored import Holdings
 from bowerbird.evaluate.postgres import start_postgres
@@ -70,7 +71,7 @@ def _told(played: Any, count: int, say: Callable[[str], None]) -> Any:
 def _figures(verdicts: Sequence[Verdict], played: Sequence[tuple[Scene, Verdict]]) -> dict[str, Any]:
     sums = {name: sum(getattr(each, name) for each in verdicts) for name in (*_COUNTS, "accounted")}
     peak = max(each.peak_mb for each in verdicts)
-    stages = {stage: sum(scene.stage == stage for scene, _ in played) for stage in ("answers", "wire", "stream")}
+    stages = {stage: sum(scene.stage == stage for scene, _ in played) for stage in ("answers", "wire", "stream", "socket")}
     bad = [scene.name for scene, verdict in played if not verdict.is_clean]
     return {
         "scenes": len(verdicts),
@@ -87,7 +88,7 @@ class _Theatre:
 
     def __init__(self, scenes: Sequence[Scene], server: str) -> None:
         self._server = server
-        networks = sorted({each.network for each in scenes if each.stage != "stream"})
+        networks = sorted({each.network for each in scenes if each.stage in ("answers", "wire")})
         channels = sorted({each.part for each in scenes if each.stage == "stream"})
         self._heard: dict[str, frozenset[str]] = {
             name: run_virtual(lambda clock, name=name: undisturbed(name, clock)) for name in channels
@@ -103,6 +104,8 @@ class _Theatre:
         if scene.stage == "stream":
             heard: Verdict = run_virtual(lambda clock: play_stream(scene, self._heard[scene.part], store, folder, clock))
             return heard
+        if scene.stage == "socket":
+            return asyncio.run(play_socket(scene, store, folder))
         world, population = WORLDS[scene.network], self._populations[scene.network]
         expected = self._expected[scene.network]
         if scene.stage == "wire":

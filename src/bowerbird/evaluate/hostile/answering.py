@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec import structs
 
 from bowerbird.evaluate.hostile.attacks import ASKED, POSITIONS, Attack
+from bowerbird.evaluate.hostile.echoes import echoed_answer, secret_in
 from bowerbird.model import Answer, Ask, Request, Service
 from bowerbird.ports import Provider
 from bowerbird.simulated.transport import InProcessTransport
@@ -43,7 +44,7 @@ class HostileTransport:
             self._enough()
         asked = f"{request.path} {[value for name, value in request.query if name not in POSITIONS]}"
         known = structs.replace(answer, headers={**answer.headers, ASKED: asked})
-        attacked = self._attack(known, len(self.attacked) - 1)
+        attacked = echoed_answer(self._attack(known, len(self.attacked) - 1), secret_in(request))
         if len(attacked.body) > request.most and attacked.status == 200:
             return structs.replace(attacked, status=0, headers={}, body=b"", failure=f"larger than {request.most} bytes")
         return attacked

@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import structs
 
+from bowerbird.evaluate.hostile.echoes import HEADERS, REFUSALS, SPELLED, TOKEN
 from bowerbird.model import Answer
 
 Attack = Callable[[Answer, int], Answer]
@@ -175,6 +176,10 @@ def _status(status: int, body: bytes = b"") -> Attack:
     return lambda answer, _: structs.replace(answer, status=status, body=body or answer.body)
 
 
+def _refusal(status: int, body: bytes) -> Attack:
+    return lambda answer, _: structs.replace(answer, status=status, body=body, headers={**answer.headers, **HEADERS})
+
+
 ATTACKS: Mapping[str, Attack] = {
     "zeros": _lists(b"0", 800_000),
     "objects": _lists(b"{}", 400_000),
@@ -226,5 +231,10 @@ ATTACKS: Mapping[str, Attack] = {
     "huge position": _moved(lambda _: "9" * 100_000),
     "script as position": _moved(lambda _: "javascript:alert(1)"),
     "position with breaks": _moved(lambda _: "1\r\nx-evil: 1"),
+    "token in texts": _everywhere(lambda name, value: SPELLED if isinstance(value, str) and len(value) > 30 else value),
+    "token in ids": _everywhere(lambda name, value: TOKEN if _is_id(name) and value else value),
+    "token as position": _moved(lambda _: TOKEN),
+    "token in headers": lambda answer, _: structs.replace(answer, headers={**answer.headers, **HEADERS}),
+    **{name: _refusal(*refusal) for name, refusal in REFUSALS.items()},
 }  # fmt: skip
 """By name."""

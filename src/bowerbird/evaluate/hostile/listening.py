@@ -7,8 +7,11 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from msgspec import structs
+
 from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import VirtualClock
+from bowerbird.evaluate.hostile.echoes import echoed, secret_in
 from bowerbird.evaluate.hostile.messages import CHANNELS, STREAM_ATTACKS, Line, Saying
 from bowerbird.evaluate.hostile.scenes import Scene
 from bowerbird.evaluate.hostile.stage import Verdict, run, secrets_of, troubles
@@ -31,9 +34,11 @@ _MOST_SAID = 60
 class HostileConnection:
     """A good connection whose messages are turned into others until it is ended."""
 
-    def __init__(self, inner: Connection, say: Saying) -> None:
+    def __init__(self, inner: Connection, say: Saying, secret: str) -> None:
+        """`secret`: what the connection was opened with."""
         self._inner = inner
         self._say = say
+        self._secret = secret
         self._said = 0
 
     async def receive(self, until: datetime) -> Sequence[bytes] | Ended:
@@ -45,8 +50,9 @@ class HostileConnection:
             said = self._say(message, self._said)
             self._said += 1
             if isinstance(said, Ended):
-                return said
-            turned += said
+                reason = echoed(said.reason.encode(errors="surrogatepass"), self._secret).decode(errors="surrogatepass")
+                return structs.replace(said, reason=reason)
+            turned += [echoed(each, self._secret) for each in said]
             if self._said >= _MOST_SAID or sum(map(len, turned)) > 8 * 1024 * 1024:
                 break
         return turned if turned or not received else [b""]
@@ -70,7 +76,7 @@ class HostileStreams:
 
     async def connect(self, service: Service, request: Request, wire: Wire) -> Connection | Answer:
         opened = await self._inner.connect(service, request, wire)
-        return opened if isinstance(opened, Answer) else HostileConnection(opened, self._say)
+        return opened if isinstance(opened, Answer) else HostileConnection(opened, self._say, secret_in(request))
 
     async def close(self) -> None:
         await self._inner.close()

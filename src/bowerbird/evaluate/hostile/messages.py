@@ -11,6 +11,7 @@ import libipld
 import zstandard
 from msgspec import Struct
 
+from bowerbird.evaluate.hostile.echoes import SPELLED
 from bowerbird.model import Ended
 
 Saying = Callable[[bytes, int], "list[bytes] | Ended"]
@@ -106,6 +107,9 @@ STREAM_ATTACKS: Mapping[str, Saying] = {
     "nul in the farewell": lambda message, n: Ended("bye\x00\ud800 " * 40, 1008) if n else [message],
     "long farewell": lambda message, n: Ended("x" * 100_000, 4_999) if n else [message],
     "cut at once": lambda message, n: Ended("the connection broke"),
+    "token in messages": _spelled(rb'(text|content|note)(\\?)": ?\\?"', rb'\1\2":\2"' + SPELLED.encode() + b" "),
+    "token in errors": lambda message, n: [json.dumps({"error": SPELLED, "errors": [{"title": SPELLED}]}).encode(), message],
+    "token in the farewell": lambda message, n: Ended(f"bye {SPELLED}", 1008) if n else [message],
     "packed bombs": _packed_bomb,
     "cbor bombs": lambda message, n: [
         _cbor(b"\x9a" + (3 * MB).to_bytes(4, "big") + b"\xa0" * (3 * MB)),
@@ -114,7 +118,12 @@ STREAM_ATTACKS: Mapping[str, Saying] = {
         message,
     ],
 }
-_ONLY = {"packed bombs": frozenset({"jetstream zstd"}), "cbor bombs": frozenset({"firehose"})}
+_SIGNED = frozenset({"mastodon public", "mastodon events", "x sample", "v1 sample"})
+_ONLY = {
+    **dict.fromkeys(("token in messages", "token in errors", "token in the farewell"), _SIGNED),
+    "packed bombs": frozenset({"jetstream zstd"}),
+    "cbor bombs": frozenset({"firehose"}),
+}
 
 
 def fits(attack: str, channel: str) -> bool:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.attacks import ATTACKS
+from bowerbird.evaluate.hostile.frames import LINE_ATTACKS, SOCKET_ATTACKS
 from bowerbird.evaluate.hostile.messages import CHANNELS, STREAM_ATTACKS, fits
 from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS
 from bowerbird.simulated.scale import Scale
@@ -27,7 +28,7 @@ class Scene(Struct, frozen=True):
 
     network: str
     stage: str
-    """`answers` (in process), `wire` (real HTTP), `stream`."""
+    """`answers` (in process), `wire` (real HTTP), `stream` (in process), `socket` (streams over real sockets)."""
     part: str
     """The facet or the channel that is attacked."""
     attack: str
@@ -51,15 +52,21 @@ def scenes() -> Iterator[Scene]:
         for channel in CHANNELS:
             if fits(attack, channel):
                 yield Scene(CHANNELS[channel].network, "stream", channel, attack)
+    for number, attack in enumerate(SOCKET_ATTACKS):
+        channel = "jetstream" if number % 2 and "token" not in attack else "mastodon public"
+        yield Scene(CHANNELS[channel].network, "socket", channel, attack)
+    for number, attack in enumerate(LINE_ATTACKS):
+        channel = ("x sample", "v1 sample")[number % 2]
+        yield Scene(CHANNELS[channel].network, "socket", channel, attack)
     for attack in ("nul in the farewell", "long ids", "times to come"):
         yield Scene("mastodon", "stream", "mastodon public", attack, True)
 
 
 def chosen(only: str = "", network: str = "", short: bool = False) -> list[Scene]:
-    """The scenes whose attack or part contains `only`, of one network; a short version takes one of six."""
+    """The scenes whose attack or part contains `only`, of one network; a short version takes one of twelve."""
     found = [
         each
         for each in scenes()
         if only.casefold() in f"{each.stage} {each.part} {each.attack}".casefold() and network in ("", each.network)
     ]
-    return [each for each in found if not each.is_on_postgres][::9] if short else found
+    return [each for each in found if not each.is_on_postgres][::12] if short else found

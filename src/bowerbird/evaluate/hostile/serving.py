@@ -12,8 +12,8 @@ from bowerbird.crawl.http import Bounds, HttpTransport
 from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.scenes import Scene
 from bowerbird.evaluate.hostile.stage import Verdict, missing, plan_of, run, secrets_of, service_of, troubles
-from bowerbird.evaluate.hostile.stored import Holdings, holdings, tokens_in, trouble
-from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS, hostile_server
+from bowerbird.evaluate.hostile.stored import Holdings, holdings, tokens_in, trouble, uncharged
+from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS, Visits, hostile_server
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import SimulatedService
@@ -27,8 +27,9 @@ _QUICK = Bounds(total=timedelta(seconds=10), connect=timedelta(seconds=2), read=
 async def play_wire(scene: Scene, world: World, population: Population, expected: Holdings, store: str, folder: Path) -> Verdict:
     """An attack on the bytes of every answer; real time, real sockets."""
     clock, verdict, service = RealClock(), Verdict(), service_of(world, population)
-    async with hostile_server(WIRE_ATTACKS[scene.attack]) as (base, visits), troubles(verdict, "under attack"):
-        await _crawl(world, service, store, base, clock, _HOSTILE)
+    script = WIRE_ATTACKS[scene.attack]
+    async with hostile_server(lambda _, number: script(number)) as (base, visits), troubles(verdict, "under attack"):
+        await _crawl(world, service, store, base, clock, _HOSTILE, (verdict, visits))
     secrets = secrets_of(service)
     verdict.leaked += sum(secret in head for head in visits.elsewhere for secret in secrets)
     if not visits.here:
@@ -36,7 +37,7 @@ async def play_wire(scene: Scene, world: World, population: Population, expected
         verdict.crashed += 1
     async with serve(service, clock, port=urlsplit(base).port or 0), troubles(verdict, "restored"):
         await _crawl(world, service, store, base, clock, _HEALTHY, (verdict, expected, folder))
-    verdict.over_limit = service.audit()["over_limit"]
+    verdict.over_limit += service.audit()["over_limit"]
     return verdict
 
 
@@ -47,7 +48,7 @@ async def _crawl(
     base: str,
     clock: RealClock,
     most: timedelta,
-    judging: tuple[Verdict, Holdings, Path] | None = None,
+    judging: tuple[Verdict, Visits] | tuple[Verdict, Holdings, Path],
 ) -> None:
     transport = HttpTransport(clock, "bowerbird-evaluation", bounds=_QUICK)
     vault = TokenVault(world.dialect, [token for token in service.tokens if token.kind == "user"], base=base)
@@ -55,7 +56,9 @@ async def _crawl(
     try:
         async with open_crawl(plan_of(world, service, store, base), outside) as crawl:
             ending = await run(crawl, clock, most)
-            if judging is None:
+            if len(judging) == 2:
+                verdict, visits = judging
+                verdict.over_limit += await uncharged(crawl.database, visits.here)
                 return
             verdict, expected, folder = judging
             if ending is None or ending.state != "finished":

@@ -25,6 +25,8 @@ _ASIDE = "select q.facet, q.raw, c.targets from quarantine q join calls c on c.c
 _SHORT = "select distinct l.facet, s.target from shortfalls s join lanes l on l.lane = s.lane"
 _AWAY = "select u.id from unavailable a join users u on u.user_no = a.user_no where a.until is null"
 
+_LOGIN = b"/xrpc/com.atproto.server."
+
 Task = tuple[str, str]
 """A facet and whom it is asked about."""
 
@@ -85,6 +87,15 @@ async def trouble(database: Database) -> Trouble:
     spoilt = {(row["facet"], target) for row in aside for target in row["targets"].split(",")}
     raws = b"\n".join(bytes(row["raw"]) for row in aside)
     return Trouble(crashes, frozenset(spoilt | {(row["facet"], row["target"]) for row in short}), raws, away)
+
+
+async def uncharged(database: Database, heads: Sequence[bytes]) -> int:
+    """How many requests came to a server, redirects and repetitions included, that are no call in the query log; logins have an
+    account of their own."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one("select count(*) as calls from calls")
+    asked = sum(_LOGIN not in head.partition(b"\r\n")[0] for head in heads)
+    return max(0, asked - (row["calls"] if row else 0))
 
 
 async def tokens_in(database: Database, secrets: Iterable[bytes], folder: Path) -> int:

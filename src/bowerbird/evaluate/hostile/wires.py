@@ -8,6 +8,8 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
+from bowerbird.evaluate.hostile.echoes import echoed, secret_in_head
+
 _OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 _MB = 1024 * 1024
 Script = Callable[[int], list[bytes]]
@@ -49,6 +51,11 @@ WIRE_ATTACKS: Mapping[str, Script] = {
     "elsewhere": lambda n: [b"HTTP/1.1 302 Found\r\nlocation: http://ELSEWHERE/x\r\ncontent-length: 0\r\n\r\n"],
     "to a file": lambda n: [b"HTTP/1.1 301 Moved\r\nlocation: file:///etc/passwd\r\ncontent-length: 0\r\n\r\n"],
     "endless refusal": lambda n: [b"HTTP/1.1 500 Oops\r\n\r\n", *[b"x" * _MB] * 40],
+    "token in the status": lambda n: [b"HTTP/1.1 500 ((token))\r\n\r\n((token))"],
+    "token in the headers": lambda n: _whole(b'{"error":"((token))"}', b"x-error-message: ((token))\r\netag: ((token))\r\n"),
+    "token in a redirect": lambda n: [b"HTTP/1.1 302 Found\r\nlocation: /x?access_token=((token))\r\ncontent-length: 0\r\n\r\n"],
+    "token sent elsewhere": lambda n: [b"HTTP/1.1 307 Go\r\nlocation: http://ELSEWHERE/((quoted))\r\ncontent-length: 0\r\n\r\n"],
+    "token in broken chunks": lambda n: [_OK + b"transfer-encoding: chunked\r\n\r\n((token))\r\n[]\r\n"],
     "upgrade": lambda n: [b"HTTP/1.1 101 Yes\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n\x81\x7e\xff\xff"],
 }  # fmt: skip
 
@@ -62,8 +69,9 @@ class Visits:
 
 
 @asynccontextmanager
-async def hostile_server(script: Script) -> AsyncIterator[tuple[str, Visits]]:
-    """Serves the script on loopback, with a recorder at another address; gives the base address and the visits."""
+async def hostile_server(script: Callable[[bytes, int], list[bytes]]) -> AsyncIterator[tuple[str, Visits]]:
+    """Serves the script, which is told the head of a request and its number, on loopback, with a recorder at another address;
+    gives the base address and the visits."""
     visits = Visits()
 
     async def record(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -77,8 +85,8 @@ async def hostile_server(script: Script) -> AsyncIterator[tuple[str, Visits]]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             visits.here.append(await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5))
-            for piece in script(len(visits.here)):
-                writer.write(piece.replace(b"ELSEWHERE", elsewhere))
+            for piece in script(visits.here[-1], len(visits.here)):
+                writer.write(echoed(piece.replace(b"ELSEWHERE", elsewhere), secret_in_head(visits.here[-1])))
                 await writer.drain()
         with suppress(ConnectionError):
             writer.close()
