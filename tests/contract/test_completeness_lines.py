@@ -84,8 +84,8 @@ def test_posts_of_authors_who_opted_out_are_missing_and_not_captured(store: str)
                 assert opted_out > 5
                 entries = await lines(crawl.database, by)
                 sums = total(entries)
-                assert (by, sums.captured, sums.causes[Cause.PROTECTED]) == (by, captured, opted_out)
-                parts = [part for entry in entries for part in entry.missing if part.cause is Cause.PROTECTED]
+                assert (by, sums.captured, sums.causes[Cause.OPTED_OUT]) == (by, captured, opted_out)
+                parts = [part for entry in entries for part in entry.missing if part.cause is Cause.OPTED_OUT]
                 assert {part.why for part in parts} == {"their authors asked not to be collected"}
                 assert all(part.low == part.likely == part.high for part in parts)
 
@@ -155,5 +155,23 @@ def test_a_list_that_is_shorter_than_its_counter_is_not_explained_like_posts(sto
         whys = [part.why for entry in entries for part in entry.missing if part.cause is Cause.PROTECTED and part.likely]
         assert any("the account hides this list" in why for why in whys)
         assert not any("for followers only" in why for why in whys)
+
+    in_laboratory(work)
+
+
+def test_of_posts_asked_for_by_id_it_says_what_became_of_each(store: str) -> None:
+    async def work(laboratory: Laboratory) -> None:
+        plan = laboratory.plan(POLLING, tags(laboratory)[:6], "stop.calls = 40")
+        async with laboratory.crawl(plan) as crawl, crawl.database.reading() as tx:
+            await laboratory.run(crawl)
+            keys = [row["key"] for row in await tx.fetch("select key from post_keys order by key limit 60")]
+        asked = laboratory.plan('flow = "hydrate"', [*keys, "12345"], store=store)
+        async with laboratory.crawl(asked) as crawl:
+            await laboratory.run(crawl)
+            (entry,) = await lines(crawl.database, "id")
+        assert entry.captured + entry.deleted + entry.likely == len(keys) + 1
+        assert entry.of(Cause.DELETED) >= 1, "the one that never was"
+        assert entry.of(Cause.OPTED_OUT) > 0
+        assert entry.low == entry.likely == entry.high
 
     in_laboratory(work)

@@ -128,7 +128,7 @@ def test_status_tells_what_is_there(server: Server, folder: Path, capsys: pytest
     capsys.readouterr()
     assert cli.run(["status", str(folder / "a.db")]) == 0
     shown = capsys.readouterr().out
-    assert "a (flow timelines): finished: 6 calls reached" in shown
+    assert "a (flow timelines): ended as told: 6 calls reached" in shown
     assert "sim/account:mine/account" in shown
     assert "timeline  sim" in shown
     assert cli.run(["status", str(file), "--json"]) == 0
@@ -161,7 +161,8 @@ def test_listening_to_nobody_fails_with_words_and_3(server: Server, folder: Path
     stream = '[[streams]]\nchannel = "public"\nbase = "ws://127.0.0.1:9"'
     file = server.crawl_file(folder / "a.toml", flow="listen", seeds=0, more=stream)
     assert cli.run(["crawl", str(file), "--for", "1s", "--quiet", "--json"]) == 2
-    bind = next(line for line in capsys.readouterr().err.split(": ") if line.startswith("bowerbird credentials bind"))
+    told = json.loads(capsys.readouterr().err)["error"]
+    bind = next(line for line in told.split(": ") if line.startswith("bowerbird credentials bind"))
     assert cli.run(bind.split()[1:]) == 0, "the command that the refusal names"
     capsys.readouterr()
     assert cli.run(["crawl", str(file), "--for", "1s", "--quiet", "--json"]) == 3

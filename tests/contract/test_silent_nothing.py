@@ -198,3 +198,78 @@ def test_whatever_breaks_while_a_server_is_asked_what_it_is_the_crawl_goes_on_wi
     found = asyncio.run(survey(speaks, BrokenTransport(), service, RealClock()))
     assert not found.flavour.software
     assert "nobody foresaw this" in found.fault
+
+
+def with_token(servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch) -> Server:
+    token = next(token.value for token in servers["mastodon"].service.tokens if token.kind == "user")
+    add("mastodon", servers["mastodon"], "user", f"access_token={token}", monkeypatch)
+    return servers["mastodon"]
+
+
+def test_a_renamed_crawl_file_does_not_ask_everything_again_unasked(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    file = crawl_file(with_token(servers, monkeypatch), "mastodon")
+    Path(file).write_text(f'store = "a.db"\n{Path(file).read_text()}')
+    assert cli.run(["crawl", file]) == 0
+    Path(file).rename("b.toml")
+    capsys.readouterr()
+    assert cli.run(["crawl", "b.toml"]) == 2
+    told = capsys.readouterr().err
+    assert "a.db holds the crawl 'a' of the same flow and seeds, with 5 calls made" in told
+    assert "--as a " in told
+    assert "--as b" in told
+    assert cli.run(["crawl", "b.toml", "--as", "a"]) == 0
+    assert "nothing" not in capsys.readouterr().err
+    assert cli.run(["crawl", "b.toml", "--as", "b"]) == 0
+    assert cli.run(["status", "a.db", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert sorted(each["name"] for each in values["crawls"]) == ["a", "b"]
+    assert cli.run(["crawl", "b.toml"]) == 0, "one that has begun goes on"
+
+
+def test_what_waits_is_said_when_a_crawl_ends_as_told(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    file = crawl_file(with_token(servers, monkeypatch), "mastodon", seed="coffee")
+    assert cli.run(["crawl", file]) == 0
+    shown = capsys.readouterr().out
+    assert "Ended as told: 5 calls reached" in shown
+    assert "still wait to be asked." in shown
+    assert cli.run(["status", file]) == 0
+    shown = capsys.readouterr().out
+    assert "ended as told: 5 calls reached" in shown
+    for word in ("leased", "asleep", "bucket", "frontier", "survey"):
+        assert word not in shown, word
+
+
+def test_with_json_standard_error_holds_nothing_else(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    file = crawl_file(with_token(servers, monkeypatch), "mastodon")
+    capsys.readouterr()
+    for options in ([], ["--quiet"]):
+        assert cli.run(["crawl", file, "--json", *options]) == 0
+        captured = capsys.readouterr()
+        assert all(json.loads(line) for line in captured.err.splitlines())
+        assert len(captured.out.splitlines()) == 1
+    assert cli.run(["crawl", "nowhere.toml", "--json"]) == 2
+    assert "no such file" in json.loads(capsys.readouterr().err)["error"]
+
+
+def test_a_database_in_the_place_of_a_crawl_file_is_called_one(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    assert cli.run(["crawl", crawl_file(with_token(servers, monkeypatch), "mastodon")]) == 0
+    assert cli.run(["crawl", "a.db"]) == 2
+    assert "a.db: this is a database; name the crawl file" in capsys.readouterr().err
+
+
+def test_a_search_that_finds_nothing_says_so_in_the_summary(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    with running(flavour="gotosocial") as server:
+        token = next(token.value for token in server.service.tokens if token.kind == "user")
+        add("mastodon", server, "user", f"access_token={token}", monkeypatch)
+        assert cli.run(["crawl", crawl_file(server, "mastodon"), "--for", "1s"]) == 0
+    shown = capsys.readouterr().out
+    assert "nothing    was found" in shown
+    assert "note       sim: search finds only posts by and to the user of the token: it may stay empty." in shown

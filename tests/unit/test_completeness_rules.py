@@ -81,7 +81,7 @@ def test_how_common_deletion_is_is_learned_from_accounts_whose_listing_is_whole(
     ("fields", "cause"),
     [
         ({"absence": "suspended"}, "deleted"),
-        ({"opts_out": True}, "protected"),
+        ({"opts_out": True}, "opted_out"),
         ({"is_protected": True}, "protected"),
         ({"task": task(visits=0, state="waiting", ready=True)}, "budget"),
         ({"task": task(visits=0, state="waiting", ready=True), "was_out": True}, "outage"),
@@ -96,7 +96,7 @@ def test_without_a_counter_the_cause_is_known_and_the_number_is_not(fields: dict
 def test_posts_kept_without_their_content_are_the_least_that_is_missing_of_who_opted_out() -> None:
     verdict = judge_account(evidence(None, 0, opts_out=True, emptied=7), Habits())
     assert (verdict.low, verdict.likely, verdict.high) == (7, 7, None)
-    assert {part.cause for part in verdict.missing} == {Cause.PROTECTED}
+    assert {part.cause for part in verdict.missing} == {Cause.OPTED_OUT}
 
 
 def test_what_was_written_since_the_last_look_is_estimated_from_the_week_before() -> None:

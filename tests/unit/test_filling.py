@@ -49,7 +49,7 @@ def test_the_most_a_call_may_cost_is_charged() -> None:
 
 def test_a_call_that_could_never_be_paid_is_an_error_that_says_so() -> None:
     posts = Limit(bucket="posts", allowance=50, window=HOUR, kind=WindowKind.MONTH, per_result=1)
-    with pytest.raises(UserError, match=r"may cost 101.*allows only 50.*fewer results"):
+    with pytest.raises(UserError, match=r"may cost 101.*'posts' allows 50.*fewer results"):
         fill(facet(posts, results=100), "x", KEY)
 
 

@@ -48,6 +48,7 @@ COMMANDS = {
     "doctor": "Check the set-up and say what is wrong.",
 }
 
+_JSON = "--json"
 REPORT_AT = "Please report it with what you ran and the output of `bowerbird --debug …` (secrets are never part of it)."
 
 
@@ -91,6 +92,7 @@ def _show_version(is_wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback when something unexpected happens.")] = False,
     log_level: Annotated[
         str | None, typer.Option("--log-level", metavar="LEVEL", help="debug, info, warning or error; also BOWERBIRD_LOG_LEVEL.")
@@ -102,7 +104,7 @@ def _root(
     from bowerbird.cli.logs import set_up_logs
     from bowerbird.settings import load_settings
 
-    set_up_logs(load_settings(log_level=log_level).log_level)
+    set_up_logs(load_settings(log_level=log_level).log_level, as_json=bool(context.obj))
 
 
 def _register(name: str, summary: str) -> None:
@@ -118,29 +120,28 @@ for _name, _summary in COMMANDS.items():
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and answers its exit code: 0 done, 1 failed, 2 the user can change it, 130 interrupted."""
     try:
-        app(args=list(arguments), prog_name="bowerbird")
+        app(args=list(arguments), prog_name="bowerbird", obj=_JSON in arguments)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        return _tell(error, is_debugging="--debug" in arguments)
+        return _tell(error, is_debugging="--debug" in arguments, as_json=_JSON in arguments)
     return 0
 
 
-def _tell(error: Exception, *, is_debugging: bool) -> int:
-    from bowerbird.cli.output import printable
+def _tell(error: Exception, *, is_debugging: bool, as_json: bool) -> int:
+    from bowerbird.cli.output import json_line, printable
 
     # An error may quote what a server said.
     if is_debugging:
         import traceback
 
         typer.echo(printable("".join(traceback.format_exception(error))), err=True)
-    if isinstance(error, BowerbirdError):
-        typer.echo(f"bowerbird: {printable(error)}", err=True)
-        return 2 if isinstance(error, UserError) else 1
-    typer.echo(f"bowerbird: unexpected {type(error).__name__}: {printable(error)}\n{REPORT_AT}", err=True)
-    return 1
+    is_ours = isinstance(error, BowerbirdError)
+    words = printable(error) if is_ours else f"unexpected {type(error).__name__}: {printable(error)}\n{REPORT_AT}"
+    typer.echo(json_line({"error": words}) if as_json else f"bowerbird: {words}", err=True)
+    return 2 if isinstance(error, UserError) else 1
 
 
 def main() -> None:

@@ -30,8 +30,19 @@ _SUBJECTS = {
     "user": ("account", "accounts"),
     "query": ("query", "queries"),
     "stream": ("stream", "streams"),
+    "id": ("list of ids", "lists of ids"),
     "day": ("day", "days"),
 }
+_WHY = {
+    Cause.BUDGET: "not asked for yet",
+    Cause.REACH: "beyond what the service lists",
+    Cause.OUTAGE: "while the service was away or nobody listened",
+    Cause.PROTECTED: "not shown to us",
+    Cause.OPTED_OUT: "of authors who asked not to be collected",
+    Cause.DELETED: "gone",
+    Cause.UNKNOWN: "for reasons unknown",
+}
+"""What the causes mean, in a few words."""
 _LIST_ITEMS = ("followers", "following")
 
 Totals = dict[str, Total]
@@ -42,13 +53,14 @@ class By(StrEnum):
     USER = "user"
     QUERY = "query"
     STREAM = "stream"
+    ID = "id"
     DAY = "day"
 
 
 def command(
     place: PlaceArgument = None,
     by: Annotated[
-        By | None, typer.Option("--by", help="One line per user, query, stream or day; default: the sums of all four.")
+        By | None, typer.Option("--by", help="One line per user, query, stream, list of ids or day; default: all sums.")
     ] = None,
     top: Annotated[
         int, typer.Option("--top", min=0, help="How many lines to show: those that lack most, or the last days.")
@@ -156,7 +168,7 @@ def _unbounded(total: Total) -> str:
 def _row(entry: Entry, apart: Sequence[str]) -> tuple[str, ...]:
     named = f"@{entry.name}" if entry.name else entry.subject
     missing = _range(entry.low, entry.likely, entry.high)
-    why = "; ".join(dict.fromkeys(f"{part.cause}: {part.why}" for part in entry.missing))
+    why = "; ".join(dict.fromkeys(part.why for part in entry.missing))
     return (f"  {named}", *(getattr(entry, name) for name in apart), entry.items, f"{entry.captured:,}", missing, why)
 
 
@@ -167,7 +179,7 @@ def _range(low: int, likely: int, high: int | None) -> str:
 
 
 def _because(causes: dict[str, int]) -> str:
-    named = [f"{cause} {causes[cause]:,}" for cause in _CAUSES if causes.get(cause)]
+    named = [f"{causes[cause]:,} {_WHY[cause]}" for cause in _CAUSES if causes.get(cause)]
     return f": {', '.join(named)}" if named else ""
 
 

@@ -91,10 +91,12 @@ def command(
     try:
         run = asyncio.run(_crawl(plan, settings, opened, wish))
     except (Busy, DiskFull) as error:
-        output.line(f"Failed: {error} What was settled is safe; go on with `bowerbird crawl {file}`.", style="red")
+        if not as_json:
+            output.line(f"Failed: {error} What was settled is safe; go on with `bowerbird crawl {file}`.", style="red")
         output.result({"state": "failed", "reason": str(error), "store": public(plan.store)})
         raise typer.Exit(FAILED) from None
-    show_report(output, run, str(file))
+    if not as_json:
+        show_report(output, run, str(file))
     output.result(report_values(run))
     raise typer.Exit(_code(run))
 

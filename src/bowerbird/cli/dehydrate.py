@@ -52,8 +52,16 @@ def command(
         if any(left.values()):
             reasons = ", ".join(f"{number:,} {_REASONS[why]}" for why, number in left.items() if number)
             output.line(f"{words.many(sum(left.values()), 'stored post')} left out: {reasons}.")
-        output.line(f'Hydrate them with a crawl file that says: flow = "hydrate" and seeds.file = "{out}"')
+        output.line(_way_back(out))
     output.result({"store": found.shown, "service": name, "ids": count, "left_out": left, "out": out})
+
+
+def _way_back(out: Path) -> str:
+    """How the ids become posts again, as the crawl file must say it."""
+    if out.suffix == ".jsonl":
+        return "To hydrate them write them as .txt or .csv: seeds are not read from .jsonl."
+    seeds = f'seeds.file = "{out}"' + (' and seeds.column = "id"' if out.suffix == ".csv" else "")
+    return f'Hydrate them with a crawl file that says: flow = "hydrate", {seeds}'
 
 
 def _left_out(written: _Written, posts: PostCount) -> dict[str, int]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 
 
-def set_up_logs(level: str) -> None:
-    """Sends our own and the libraries' messages of at least `level` to standard error, one line each."""
+def set_up_logs(level: str, *, as_json: bool = False) -> None:
+    """Sends our own and the libraries' messages of at least `level` to standard error, one line each; with `as_json` as JSON."""
     import structlog
 
     threshold = getattr(logging, level.upper())
     logging.basicConfig(level=threshold, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", force=True)
+    if as_json:
+        logging.getLogger().handlers[0].setFormatter(_JsonFormatter())
     # While PostgreSQL is away the pool logs a traceback at every try; we say once, in our own words, what we wait for.
     logging.getLogger("asyncpg.pool").setLevel(logging.CRITICAL if threshold >= logging.WARNING else logging.NOTSET)
     structlog.configure(
@@ -21,6 +24,15 @@ def set_up_logs(level: str) -> None:
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.format_exc_info,
-            structlog.processors.LogfmtRenderer(key_order=["level", "event"], bool_as_flag=False),
+            structlog.processors.JSONRenderer()
+            if as_json
+            else structlog.processors.LogfmtRenderer(key_order=["level", "event"], bool_as_flag=False),
         ],
     )
+
+
+class _JsonFormatter(logging.Formatter):
+    """A message as one JSON object, tracebacks included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return json.dumps({"level": record.levelname.lower(), "logger": record.name, "message": super().format(record)})

@@ -24,6 +24,13 @@ def printable(text: object) -> str:
     return "".join(mark if mark.isprintable() or mark == "\n" else "�" for mark in str(text))
 
 
+def json_line(values: dict[str, Any]) -> str:
+    """One line for machines, with letters as they are."""
+    import json
+
+    return json.dumps(values, default=_plain, ensure_ascii=False)
+
+
 class Output:
     """Standard output is for people; with `--json` it carries the result alone and the rest goes to standard error."""
 

@@ -13,16 +13,21 @@ from bowerbird.cli.output import Output
 from bowerbird.cli.place import Place
 from bowerbird.cli.samples import show_sample
 from bowerbird.crawl.crew import Member
+from bowerbird.crawl.flavours import SURVEY
 from bowerbird.crawl.streaming.standing import GapStanding, StreamStanding
 from bowerbird.export.sample import Sample
 from bowerbird.limits.purses import Purse, is_purse
 from bowerbird.store import standing as store
 from bowerbird.store.counts import Count
-from bowerbird.store.summary import CrawlState, LedgerState, Summary
+from bowerbird.store.summary import CrawlState, LaneState, LedgerState, Summary
 
 _MOST_BUCKETS = 8
 _MOST_GAPS = 5
-_STATES = ("waiting", "leased", "asleep", "failed")
+_STATES = {"waiting": "waiting", "leased": "being asked", "asleep": "answered", "failed": "given up"}
+"""What tasks may be, and the words for it."""
+_EMPTIED = {"opted_out": "their authors asked not to be collected", "deleted": "deleted since"}
+"""Why stored posts have no content any more."""
+_NOTHING_LEFT = "nothing is left to ask"
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -74,14 +79,15 @@ def _show_crawl(output: Output, place: Place, standing: Standing, crawl: CrawlSt
         output.line(f"  {spent_lines([own], standing.now)[0]}")
     if seeds := standing.left_alone.get(crawl.crawl):
         output.line(f"  {words.many(seeds, 'seed')} asked not to be collected")
-    if not crew:
+    if not crew and not (crawl.state == "finished" and crawl.reason == _NOTHING_LEFT):
         output.line(f"  go on with: bowerbird crawl {place.file if place.file and place.crawl == crawl.name else 'FILE'}")
 
 
 def _state(crawl: CrawlState, crew: list[Member]) -> str:
     if crew or crawl.state not in ("running", "paused"):
         asked = f", asked to be {crawl.wanted}" if crew and crawl.wanted != crawl.state else ""
-        return crawl.state + asked + (f": {crawl.reason}" if crawl.reason else "")
+        is_told = crawl.state == "finished" and bool(crawl.reason) and not (crawl.reason or "").startswith(_NOTHING_LEFT)
+        return ("ended as told" if is_told else crawl.state) + asked + (f": {crawl.reason}" if crawl.reason else "")
     return "no process runs it, though none said goodbye (killed?); nothing is lost"
 
 
@@ -90,6 +96,9 @@ def _show_stored(output: Output, place: Place, standing: Standing) -> None:
     output.line("stored", style="bold")
     counts = ((stored.posts, "post"), (stored.users_seen, "profile"), (stored.relations, "relation"))
     output.line("  " + ", ".join(_many(count, what) for count, what in counts))
+    for fate, why in _EMPTIED.items():
+        if fate in more.posts:
+            output.line(f"  {_count(more.posts[fate])} of these posts by id and time only: {why}")
     output.line(f"  {_many(stored.users_stubs, 'more account')} known only by id; {place.shown} takes {words.size(more.size)}")
     if more.completeness.claimed:
         part = words.share(more.completeness.stored, more.completeness.claimed)
@@ -124,16 +133,21 @@ def _pace(standing: Standing) -> str:
 
 
 def _show_frontier(output: Output, summary: Summary) -> None:
+    apart = len(summary.crawls) > 1
     rows = [
-        (f"  {lane.facet}", lane.service, *(_count(lane.tasks.get(state, Count(0))) for state in _STATES))
+        (f"  {lane.facet}", *((lane.crawl,) if apart else ()), lane.service, *_counts(lane))
         for lane in summary.lanes
-        # A stream has a lane for its calls, but no tasks.
-        if not lane.facet.startswith("stream ")
+        # A stream has a lane for its calls, but no tasks. So has what a server is asked about itself.
+        if not lane.facet.startswith(("stream ", SURVEY))
     ]
     if rows:
-        output.line("frontier", style="bold")
-        output.table("", ("  facet", "service", *_STATES), rows)
+        output.line("questions, by facet (what is asked)", style="bold")
+        output.table("", ("  facet", *(("crawl",) if apart else ()), "service", *_STATES.values()), rows)
         output.line()
+
+
+def _counts(lane: LaneState) -> list[str]:
+    return [_count(lane.tasks.get(state, Count(0))) for state in _STATES]
 
 
 def _show_streams(output: Output, standing: Standing) -> None:
@@ -181,7 +195,7 @@ def _show_ledgers(output: Output, standing: Standing) -> None:
         return
     output.line("limits", style="bold")
     rows = [_ledger(one, standing.now) for one in ledgers[:_MOST_BUCKETS]]
-    output.table("", ("  bucket", "left", "spent in all", "refused", "resets in"), rows)
+    output.table("", ("  limit", "left", "spent in all", "refused", "resets in"), rows)
     if len(ledgers) > _MOST_BUCKETS:
         output.line(f"  + {len(ledgers) - _MOST_BUCKETS} more")
     output.line()
@@ -201,17 +215,17 @@ def _show_trouble(output: Output, standing: Standing) -> None:
     for refusal in more.refusals:
         output.line(
             f"  {refusal.service} refused the credential {refusal.credential}: {refusal.reason}; "
-            f"renew it with `bowerbird credentials add {refusal.credential} --replace`"
+            f"renew it with `bowerbird credentials add {refusal.credential} --provider … --replace`"
         )
     if calls:
-        output.line(
-            "  answers other than ok: " + ", ".join(f"{_count(count)} {name.replace('_', ' ')}" for name, count in calls.items())
-        )
+        other = ", ".join(words.answers(_count(count), name) for name, count in calls.items())
+        output.line(f"  answers without what was asked for: {other}")
     for group in more.quarantine:
         kept = "" if group.kept == group.items else f" (kept {group.kept:,} of {group.items:,})"
         output.line(f"  in quarantine: {words.many(group.items, 'item')} of {group.facet}: {group.why}{kept}")
     for error in summary.errors:
-        output.line(f"  {words.span(standing.now - error.at)} ago, {error.part}: {error.outcome or ''} {error.message}".rstrip())
+        said = f"{words.outcome(error.outcome)}: {error.message}" if error.outcome else error.message
+        output.line(f"  {words.span(standing.now - error.at)} ago, {error.part}: {said}".rstrip(": "))
     if not (more.refusals or calls or more.quarantine or summary.errors):
         output.line("  none")
 

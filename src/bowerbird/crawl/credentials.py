@@ -8,6 +8,7 @@ from msgspec import structs
 
 from bowerbird.crawl.belonging import check_belongs, foreign, unbound
 from bowerbird.crawl.files.crawl_file import ServicePlan
+from bowerbird.crawl.files.example import BASES, LOGINS
 from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.crawl.flow import FacetUse
 from bowerbird.errors import CredentialError
@@ -17,8 +18,7 @@ from bowerbird.ports import Vault
 NOBODY = "none"
 """The kind of those who ask without a credential."""
 USUAL_KIND = "user"
-PUBLIC_BLUESKY = "https://public.api.bsky.app"
-LOGIN_BLUESKY = "https://bsky.social"
+PUBLIC_BLUESKY, LOGIN_BLUESKY = BASES["bluesky"], LOGINS["bluesky"]
 _KINDS = {"user": "the token of a user", "app": "the token of an application"}
 _WHAT = {("bluesky", "user"): "a login"}
 

@@ -64,6 +64,7 @@ class Report(Struct, frozen=True, kw_only=True):
     """What one settled call brought, for those who watch."""
 
     facet: str
+    service: str = ""
     outcome: Outcome
     results: int
     new_items: int
@@ -379,6 +380,7 @@ class Dispatcher:
 def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled], left_alone: tuple[str, ...]) -> Report:
     return Report(
         facet=lane.facet.name,
+        service=lane.service.name,
         outcome=page.outcome,
         results=page.results,
         new_items=saved.items_new,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter, deque
 from datetime import datetime, timedelta
 
+from msgspec import structs
+
 from bowerbird.crawl.dispatcher import Report
 from bowerbird.crawl.flow import Size
 from bowerbird.model import Outcome
 
 _RECENT = timedelta(seconds=30)
 _NAMED = 5
+_SILENT = (Outcome.UNANSWERED, Outcome.OVERLOADED)
 
 
 class Tally:
@@ -43,6 +46,8 @@ class Tally:
         self.next_due: datetime | None = None
         self.trouble: str = ""
         self.trouble_at: datetime | None = None
+        self.down: dict[str, tuple[datetime, str]] = {}
+        """By service that does not answer: since when, and what came instead."""
         self.aside: str = ""
         """What is done beside the calls, in words."""
         self._recent: deque[tuple[datetime, int, int]] = deque()
@@ -60,10 +65,15 @@ class Tally:
             self.not_offered.append(report.not_offered)
         if report.outcome is not Outcome.OK and not report.outcome.is_about_target:
             self.blocked(f"{report.facet}: {report.outcome} {report.detail}".strip(), now)
+        if report.outcome in _SILENT:
+            self.down.setdefault(report.service, (now, report.detail))
+        else:
+            self.down.pop(report.service, None)
 
     def asked(self, calls: int) -> None:
         """Calls made before the crawl began: what its servers are, and whether they take its credentials."""
         self.questions += calls
+        self.elsewhere = structs.replace(self.elsewhere, calls=self.elsewhere.calls + calls)
 
     def heard(self, report: Report, now: datetime) -> None:
         """What a live connection has brought since the last time."""

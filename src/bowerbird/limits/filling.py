@@ -40,12 +40,17 @@ def _bucket(limit: Limit, names: dict[str, str]) -> str:
         raise FlowError(f"the limit's bucket {limit.bucket!r} uses an unknown name ({error}): allowed are {allowed}") from error
 
 
+def _called(limit: Limit) -> str:
+    """What a crawl file calls the limit."""
+    return limit.bucket.rsplit("/", 1)[-1].replace("{", "").replace("}", "")
+
+
 def _most(facet: Facet, limit: Limit) -> int:
     most = limit.per_call + limit.per_result * max(facet.results_per_call, facet.smallest_page)
     # What may be spent is the crawl's own word, and looked at when that is known (`purses.budgeted`).
     if most > limit.allowance and not limit.is_money:
         raise UserError(
-            f"one call of {facet.name} may cost {most}, but {limit.bucket} allows only {limit.allowance} per window, so it could "
-            "never be made: ask for fewer results per call or raise the allowance"
+            f"one call of {facet.name} may cost {most}, but the limit {_called(limit)!r} allows {limit.allowance} per window, "
+            "so it could never be made: ask for fewer results per call or raise the allowance"
         )
     return most

@@ -46,6 +46,10 @@ from (
     where u.posts > 0
 ) as sample
 """
+_FATE = """
+case when deleted_at is not null then 'deleted'
+when exists (select 1 from users u where u.user_no = author and u.opts_out = 1) then 'opted_out' else 'kept' end
+"""
 _TROUBLE = """
 select error from (select file, state, error from media_files order by file desc limit ?) as recent
 where error is not null and state in ('waiting', 'given_up') order by file desc limit 1
@@ -108,6 +112,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     quarantine: tuple[Quarantined, ...]
     completeness: Completeness
     gone: Gone
+    posts: dict[str, Count]
+    """Stored posts by fate: `kept`, `deleted`, or `opted_out`, the last two by id and time only."""
     media: dict[str, Count]
     """Files by state."""
     media_trouble: str
@@ -119,6 +125,12 @@ class Standing(Struct, frozen=True, kw_only=True):
 async def _refusals(tx: Transaction) -> tuple[Refusal, ...]:
     rows = await tx.fetch(_REFUSED)
     return tuple(Refusal(row["service"], row["credential"], row["reason"], from_micros(row["since"])) for row in rows)
+
+
+async def read_fates(tx: Transaction, database: Database) -> dict[str, Count]:
+    """What became of the stored posts: those deleted, or of authors who opted out, are kept by id and time only."""
+    found = await Counter(database).by(tx, "posts", "post_no", {"fate": _FATE})
+    return {str(fate): count for (fate,), count in found.items()}
 
 
 async def read_standing(database: Database) -> Standing:
@@ -135,6 +147,7 @@ async def read_standing(database: Database) -> Standing:
             ),
             completeness=await _completeness(tx, database),
             gone=Gone(*[await _up_to_many(tx, what) for what in _GONE]),
+            posts=await read_fates(tx, database),
             media=await _media(tx, database),
             media_trouble=await _media_trouble(tx),
             size=await read_size(tx, database),

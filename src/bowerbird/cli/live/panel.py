@@ -72,7 +72,7 @@ def _spent(glimpse: Glimpse) -> list[Text]:
 
 
 def _lanes(lanes: tuple[Lane, ...]) -> RenderableType:
-    table = _columns("facet", "calls", "new items", "waiting")
+    table = _columns("asks for", "calls", "new items", "waiting")
     for lane in lanes:
         about = "" if lane.is_exact else "~"
         table.add_row(lane.facet, f"{lane.calls:,}", f"{lane.items:,}", f"{about}{lane.waiting:,}")
@@ -101,7 +101,7 @@ def _quota(glimpse: Glimpse, most: int, console: Console) -> list[RenderableType
     if not glimpse.buckets:
         return [Text("no limit has been met yet", style="dim")]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("bucket", no_wrap=True, overflow="ellipsis", max_width=max(20, console.width - 48))
+    table.add_column("limit", no_wrap=True, overflow="ellipsis", max_width=max(20, console.width - 48))
     table.add_column("quota left", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("resets in", justify="right", no_wrap=True)

@@ -20,7 +20,7 @@ NOTHING_LEFT = "nothing is left to ask"
 def show_report(output: Output, run: Run, file: str) -> None:
     """The summary of a run for people."""
     last, ending = run.last, run.ending
-    output.line(f"{ending.state.capitalize()}: {ending.reason or 'as asked'}.", style=_STYLES.get(ending.state, "yellow"))
+    output.line(_headline(run), style=_STYLES.get(ending.state, "yellow"))
     output.line(f"  this run   {_amounts(last, is_whole=False)} in {words.span(last.elapsed)}")
     if last.whole != last.run:
         output.line(f"  in all     {_amounts(last, is_whole=True)}")
@@ -30,8 +30,28 @@ def show_report(output: Output, run: Run, file: str) -> None:
         output.line(f"  {line}")
     output.line(f"  store      {last.store}")
     output.line(f"  look       bowerbird status {file}")
-    if ending.reason != NOTHING_LEFT:
+    if _can_go_on(run):
         output.line(f"  go on      bowerbird crawl {file}")
+
+
+def _headline(run: Run) -> str:
+    """What is the case: nothing left, or ended as told although something waits."""
+    reason, waiting = run.ending.reason or "as asked", run.last.waiting
+    if run.ending.state != "finished" or reason.startswith(NOTHING_LEFT):
+        return f"{run.ending.state.capitalize()}: {reason}."
+    rest = f"; {words.many(waiting, 'question')} still {_wait(waiting)} to be asked" if waiting else ""
+    return f"Ended as told: {reason}{rest}."
+
+
+def _wait(count: int) -> str:
+    return "waits" if count == 1 else "wait"
+
+
+def _can_go_on(run: Run) -> bool:
+    """Whether the same command would ask anything more."""
+    if run.ending.state == "failed":
+        return bool(run.last.waiting)
+    return run.ending.reason != NOTHING_LEFT
 
 
 def report_values(run: Run) -> dict[str, Any]:
@@ -39,7 +59,7 @@ def report_values(run: Run) -> dict[str, Any]:
     values = {name: value for name, value in as_values(run.last).items() if name not in ("doing", "left")}
     ending = {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
     seeds = {"seeds_not_found": run.unfound, "seeds_closed": run.closed, "seeds_left_alone": run.left_alone}
-    return values | ending | seeds
+    return values | ending | seeds | {"posts_opted_out": run.opted_out.value}
 
 
 def _amounts(last: Glimpse, *, is_whole: bool) -> str:
@@ -54,13 +74,20 @@ def _troubles(run: Run) -> list[str]:
     last = run.last
     faults = {name: count for name, count in last.by_outcome.items() if name != "ok"}
     lines = [f"because    {last.trouble}"] if run.ending.state == "failed" and last.trouble else []
+    if run.ending.state != "failed" and not last.whole.items:
+        lines.append("nothing    was found: every question was answered, and with nothing new")
+    lines += [f"note       {note}" for note in run.notes]
     if faults:
-        lines.append("answers    " + ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(faults.items())))
+        lines.append("answers    " + ", ".join(words.answers(count, name) for name, count in sorted(faults.items())))
     if last.given_up:
-        lines.append(f"given up   {words.many(last.given_up, 'task')} after many tries; `bowerbird status` says why")
+        lines.append(f"given up   {words.many(last.given_up, 'question')} after many tries; `bowerbird status` says why")
     if run.unfound:
         lines.append(f"seeds      {_unfound(run.unfound)}")
     lines += [f"seeds      {_closed(reason, run.closed)}" for reason in dict.fromkeys(run.closed.values())]
+    if run.opted_out.value:
+        about = "" if run.opted_out.is_exact else "about "
+        kept = f"{about}{words.many(run.opted_out.value, 'stored post')}"
+        lines.append(f"opt-outs   {kept} by id and time only: their authors asked not to be collected")
     if run.left_alone:
         lines.append(f"seeds      {_left_alone(run.left_alone, run.first_left_alone)}")
     return lines

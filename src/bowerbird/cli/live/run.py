@@ -18,8 +18,10 @@ from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.worker import Ending
-from bowerbird.ports import Clock
+from bowerbird.ports import Clock, Database
 from bowerbird.settings import service_manager
+from bowerbird.store.counts import Count
+from bowerbird.store.standing import read_fates
 from bowerbird.store.unfound import closed_seeds, last_call, unfound_seeds
 
 Enough = Callable[[Glimpse], str]
@@ -46,6 +48,10 @@ class Run(Struct, frozen=True):
     left_alone: int = 0
     """Seeds that, as this run found, asked not to be collected."""
     first_left_alone: tuple[str, ...] = ()
+    opted_out: Count = Count(0)
+    """Stored posts that are kept by id and time only: their authors asked not to be collected."""
+    notes: tuple[str, ...] = ()
+    """What servers do not take of the crawl, or bring less of than one might expect."""
 
 
 class Interrupts:
@@ -114,7 +120,14 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
         await closed_seeds(crawl.database, crawl.plan.name, last),
         crawl.tally.left_alone,
         crawl.tally.first_left_alone,
+        await _opted_out(crawl.database),
+        tuple(crawl.notes),
     )
+
+
+async def _opted_out(database: Database) -> Count:
+    async with database.reading() as tx:
+        return (await read_fates(tx, database)).get("opted_out", Count(0))
 
 
 async def _show(watcher: Watcher, view: View, clock: Clock) -> None:

@@ -14,6 +14,7 @@ from rich.live import Live
 from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Glimpse, as_values
 from bowerbird.cli.live.panel import panel
+from bowerbird.cli.money import spent_lines
 from bowerbird.cli.output import printable
 
 
@@ -63,7 +64,7 @@ class LinesView:
             f"{words.stopwatch(glimpse.elapsed):>8}",
             f"{words.many(size.calls, 'call')} ({words.rate(glimpse.calls_per_second)})",
             f"{words.many(size.items, 'item')} ({words.rate(glimpse.items_per_second)})",
-            *(f"{purse.words}" for purse in glimpse.purses),
+            *spent_lines(glimpse.purses, glimpse.now),
             f"{glimpse.waiting:,} waiting",
             *(f"{ear.name} {ear.state} ({words.many(ear.events, 'event')})" for ear in glimpse.streams),
             glimpse.doing,
@@ -96,6 +97,13 @@ class JsonView:
         sys.stderr.flush()
 
 
+class QuietJsonView(JsonView):
+    """Nothing but what the user must know, as JSON too."""
+
+    def show(self, glimpse: Glimpse) -> None:
+        """Nothing."""
+
+
 def _iso(value: datetime) -> str:
     return value.isoformat()
 
@@ -117,10 +125,10 @@ class QuietView:
 
 def chosen_view(*, as_json: bool, is_quiet: bool) -> View:
     """The view that fits what the user asked for and where the output goes."""
+    if as_json:
+        return QuietJsonView() if is_quiet else JsonView()
     if is_quiet:
         return QuietView()
-    if as_json:
-        return JsonView()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character shows a question mark; it must not end the crawl.
         sys.stdout.reconfigure(errors="replace")

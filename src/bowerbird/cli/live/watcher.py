@@ -133,6 +133,8 @@ class Watcher:
             return f"waits for the database: {self._refusal}"
         if self._state == "paused":
             return "paused; `bowerbird resume` lets it go on"
+        if tally.down:
+            return self._silence(now)
         opens = tally.window_opens
         if opens is not None and opens - now > _NOTICEABLE:
             return f"waits {words.span(opens - now)} for {_held_back(states, opens, now)}, until {words.at(opens, now)}"
@@ -142,6 +144,14 @@ class Watcher:
         if not self._waits() and due is not None and due - now > _NOTICEABLE:
             return f"everything is up to date; the next visit is due in {words.span(due - now)}"
         return "calling" if self._state != "starting" else "starting"
+
+    def _silence(self, now: datetime) -> str:
+        """Who does not answer, since when, and when it is tried again."""
+        tally = self._crawl.tally
+        service, (since, said) = next(iter(tally.down.items()))
+        again = min((at for at in (tally.window_opens, tally.next_due) if at is not None and at > now), default=None)
+        wait = f"tried again in {words.span(again - now)}" if again is not None else "being tried again"
+        return f"{service} does not answer, for {words.span(now - since)} ({said or 'silence'}); {wait}"
 
     def _waits(self) -> bool:
         return any(lane.tasks.get(state) for lane in self._lanes for state in _WAITING)

@@ -46,6 +46,34 @@ def many(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
+_OUTCOMES = {
+    "bad_token": "refused for want of a good token",
+    "forbidden_scope": "refused to this kind of token",
+    "not_found": "not there",
+    "not_offered": "not offered by the server",
+    "unanswered": "without an answer",
+    "overloaded": "server in trouble",
+    "rate_limited": "asked to slow down",
+    "second_limit": "asked to slow down for a moment",
+    "quota_exhausted": "quota used up",
+    "bad_request": "called wrong by the server",
+    "fenced": "too late, asked again",
+    "unasked": "not sent",
+    "fault": "could not be settled",
+    "lost": "lost with the process that asked",
+}
+
+
+def outcome(name: str) -> str:
+    """What an answer means, in a few words."""
+    return _OUTCOMES.get(name, name.replace("_", " "))
+
+
+def answers(count: int | str, name: str) -> str:
+    """`12 not there`."""
+    return f"{count:,} {outcome(name)}" if isinstance(count, int) else f"{count} {outcome(name)}"
+
+
 def share(part: int, whole: int) -> str:
     """A percentage that says 100 only when nothing is missing."""
     if not whole:

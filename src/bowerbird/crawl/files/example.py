@@ -13,13 +13,23 @@ BASES = {
     "weibo": "https://api.weibo.com",
     "x": "https://api.x.com",
 }
+LOGINS = {"bluesky": "https://bsky.social"}
+"""Where one logs in, if not there."""
 _POSTS = {
+    "mastodon": "103270115826048975",
+    "twitter_v1": "1212092628029698048",
+    "x": "1212092628029698048",
     "bluesky": "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l",
     "weibo": "3432603961237211",
 }
 _USERS = {"bluesky": "@bsky.app", "mastodon": "@Gargron", "weibo": "1642634100"}
-_POST, _USER = "103270115826048975", "@XDevelopers"
-_WORD = "caturday"
+_POST, _USER = "1212092628029698048", "@XDevelopers"
+_WORDS = {
+    "bluesky": ("#caturday", "words and hashtags (searching takes a login: see base below)"),
+    "mastodon": ("#caturday", "hashtags; words are searched for only with the token of a user"),
+    "weibo": ("猫", "words and topics"),
+}
+_WORD = ("#caturday", "words and hashtags")
 
 _TEXT = """\
 # {about}
@@ -93,13 +103,19 @@ def example(flow: Flow, provider: str, name: str = "crawl", *, is_paid: bool = F
         seeds=_seeds(flow, provider),
         streams=_streams(flow, provider),
         provider=provider,
-        base=BASES.get(provider, "https://example.org"),
+        base=_base(flow, provider),
         cap=_CAP.format(dollars=DEFAULT_DOLLARS) if is_paid else "",
         budget=_BUDGET if is_paid else "",
         end=_GOES_ON if _never_ends(flow) else _ENDS,
         stop='duration = "7d"' if _never_ends(flow) else '# duration = "7d"',
     )
     return text + _overrides(flow, is_paid=is_paid)
+
+
+def _base(flow: Flow, provider: str) -> str:
+    """Where to ask; what takes a login is asked where one can log in."""
+    is_search = bool(flow.seeds) and flow.seeds[0] in ("search", "hashtag")
+    return LOGINS[provider] if is_search and provider in LOGINS else BASES.get(provider, "https://example.org")
 
 
 def _seeds(flow: Flow, provider: str) -> str:
@@ -142,5 +158,5 @@ def _seed(facet: str, provider: str) -> tuple[str, str]:
     if facet in ("posts", "post", "thread", "reposts", "likes", "quotes"):
         return _POSTS.get(provider, _POST), "ids of posts"
     if facet in ("hashtag", "search"):
-        return _WORD, "words"
+        return _WORDS.get(provider, _WORD)
     return _USERS.get(provider, _USER), "accounts: handles or ids"

@@ -1,4 +1,4 @@
-"""The completeness ledger: per user, per query, per stream and per day what was captured and what is known to be missing.
+"""The completeness ledger: per user, per query, per stream, by id and per day what was captured and what is known to be missing.
 
 Most of it is told when it is read, from counters, tasks, gaps and tombstones; what nobody could tell afterwards (a listing cut by
 the service, an outage) is written down when it happens (`crawl/shortfalls.py`, `crawl/outages.py`).
@@ -12,11 +12,12 @@ from bowerbird.ports import Database
 from bowerbird.store.completeness.accounts import user_entries
 from bowerbird.store.completeness.days import Days
 from bowerbird.store.completeness.entries import Cause, Entry, Missing, Total
+from bowerbird.store.completeness.ids import id_entries
 from bowerbird.store.completeness.queries import query_entries
 from bowerbird.store.completeness.streams import stream_entries
 from bowerbird.store.completeness.world import Facets, read_surroundings
 
-VIEWS = ("user", "query", "stream", "day")
+VIEWS = ("user", "query", "stream", "id", "day")
 
 
 async def ledger(database: Database, facets: Facets, by: str, crawl: str | None = None) -> AsyncIterator[Entry]:
@@ -32,6 +33,11 @@ async def ledger(database: Database, facets: Facets, by: str, crawl: str | None 
     elif by == "stream":
         async with database.reading() as tx:
             entries = await stream_entries(tx, crawl)
+        for entry in entries:
+            yield entry
+    elif by == "id":
+        async with database.reading() as tx:
+            entries = await id_entries(tx, around)
         for entry in entries:
             yield entry
     else:

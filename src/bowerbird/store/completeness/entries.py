@@ -21,7 +21,9 @@ class Cause(StrEnum):
     OUTAGE = "outage"
     """The service did not answer, or nobody listened to it."""
     PROTECTED = "protected"
-    """It is there, but not for us: followers only, hidden, or its author asked not to be collected."""
+    """It is there, but not for us: followers only, or hidden."""
+    OPTED_OUT = "opted_out"
+    """Its author asked not to be collected."""
     DELETED = "deleted"
     """It, or the account that wrote it, is gone."""
     UNKNOWN = "unknown"
@@ -112,7 +114,7 @@ class Total(Struct, kw_only=True):
 
 def opted_out(posts: int) -> list[Missing]:
     """Posts that are stored without their content."""
-    return [Missing(cause=Cause.PROTECTED, low=posts, likely=posts, high=posts, why=OPTED_OUT)] if posts else []
+    return [Missing(cause=Cause.OPTED_OUT, low=posts, likely=posts, high=posts, why=OPTED_OUT)] if posts else []
 
 
 def summed(missing: Iterable[Missing]) -> tuple[int, int, int | None]:

@@ -125,7 +125,7 @@ def _unseen(account: Evidence) -> list[Missing] | None:
     if account.absence in ("not_found", "suspended", "deactivated"):
         return [boundless(Cause.DELETED, f"the account is {account.absence.replace('_', ' ')}")]
     if account.opts_out:
-        return [*opted_out(account.emptied), boundless(Cause.PROTECTED, "the account asked not to be collected")]
+        return [*opted_out(account.emptied), boundless(Cause.OPTED_OUT, "the account asked not to be collected")]
     if account.claimed is not None:
         return None
     if account.is_protected or account.absence is not None:
