@@ -19,9 +19,10 @@ demo: install
 test: install
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-# The same tests with 100,000 mutated pages instead of 5,000 and 30 killed crawls instead of 6: some minutes longer, for the night.
+# The same tests with 100,000 mutated pages instead of 5,000, 30 killed crawls instead of 6 and a crawl of three simulated months with 36
+# deaths instead of one day with three: some minutes longer, for the night.
 test-nightly: install
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --mutations 100000 --kills 30
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --mutations 100000 --kills 30 --months 3
 
 # A real Bluesky network from npm, crawled and compared; docs/real.md. Says so and skips where Node or npm is missing.
 test-real: install

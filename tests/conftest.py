@@ -25,6 +25,7 @@ _numbers = count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mutations", type=int, default=5_000, help="how many mutated pages the providers must stand")
+    parser.addoption("--months", type=float, default=1 / 30, help="how many simulated months a crawl with a dying process lasts")
     parser.addoption("--kills", type=int, default=6, help="how often crawls are killed; a third of them on PostgreSQL")
 
 

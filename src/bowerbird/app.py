@@ -181,7 +181,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     parts = Parts(
         database=database,
         clock=outside.clock,
-        frontier=TaskFrontier(database, me.number, lease=LEASE_TIME, call=CALL_TIME),
+        frontier=TaskFrontier(database, me.number, lease=LEASE_TIME, call=CALL_TIME, in_memory=plan.in_memory),
         ledgers=ledgers,
         store=_store(database, wiring),
         log=log,

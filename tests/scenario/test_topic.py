@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -11,12 +10,12 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from power_cuts import run_until_killed
 
-from bowerbird.app import Crawl, open_crawl
+from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.ports import Clock, Database
+from bowerbird.ports import Database
 from bowerbird.simulated.pictures import Pictures, picture
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup
@@ -42,46 +41,11 @@ STREAMS = {
 }
 
 
-class PowerCut(BaseException):
-    """The process is gone; nothing in it runs any further."""
-
-
-class MortalClock:
-    """A clock whose process dies at a time, wherever it is then."""
-
-    def __init__(self, clock: Clock, death: datetime) -> None:
-        self._clock = clock
-        self._death = death
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._clock, name)
-
-    def now(self) -> datetime:
-        if self._clock.now() >= self._death:
-            raise PowerCut
-        return self._clock.now()
-
-
 def in_laboratory(work: Callable[[Laboratory], Awaitable[Any]], setup: Setup, start: datetime = START) -> Any:
     async def main(clock: VirtualClock) -> Any:
         return await work(Laboratory(setup, clock))
 
     return run_virtual(main, start=start)
-
-
-async def run_until_killed(laboratory: Laboratory, plan: CrawlPlan, death: datetime) -> None:
-    outside = structs.replace(laboratory.outside(), clock=MortalClock(laboratory.clock, death))
-    others = asyncio.all_tasks()
-    try:
-        async with open_crawl(plan, outside) as crawl:
-            await laboratory.run(crawl)
-    except PowerCut:
-        return
-    finally:
-        left = asyncio.all_tasks() - others
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
 
 
 async def column(database: Database, sql: str) -> list[Any]:

@@ -147,6 +147,7 @@ def test_seeds_that_are_no_text_are_refused(tmp_path: Path) -> None:
         ("[service]", "[services]", 3, "services must be a list, not"),
         ("[service]", 'store = "mysql://x"\n[service]', 3, "is not understood; write a file name or postgresql://…"),
         ("[service]", "concurrency = 0\n[service]", 3, "concurrency must be 1 or more"),
+        ("[service]", "in_memory = 0\n[service]", 3, "in_memory must be 1 or more"),
         ("[service]", 'name = "a/b"\n[service]', 3, "must be made of letters"),
         ("[service]", "stop.cals = 1\n[service]", 3, "unknown key 'cals' in [stop] (did you mean 'calls'?)"),
         ("[service]", 'filters.max_depth = "x"\n[service]', 3, "max_depth must be a whole number"),

@@ -25,6 +25,13 @@ def holding(*numbers: int) -> Held:
     return held
 
 
+def test_no_more_is_claimed_ahead_than_the_crawl_file_allows() -> None:
+    for most, grown in ((4, [1, 2, 4, 4]), (1, [1, 1, 1, 1])):
+        held = Held(most)
+        assert [held.claim_size(TURN, ONE, NOW) for _ in range(4)] == grown
+        assert held.claim_size(TURN, Draw(100), NOW) >= 100
+
+
 def test_what_was_held_before_a_failed_lease_is_held_again() -> None:
     held = holding(1, 2, 3)
     assert held.take(TURN, ONE, NOW) == tasks(1)

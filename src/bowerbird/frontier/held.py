@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from bowerbird.model import Draw, Task, Turn
 
 LARGEST_BLOCK = 512
+"""Tasks of a lane's band that are held at most, unless a crawl file says otherwise or one call takes more."""
 _CLOSE = timedelta(milliseconds=250)
 
 Band = tuple[Turn, float, float]
@@ -22,7 +23,8 @@ Band = tuple[Turn, float, float]
 class Held:
     """Blocks of claimed tasks by lane and priority band, each usable until its hold runs out."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = LARGEST_BLOCK) -> None:
+        self._most = most
         self._tasks: dict[Band, deque[Task]] = {}
         self._usable_until: dict[Band, datetime] = {}
         self._block: dict[Band, int] = {}
@@ -63,7 +65,7 @@ class Held:
         band = (turn, draw.low, draw.high)
         last = self._claimed_at.get(band)
         is_close = last is not None and now - last < _CLOSE
-        size = min(self._block.get(band, draw.count) * 2, max(LARGEST_BLOCK, draw.count)) if is_close else draw.count
+        size = min(self._block.get(band, draw.count) * 2, max(self._most, draw.count)) if is_close else draw.count
         self._block[band] = size
         self._claimed_at[band] = now
         return max(size, draw.count)

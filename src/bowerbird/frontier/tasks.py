@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.errors import Fenced
 from bowerbird.frontier import statements as sql
-from bowerbird.frontier.held import Held
+from bowerbird.frontier.held import LARGEST_BLOCK, Held
 from bowerbird.model import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn
 from bowerbird.ports import Database, Row, Transaction
 
@@ -19,14 +19,16 @@ SWEEP_SIZE = 1000
 class TaskFrontier:
     """Implements `ports.Frontier` for one worker on either database."""
 
-    def __init__(self, database: Database, me: Callable[[], int], *, lease: timedelta, call: timedelta) -> None:
+    def __init__(
+        self, database: Database, me: Callable[[], int], *, lease: timedelta, call: timedelta, in_memory: int = LARGEST_BLOCK
+    ) -> None:
         """`me`: the number of this worker, as it is now; `lease`: how long tasks stay ours; `call`: what must be left of it to
-        start a call."""
+        start a call; `in_memory`: how many tasks of a queue are held at most."""
         self._database = database
         self._me = me
         self._lease = lease
         self._call = call
-        self._held = Held()
+        self._held = Held(in_memory)
         self._leasing: Transaction | None = None
         """The last transaction that leased."""
         self._token: int | None = None

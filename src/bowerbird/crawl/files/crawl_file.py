@@ -51,11 +51,13 @@ CRAWL_KEYS = (
     "history",
     "media",
     "concurrency",
+    "in_memory",
     "contact",
 )
 BACKUP_KEYS = ("every", "folder", "keep")
 HISTORY_KEYS = ("counters",)
 DAILY = timedelta(days=1)
+IN_MEMORY = 512
 SERVICE_KEYS = ("name", "provider", "base", "credentials", "dollars", "limits")
 _SQLITE = b"SQLite format 3\0"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -87,6 +89,8 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     searches: tuple[SearchPlan, ...] = ()
     """For the places, where a network has searches for such."""
     concurrency: int = 8
+    in_memory: int = IN_MEMORY
+    """How many tasks of each queue a process holds at most ahead of their calls."""
     """Calls in flight at once."""
     backup: BackupPlan | None = None
     media: MediaPlan | None = None
@@ -159,6 +163,7 @@ def parse_crawl(text: str, path: Path, vocabulary: Vocabulary, seeds: Sequence[s
         places=found.places,
         searches=found.searches,
         concurrency=table.count("concurrency", 8) or 8,
+        in_memory=table.count("in_memory", IN_MEMORY) or IN_MEMORY,
         backup=_backup(table, path),
         media=media_plan(table, path.parent),
         counters_every=_counters_every(table),
