@@ -70,9 +70,9 @@ def test_html_becomes_text_that_keeps_lines_links_mentions_and_hashtags() -> Non
         '<span class="ellipsis">e.example/a</span></a><br />'
         'now <a href="https://m.example/tags/x" class="mention hashtag" rel="tag">#<span>x</span></a></p>'
     )
-    text, links = text_and_links(markup)
-    assert text == "Hi @bob & all\n\nsee https://e.example/a\nnow #x"
-    assert links == ("https://e.example/a?b=1&c=2",)
+    said = text_and_links(markup)
+    assert said.text == "Hi @bob & all\n\nsee https://e.example/a\nnow #x"
+    assert (said.links, said.tags) == (("https://e.example/a?b=1&c=2",), ("x",))
 
 
 def test_broken_markup_is_read_in_linear_time() -> None:
@@ -81,7 +81,7 @@ def test_broken_markup_is_read_in_linear_time() -> None:
 
 
 def test_links_that_are_not_web_addresses_are_left_out() -> None:
-    assert text_and_links('<a href="javascript:alert(1)">x</a><a href="file:///etc/passwd">y</a>') == ("xy", ())
+    assert text_and_links('<a href="javascript:alert(1)">x</a><a href="file:///etc/passwd">y</a>') == ("xy", (), ())
 
 
 def test_headers_tell_the_limit_and_nonsense_in_them_is_ignored() -> None:

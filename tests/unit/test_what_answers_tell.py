@@ -291,6 +291,11 @@ def test_an_odd_embed_loses_only_the_media(odd: Any) -> None:
         assert (post.text, post.media) == (record()["text"], ())
 
 
+def test_an_odd_mark_in_the_text_loses_only_itself() -> None:
+    post = skeet(record=record(facets=[{"index": 7}, *record()["facets"]], langs=[7, "pt"], tags={"no": "list"}))
+    assert (post.text, post.mentions, post.language) == (record()["text"], (BOB,), "pt")
+
+
 def test_an_odd_medium_leaves_the_quote_beside_it() -> None:
     embed = {"record": {"record": ref(post_uri(BOB))}, "media": {"images": 7, **CARD}}
     post = skeet(record=record(embed=embed, facets=None, tags=None))

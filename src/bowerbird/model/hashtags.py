@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def tag_form(written: str) -> str:
@@ -19,6 +19,6 @@ def tags_by_form(written: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def tags_once(written: Iterable[str]) -> tuple[str, ...]:
+def tags_once(written: Sequence[str]) -> tuple[str, ...]:
     """Hashtags as they were written, each once."""
-    return tuple(tags_by_form(written).values())
+    return tuple(tags_by_form(written).values()) if written else ()

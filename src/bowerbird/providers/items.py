@@ -62,6 +62,12 @@ class Reader(Generic[T]):
         # PostgreSQL cannot keep U+0000 in text, and no network needs it.
         source = _NUL.sub(rb"\1", raw) if b"\\u0000" in raw else raw
         try:
+            return self._strict.decode(source)
+        except ValueError:
+            return self._slowly(source)
+
+    def _slowly(self, source: bytes) -> T:
+        try:
             return decoded(self._strict, source)
         except ValueError as error:
             if not self._ways and not isinstance(error, msgspec.ValidationError):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import html
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 _TAG = re.compile(r"(<[^<>]*>)")
 _NAME = re.compile(r"</?\s*([a-zA-Z0-9]+)")
 _ATTRIBUTE = re.compile(r"\b(href|class|rel)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _BLANKS = re.compile(r"\n{3,}")
-_HASHTAG = re.compile(
-    r"<a\s[^<>]*\bclass\s*=\s*[\"'][^\"'<>]*\bhashtag\b[^<>]*>(#[^<>]{0,200})(?:<span>([^<>]{1,200}))?", re.IGNORECASE
-)
+_LONGEST_TAG = 200
 _QUOTE = "quote-inline"
 """The class of what a server wrote itself, for software that shows no quotes: `RE:` and the address of the quoted post."""
 
@@ -27,32 +26,62 @@ def source_of(markup: str | None) -> str | None:
     return plain(markup) or None
 
 
-def hashtags_in(markup: str | None) -> list[str]:
-    """The hashtags that are marked as such, as they were written."""
-    if not markup or "hashtag" not in markup:
-        return []
-    found = (html.unescape(f"{sign}{word}") for sign, word in _HASHTAG.findall(markup))
-    return [tag.strip("# \n") for tag in found if tag.strip("# \n")]
+class Read(NamedTuple):
+    """A post's markup: the readable text, the addresses of its links that are neither mentions nor hashtags, and the hashtags
+    that are marked as such, as they were written."""
+
+    text: str
+    links: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
-def text_and_links(markup: str | None, *, has_quote: bool = False) -> tuple[str, tuple[str, ...]]:
-    """The readable text, and the addresses of its links that are neither mentions nor hashtags. `has_quote`: the quoted post is
-    known, so that its address among the words is none of them."""
+_NOTHING = Read("")
+
+
+def text_and_links(markup: str | None, *, has_quote: bool = False) -> Read:
+    """What a post says. `has_quote`: the quoted post is known, so that its address among the words is none of them."""
     if not markup:
-        return "", ()
+        return _NOTHING
     if "<" not in markup:
-        return html.unescape(markup).strip(), ()
+        return Read(html.unescape(markup).strip())
     # Words and tags take turns: the odd pieces are the tags.
     pieces = _TAG.split(markup)
     own = _without_quote(pieces) if _QUOTE in markup else pieces
-    linking = own[1::2] if has_quote else pieces[1::2]
-    links = dict.fromkeys(address for tag in linking if tag[:3] in ("<a ", "<A ") and (address := _address(tag)))
-    pieces = own
-    tags = pieces[1::2]
+    links, tags = _anchors(own if has_quote else pieces)
     if "&" in markup:
-        pieces[::2] = [html.unescape(words) for words in pieces[::2]]
-    pieces[1::2] = [_break(tag[:16]) for tag in tags]
-    return _BLANKS.sub("\n\n", "".join(pieces)).strip(), tuple(links)
+        own[::2] = [html.unescape(words) for words in own[::2]]
+    own[1::2] = [_break(tag[:16]) for tag in own[1::2]]
+    return Read(_BLANKS.sub("\n\n", "".join(own)).strip(), links, tags)
+
+
+def _anchors(pieces: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Links and hashtags, each once and in the order of the text."""
+    links: dict[str, None] = {}
+    tags: list[str] = []
+    for place in range(1, len(pieces), 2):
+        if pieces[place][:3] not in ("<a ", "<A "):
+            continue
+        values = _attributes(pieces[place])
+        classes, address = values.get("class", ""), values.get("href", "")
+        if "hashtag" in classes.split():
+            tags += _hashtag(pieces, place)
+        elif address.startswith(("http://", "https://")) and not _is_named(classes, values.get("rel", "")):
+            links[address] = None
+    return tuple(links), tuple(tags)
+
+
+def _hashtag(pieces: list[str], place: int) -> list[str]:
+    """The word of an anchor; some write the sign before it, and the word itself into an element of its own."""
+    word = pieces[place + 1]
+    if pieces[place + 2 : place + 3] == ["<span>"]:
+        word += pieces[place + 3]
+    word = html.unescape(word).strip("# \n")
+    return [word] if word and len(word) <= _LONGEST_TAG else []
+
+
+def _is_named(classes: str, rel: str) -> bool:
+    """Whether a link leads to somebody or something that the post names."""
+    return "mention" in classes or "tag" in rel.split()
 
 
 def _without_quote(pieces: list[str]) -> list[str]:
@@ -89,11 +118,3 @@ def _break(tag: str) -> str:
 
 def _attributes(tag: str) -> dict[str, str]:
     return {name.lower(): html.unescape(double or single) for name, double, single in _ATTRIBUTE.findall(tag)}
-
-
-def _address(tag: str) -> str | None:
-    values = _attributes(tag)
-    classes = values.get("class", "")
-    is_named = "mention" in classes or "hashtag" in classes.split() or "tag" in values.get("rel", "").split()
-    address = values.get("href", "")
-    return address if address.startswith(("http://", "https://")) and not is_named else None

@@ -11,7 +11,7 @@ from bowerbird.model import Answer, Ask, Facet, Post, Subject, User
 from bowerbird.providers.bluesky.records import post_of, post_records, written_repost
 from bowerbird.providers.bluesky.shapes import (
     feed_items,
-    is_post_shown,
+    is_note,
     post_views,
     profiles,
     quoted_post,
@@ -101,11 +101,11 @@ class BlueskyGathering(Gathering):
 
     def _come_along(self, raw: bytes) -> None:
         try:
-            if is_post_shown(raw):
-                view = post_views.read(raw)
-                self._post(viewed_post(view, raw), bytes(view.author), view.quoted, is_along=True)
+            view = post_views.read(raw)
+            self._post(viewed_post(view, raw), bytes(view.author), view.quoted, is_along=True)
         except UNREADABLE as error:
-            self.harvest.quarantine(Subject.POST, raw, error)
+            if not is_note(raw):
+                self.harvest.quarantine(Subject.POST, raw, error)
 
     def posts(self, raws: Iterable[bytes]) -> dict[str, datetime | None]:
         """Maps post views; answers the at-uris listed, each with its time."""

@@ -138,7 +138,7 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 UNSEEN = Seen()
 
-post_records = Reader(PostRecord, "embed")
+post_records = Reader(PostRecord, "embed", "facets", "langs", "tags")
 repost_records = Reader(RepostRecord, "via")
 follow_records = Reader(FollowRecord)
 _profile_records = Reader(_ProfileRecord)
@@ -270,8 +270,8 @@ def _named(record: PostRecord) -> tuple[tuple[str, ...], tuple[str, ...], tuple[
     tags = [*(each.tag for each in features if each.tag), *(record.tags or ())]
     links = [*(each.uri for each in features if each.uri), card]
     return (
-        tags_once(tag.removeprefix("#") for tag in tags if tag.strip("#") and not _is_cashtag(tag)),
-        tuple(dict.fromkeys(tag[1:] for tag in tags if _is_cashtag(tag))),
+        tags_once([tag.removeprefix("#") for tag in tags if tag.strip("#") and not _is_cashtag(tag)]) if tags else (),
+        tuple(dict.fromkeys(tag[1:] for tag in tags if _is_cashtag(tag))) if tags else (),
         tuple(dict.fromkeys(each.did for each in features if each.did and is_did(each.did))),
         tuple(dict.fromkeys(link for link in links if link.startswith(("http://", "https://")))),
     )

@@ -20,7 +20,7 @@ from bowerbird.providers.bluesky.records import (
     repost_of,
 )
 from bowerbird.providers.bluesky.syntax import REPOST, AtUri, at_uri, is_did, tid_time
-from bowerbird.providers.items import Reader, count, is_there
+from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
 from bowerbird.providers.times import iso
 
 _NO_HANDLE = "handle.invalid"
@@ -144,17 +144,20 @@ class _Shown(Struct, rename="camel"):
 
 
 profiles = Reader(Profile)
-post_views = Reader(PostView, "embed", "record.embed")
+post_views = Reader(PostView, "embed", "record.embed", "record.facets", "record.langs", "record.tags")
 quoted_views = Reader(QuotedView, "embeds")
 feed_items = Reader(FeedItem)
 shown_replies = Reader(ShownReply)
 _shown = Reader(_Shown)
 
 
-def is_post_shown(raw: bytes) -> bool:
-    """Whether a post stands there, and not the note that it is hidden or not there."""
-    note = _shown.read(raw)
-    return not (note.not_found or note.blocked)
+def is_note(raw: bytes) -> bool:
+    """Whether in place of a post stands the note that it is hidden or not there."""
+    try:
+        note = _shown.read(raw)
+    except UNREADABLE:
+        return False
+    return bool(note.not_found or note.blocked)
 
 
 def user_of(profile: Profile, raw: bytes) -> User:

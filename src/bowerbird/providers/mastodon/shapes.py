@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 
 from bowerbird.model import Media, Poll, PollOption, Post, PostKind, User, ids_at, tags_once
 from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
-from bowerbird.providers.markup import hashtags_in, plain, text_and_links
+from bowerbird.providers.markup import plain, text_and_links
 from bowerbird.providers.times import iso
 
 _OPT_OUT = re.compile(r"#(nobots?|noindex|noarchive|nosearch)\b", re.IGNORECASE)
@@ -181,6 +181,8 @@ class Status(Struct):
     @property
     def besides(self) -> Besides:
         """What kin of Mastodon tell of quotes and reactions, wherever they write it."""
+        if bytes(self.pleroma) == b"" and self.emoji_reactions is None and self.reactions is None and not self.quote_url:
+            return _NOTHING if bytes(self.quote) in _NO_QUOTE and not self.quote_id else Besides(self.quote, self.quote_id)
         own = Besides(self.quote, self.quote_id, self.quote_url, self.emoji_reactions or self.reactions)
         try:
             more = _besides.read(bytes(self.pleroma)) if is_there(self.pleroma) else None
@@ -193,6 +195,8 @@ class Status(Struct):
         return Besides(quote, own.quote_id or more.quote_id, own.quote_url or more.quote_url, emoji)
 
 
+_NOTHING = Besides()
+_NO_QUOTE = (b"", b"null")
 _pleromas = Reader(_Pleroma)
 accounts = Reader(Account)
 statuses = Reader(Status, "media_attachments", "poll", "tags", "mentions", "application", "emoji_reactions", "reactions")
@@ -280,14 +284,14 @@ def repost_of(status: Status, author: User, original: Post, raw: bytes) -> Post:
 def post_of(
     status: Status, author: User, raw: bytes, told: Besides, *, reply_to: str | None = None, quote_of: str | None = None
 ) -> Post:
-    text, links = text_and_links(status.content, has_quote=quote_of is not None)
+    said = text_and_links(status.content, has_quote=quote_of is not None)
     return Post(
         id=status.global_id,
         key=_required(status.id, "status without id"),
         author=author.id,
         kind=PostKind.REPLY if reply_to else PostKind.QUOTE if quote_of else PostKind.POST,
         created_at=iso(status.created_at),
-        text=text,
+        text=said.text,
         language=status.language,
         reply_to=reply_to,
         quote_of=quote_of,
@@ -302,12 +306,17 @@ def post_of(
         source=status.application.name if status.application else None,
         warning=status.spoiler_text or None,
         is_sensitive=status.sensitive,
-        tags=tags_once((*hashtags_in(status.content), *(tag.name for tag in status.tags or () if tag.name))),
+        tags=_tags(said.tags, status.tags),
         mentions=tuple(dict.fromkeys(mention.id for mention in status.mentions or () if mention.id)),
-        links=links,
+        links=said.links,
         media=tuple(_media(status.media_attachments or ())),
         raw=raw,
     )
+
+
+def _tags(marked: tuple[str, ...], listed: list[_Tag] | None) -> tuple[str, ...]:
+    """Hashtags as the text writes them, and those that only the list has."""
+    return tags_once([*marked, *[tag.name for tag in listed if tag.name]] if listed else marked)
 
 
 def _emoji(given: list[_Emoji] | None) -> dict[str, int] | None:

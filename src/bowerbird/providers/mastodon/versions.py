@@ -35,12 +35,12 @@ def versions_of(found: MastodonGathering, raws: Iterable[bytes]) -> tuple[Versio
         except UNREADABLE as error:
             found.harvest.quarantine(Subject.POST, raw, error)
             continue
-        text, links = text_and_links(edit.content)
+        said = text_and_links(edit.content)
         versions[at] = Version(
             post=found.ask.targets[0],
             at=at,
-            text=text,
-            links=links,
+            text=said.text,
+            links=said.links,
             warning=edit.spoiler_text or None,
             is_sensitive=edit.sensitive,
         )

@@ -212,8 +212,8 @@ def post_of(tweet: Tweet, author: str, raw: bytes) -> Post:
         source=source_of(tweet.source),
         is_sensitive=tweet.possibly_sensitive,
         labels=_withheld(tweet.withheld_in_countries),
-        tags=tags_once(tag.text for tag in entities.hashtags or () if tag.text),
-        cashtags=tuple(dict.fromkeys(each.text for each in entities.symbols or () if each.text)),
+        tags=tags_once([tag.text for tag in entities.hashtags if tag.text]) if entities.hashtags else (),
+        cashtags=tuple(dict.fromkeys(each.text for each in entities.symbols if each.text)) if entities.symbols else (),
         mentions=tuple(dict.fromkeys(key for each in entities.user_mentions or () if (key := _mentioned(each)))),
         links=tuple(dict.fromkeys(link for url in entities.urls or () if (link := url.expanded_url or url.url))),
         media=tuple(_media(attachments)),
@@ -223,7 +223,7 @@ def post_of(tweet: Tweet, author: str, raw: bytes) -> Post:
 
 
 def _withheld(countries: list[str] | None) -> tuple[str, ...]:
-    return tuple(f"withheld:{code}" for code in countries or ())
+    return tuple(f"withheld:{code}" for code in countries) if countries else ()
 
 
 def _text(tweet: Tweet) -> str | None:

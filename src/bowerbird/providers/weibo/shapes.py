@@ -157,7 +157,7 @@ def key_of(text: str | None, number: int | None) -> str:
 
 def _either_key(text: str | None, number: int | None, mid: str | None) -> str:
     """The id of a post: the number comes before `mid`, which answers about several kinds of things fill in their own ways."""
-    return key_of(text if number is not None or text else mid, number)
+    return key_of(text or (mid if number is None else None), number)
 
 
 def user_of(account: Account, raw: bytes) -> User:
@@ -184,11 +184,12 @@ def user_of(account: Account, raw: bytes) -> User:
 def post_of(status: Status, author: User, raw: bytes, *, original: str | None, has_place: bool) -> Post:
     """A post, or a repost, which on Weibo has words and counters of its own and always refers to the root of its chain."""
     reply_to = _reference(status.in_reply_to_status_id)
-    text = html.unescape(status.whole_text) if status.whole_text else status.text
-    created_at, listed_at = classic(status.created_at), made_at(status.key)
+    key, text = status.key, status.whole_text
+    text = html.unescape(text) if text else text
+    created_at, listed_at = classic(status.created_at), made_at(key)
     return Post(
-        id=NETWORK_PREFIX + status.key,
-        key=status.key,
+        id=NETWORK_PREFIX + key,
+        key=key,
         author=author.id,
         kind=PostKind.REPOST if original else PostKind.REPLY if reply_to else PostKind.POST,
         created_at=created_at,
@@ -204,7 +205,7 @@ def post_of(status: Status, author: User, raw: bytes, *, original: str | None, h
         reposts=count(status.reposts_count),
         likes=count(status.attitudes_count),
         edited_at=classic(status.edit_at),
-        url=f"https://weibo.com/{author.key}/{to_mid(status.key)}",
+        url=f"https://weibo.com/{author.key}/{to_mid(key)}",
         source=source_of(status.source),
         tags=_topics(text),
         links=_links(text),
@@ -236,8 +237,8 @@ def comment_of(comment: Comment, author: User, raw: bytes, *, root: str, answere
 
 def _via(status: Status, original: str | None) -> str | None:
     """The repost that was passed on; none where it was the root itself."""
-    parent = _reference(status.pid)
-    return parent if original and parent != original else None
+    parent = _reference(status.pid) if original else None
+    return parent if parent != original else None
 
 
 def _reference(value: str | int | None) -> str | None:
@@ -252,7 +253,7 @@ def _is_doubtful(created_at: datetime | None, listed_at: datetime | None) -> boo
 
 def _topics(text: str | None) -> tuple[str, ...]:
     """Hashtags stand between two signs, and may have blanks inside."""
-    return tags_once(topic.strip() for topic in _TOPIC.findall(text or ""))
+    return tags_once([topic.strip() for topic in _TOPIC.findall(text)]) if text and "#" in text else ()
 
 
 def _links(text: str | None) -> tuple[str, ...]:
@@ -260,7 +261,8 @@ def _links(text: str | None) -> tuple[str, ...]:
 
 
 def _media(status: Status) -> list[Media]:
-    urls = _pictures(status)
+    has_any = status.pic_urls or status.pic_ids or status.original_pic or status.thumbnail_pic
+    urls = _pictures(status) if has_any else ()
     # The same file is served in several sizes from several hosts: its name is what stays.
     return [Media(id=NETWORK_PREFIX + (url.rsplit("/", 1)[-1] or url), kind="photo", url=url) for url in dict.fromkeys(urls)]
 

@@ -98,8 +98,8 @@ def post_of(tweet: Tweet, author: str, raw: bytes, joined: Joined) -> Post:
         source=tweet.source,
         is_sensitive=tweet.possibly_sensitive,
         labels=_withheld(tweet.withheld),
-        tags=tags_once(each.tag for each in entities.hashtags or () if each.tag),
-        cashtags=tuple(dict.fromkeys(each.tag for each in entities.cashtags or () if each.tag)),
+        tags=tags_once([each.tag for each in entities.hashtags if each.tag]) if entities.hashtags else (),
+        cashtags=tuple(dict.fromkeys(each.tag for each in entities.cashtags if each.tag)) if entities.cashtags else (),
         mentions=tuple(dict.fromkeys(str(each.id) for each in entities.mentions or () if is_key(str(each.id)))),
         links=tuple(dict.fromkeys(each.unwound_url or each.expanded_url or each.url or "" for each in _links(entities))),
         media=_media(tweet, joined),
@@ -123,14 +123,17 @@ def _root(tweet: Tweet) -> str | None:
 
 def _version_before(tweet: Tweet) -> str | None:
     """The post that this one replaces, by the history that each version carries."""
+    if len(tweet.history) < 2:
+        return None
     keys = [str(each) for each in tweet.history]
     place = keys.index(tweet.key) if tweet.key in keys else 0
     return global_id(keys[place - 1]) if place else None
 
 
 def _poll(tweet: Tweet, joined: Joined) -> Poll | None:
-    keys = (tweet.attachments.poll_ids if tweet.attachments else None) or ()
-    ballot = next((joined.polls[each] for each in keys if each in joined.polls), None)
+    if tweet.attachments is None or not tweet.attachments.poll_ids:
+        return None
+    ballot = next((joined.polls[each] for each in tweet.attachments.poll_ids if each in joined.polls), None)
     if ballot is None:
         return None
     options = tuple(PollOption(each.label, count(each.votes)) for each in sorted(ballot.options, key=lambda each: each.position))
