@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import string
 from base64 import b64encode, urlsafe_b64encode
 from datetime import UTC, datetime
 from html import escape
+from time import perf_counter
 from urllib.parse import quote
 
 import msgspec
@@ -27,6 +29,19 @@ SPELLINGS = {
     "json": lambda text: msgspec.json.encode(text).decode()[1:-1],
     "json of php": lambda text: msgspec.json.encode(text).decode()[1:-1].replace("/", "\\/"),
     "html": escape,
+    "letters in json": lambda text: "".join(f"\\u{ord(each):04x}" for each in text),
+    "one letter in json": lambda text: f"{text[:5]}\\u{ord(text[5]):04X}{text[6:]}",
+    "letters in addresses": lambda text: "".join(f"%{ord(each):02x}" for each in text),
+    "letters in html": lambda text: "".join(f"&#{ord(each)};" for each in text),
+    "letters in html, without an end": lambda text: "".join(f"&#x{ord(each):04x};" for each in text[:-1]) + text[-1],
+}
+DEEPER = {
+    "html in json": lambda text: "".join(f"\\u0026#{ord(each)};" for each in text),
+    "html with one sign in json": lambda text: "".join(f"&\\u0023{ord(each)};" for each in text),
+    "html without an end in json": lambda text: "".join(f"\\u0026#x{ord(each):x};" for each in text[:3]) + text[3:],
+    "json in json": lambda text: "".join(f"\\u005cu{ord(each):04x}" for each in text),
+    "addresses in json": lambda text: "".join(f"\\u0025{ord(each):02x}" for each in text),
+    "json, json and html": lambda text: "".join(f"\\\\u0026amp;#{ord(each)};" for each in text),
 }
 ENCODED = {
     "base64": lambda text: b64encode(text.encode()).decode().rstrip("="),
@@ -54,6 +69,30 @@ def test_no_spelling_of_a_secret_is_left(spelling: str, token: str, before: str,
     assert SPELLINGS[spelling](token).encode() not in cleaned
     assert len(cleaned) == len(text)
     assert cleaned.startswith(f"{before} ".encode(errors="replace")) or token in before + after
+
+
+@pytest.mark.parametrize("spelling", DEEPER)
+@given(token=st.text(string.ascii_letters + string.digits + "-_.", min_size=12, max_size=80))
+def test_of_a_text_that_hides_one_in_escapes_of_escapes_nothing_is_left(spelling: str, token: str) -> None:
+    text = f'{{"error":"no: {DEEPER[spelling](token)}"}}'.encode()
+    assert knowing(token).clean(text) == b"*" * len(text)
+    assert knowing(token).finds(text)
+
+
+@pytest.mark.parametrize("part", [b"\\", b"\\u005a", b"%25", b"%5A", b"&#90;", b"&#", b"0", b"&amp;", b"a-token-of", b"%", b"25"])
+def test_texts_made_to_cost_time_are_read_in_a_moment(part: bytes) -> None:
+    """What is quadratic in one of them takes minutes."""
+    for end in (b"", b"\\u005a", b"&#90;", b"%5A"):
+        text = b"&#" + part * (300_000 // len(part)) + end
+        before = perf_counter()
+        knowing("a-token-of-ours-0123456789").clean(text)
+        assert perf_counter() - before < 10
+
+
+def test_escapes_of_every_day_stay() -> None:
+    text = json.dumps({"content": "<p>Caf\u00e9 &amp; \u3042 &#39;x&#39; &#8217; #48 100% %E3%81%82 %2F</p>"})
+    told = text.replace("<", "\\u003c").replace("&", "\\u0026").encode()
+    assert knowing("a-token-of-ours-0123456789").clean(told) is told
 
 
 @pytest.mark.parametrize("encoding", ENCODED)

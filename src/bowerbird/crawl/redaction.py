@@ -1,7 +1,8 @@
 """Takes our own secrets out of whatever a server says, before anybody reads it.
 
 A server may repeat a token: in an error's text, in a page for debugging, in a header, in the reason it closes a stream with. What
-comes in is cleaned here, so that nothing behind can write it to a table, a log or a screen.
+comes in is cleaned here, so that nothing behind can write it to a table, a log or a screen. Escapes are read too, because others
+read them later; a text that still holds a secret when several of them have been undone is not let through at all.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
+from html import unescape
+from itertools import chain, islice
 from urllib.parse import unquote
 
 from msgspec import structs
@@ -26,6 +29,24 @@ SHORTEST = 8
 _SIGNATURE = re.compile(r'oauth_signature="([^"]+)"')
 _GENERATIONS = 3
 """So many tokens of a session are remembered: those before the last few open nothing any more."""
+_LAYERS = 4
+"""Escapes within escapes that are undone: our own readers undo three at most, JSON in JSON and HTML."""
+_MOST_ODD = 500
+"""Odd escapes of one text that are read; one with more of them was made to cost time."""
+_HEX = rb"(?:3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|2[dDeE]|5[fF]|7[eE])"
+_DECIMAL = rb"(?:4[5689]|5[0-7]|6[5-9]|[78][0-9]|9[057-9]|1[01][0-9]|12[0-26])"
+_NUMERAL = rb"#(?:0*" + _DECIMAL + rb"(?![0-9])|[xX]0*" + _HEX + rb"(?![0-9a-fA-F]))"
+_ODD = (
+    (b"\\u00", re.compile(rb"\\u00(?:" + _HEX + rb"|25|5[cC])")),
+    (b"%", re.compile(rb"%(?:25)*" + _HEX)),
+    (b"&", re.compile(rb"&(?:amp;)*" + _NUMERAL)),
+    (b"\\u0026", re.compile(rb"\\u0026(?:amp;)*" + _NUMERAL)),
+    (b"\\u0023", re.compile(rb"\\u0023")),
+)
+"""Letters, digits and the like as escapes, in JSON, addresses and HTML, or escapes made of escapes: nobody writes so who has
+nothing to hide. Each with what is found quickly."""
+_NUMERALS = re.compile(r"&#(?:[xX]0*([0-9a-fA-F]{1,6})(?![0-9a-fA-F])|0*([0-9]{1,7})(?![0-9]));?")
+_JSON = re.compile(r"""\\(?:u([0-9a-fA-F]{4})|(["\\/]))""")
 
 
 class _Hidden:
@@ -38,6 +59,10 @@ class _Hidden:
 
     def is_in(self, text: bytes) -> bool:
         return any(mark in text for mark in self._marks)
+
+    def is_left_in(self, text: bytes) -> bool:
+        """Whether a good part of it still stands in a text that was masked: the rest may be written in another way."""
+        return len(self._marks[0]) >= SHORTEST and self._marks[0] in text
 
     def masked(self, text: bytes) -> bytes:
         # Of the same length: a binary message stays readable.
@@ -56,15 +81,30 @@ def _longest_word(value: bytes) -> bytes:
 
 
 def _spellings(character: str) -> bytes:
-    """One character as it stands, or as addresses, JSON and HTML quote it."""
+    """One character as it stands, or as addresses, JSON and HTML quote it. Repetitions are bounded: texts may consist of them."""
     code = ord(character)
-    if character.isalnum():
-        return re.escape(character.encode())
     # `%25` repeated: an address quoted within an address.
-    quoted = [f"%(?:25)*(?i:{code:02x})", rf"\\+u(?i:{code:04x})", f"&#0*{code};", f"&#[xX]0*(?i:{code:x});"]
+    quoted = [f"%(?:25){{0,8}}(?i:{code:02x})", rf"\\{{1,8}}u(?i:{code:04x})"]
+    quoted += [f"&#0{{0,8}}{code}(?:;|(?![0-9]))", f"&#[xX]0{{0,8}}(?i:{code:x})(?:;|(?![0-9a-fA-F]))"]
     named = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
     quoted += [re.escape(named[character])] if character in named else []
-    return rb"(?:\\*" + re.escape(character.encode()) + b"|" + "|".join(quoted).encode() + b")"
+    # Before a letter a backslash is an escape of its own.
+    plain = re.escape(character.encode()) if character.isalnum() else rb"\\{0,8}" + re.escape(character.encode())
+    return b"(?:" + plain + b"|" + "|".join(quoted).encode() + b")"
+
+
+def _odd_escapes(text: bytes) -> int:
+    """How many there are, as far as it matters."""
+    found = (pattern.finditer(text) for mark, pattern in _ODD if mark in text)
+    return sum(1 for _ in islice(chain.from_iterable(found), _MOST_ODD + 1))
+
+
+def _undone(text: str) -> str:
+    """The text with one layer of escapes read."""
+    read = _JSON.sub(lambda found: chr(int(found[1], 16)) if found[1] else found[2], text)
+    # Those of numbers first: the library breaks at endless ones.
+    read = _NUMERALS.sub(lambda found: unescape(f"&#{int(found[1], 16) if found[1] else found[2]};"), read)
+    return unquote(unescape(read.replace("&#", "& #")), errors="replace")
 
 
 def _base64_cores(value: bytes) -> Iterator[bytes]:
@@ -112,15 +152,24 @@ class Redactor:
         return structs.replace(answer, headers=headers, body=body, failure=failure)
 
     def clean(self, text: bytes, more: Sequence[_Hidden] = ()) -> bytes:
-        """The same bytes, or as many with asterisks in the place of secrets."""
-        for hidden in (*self._hidden, *more) if text else ():
-            if hidden.is_in(text):
-                text = hidden.masked(text)
-        return text
+        """The same bytes, or as many with asterisks in the place of secrets; of a text that hides one deeper, nothing else."""
+        known = (*self._hidden, *more)
+        if not text or not known:
+            return text
+        odd, cleaned = _odd_escapes(text), text
+        if odd > _MOST_ODD:
+            return b"*" * len(text)
+        for hidden in known:
+            if odd or hidden.is_in(cleaned):
+                cleaned = hidden.masked(cleaned)
+        is_suspect = odd or any(hidden.is_left_in(cleaned) for hidden in known)
+        if is_suspect and _is_deep_in(cleaned, known):
+            return b"*" * len(text)
+        return text if cleaned == text else cleaned
 
     def finds(self, text: bytes) -> bool:
         """Whether any secret is in the text, in whatever spelling."""
-        return any(hidden.is_in(text) and hidden.masked(text) != text for hidden in self._hidden)
+        return self.clean(text) is not text
 
     def clean_text(self, text: str, more: Sequence[_Hidden] = ()) -> str:
         encoded = text.encode(errors="surrogatepass")
@@ -132,6 +181,19 @@ class Redactor:
         if self.clean(whole, more) is whole:
             return headers
         return {self.clean_text(name, more): self.clean_text(value, more) for name, value in headers.items()}
+
+
+def _is_deep_in(text: bytes, known: Sequence[_Hidden]) -> bool:
+    """Whether a secret comes out of the text when escapes within escapes are read."""
+    read = text.decode(errors="replace")
+    for _ in range(_LAYERS):
+        before, read = read, _undone(read)
+        if read == before:
+            return False
+        found = read.encode(errors="replace")
+        if any(hidden.is_in(found) and hidden.masked(found) != found for hidden in known):
+            return True
+    return False
 
 
 def _signatures(request: Request) -> tuple[_Hidden, ...]:

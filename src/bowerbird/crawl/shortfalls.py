@@ -84,7 +84,7 @@ def _is_long(lane: Lane, task: Task) -> bool:
 async def note_shortfall(tx: Transaction, lane: Lane, lease: Lease, page: Page, ended: list[Settled], now: datetime) -> None:
     """Writes down what the listing that ends with this call has left out, and what of it could not be read; a whole one, and a
     batch, cost nothing."""
-    if page.broken:
+    if any(not broken.is_part for broken in page.broken):
         await _note_spoilt(tx, lane, lease, page, now)
     is_refused = page.outcome.is_about_target and not lane.facet.is_own_route
     if len(ended) != 1 or not ended[0].is_visit or not (is_refused or page.outcome is Outcome.OK):
@@ -98,7 +98,7 @@ async def _note_spoilt(tx: Transaction, lane: Lane, lease: Lease, page: Page, no
     """Writes down that of a page of a list something could not be read; once for each list, with how much it was at most."""
     if page.outcome is not Outcome.OK or len(lease.tasks) != 1 or is_of_items(lane.facet):
         return
-    task, count = lease.tasks[0], len(page.broken)
+    task, count = lease.tasks[0], sum(not broken.is_part for broken in page.broken)
     row = await tx.fetch_one(_KNOWN, lane.lane, task.target, SPOILT)
     if row is None:
         known = (lane.lane, task.target, "unknown", SPOILT, _micros(task.visited_at), None, count)

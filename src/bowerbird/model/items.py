@@ -234,6 +234,8 @@ class Broken(Struct, frozen=True, gc=False):
     subject: Subject
     raw: bytes
     why: str
+    is_part: bool = False
+    """Only a part of an item, which itself was kept."""
 
 
 class Reading(Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -163,9 +163,18 @@ def read_page(gathering: G, reader: Callable[[G], Page], said: Reading | None) -
     wait = headers.retry_after(answer)
     try:
         gathering.check()
-        page = reader(gathering)
+        page = _within(reader(gathering), gathering.harvest.most_results)
     except UNREADABLE as error:
         start = answer.body[:80].decode(errors="replace")
         unread = shortened(f"cannot read {len(answer.body)} bytes ({error}): {start}")
         return Page(outcome=Outcome.UNREADABLE, reading=said, retry_after=wait, detail=unread)
     return msgspec.structs.replace(page, reading=said, retry_after=wait)
+
+
+def _within(page: Page, most: int) -> Page:
+    """The page with no more of what it lists than could be asked for: each may name an account that nobody has heard of."""
+    listed = {"relations": page.relations, "reactions": page.reactions, "members": page.members}
+    if all(len(each) <= most for each in listed.values()):
+        return page
+    cut: dict[str, Any] = {name: each[:most] for name, each in listed.items()}
+    return msgspec.structs.replace(page, **cut, cursor=None, is_whole=False, detail=OVERFULL)

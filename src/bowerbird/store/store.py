@@ -12,6 +12,7 @@ from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Serv
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.authority import homes_of, without_forged
 from bowerbird.store.beside import BesideStatements, clean_beside, named_beside, save_beside
+from bowerbird.store.bounds import bounded_page
 from bowerbird.store.clean import clean_page
 from bowerbird.store.edges import end_edges
 from bowerbird.store.gone import PURGED, GoneStatements, readable_again, save_gone
@@ -91,7 +92,7 @@ class Store:
         self._reactions = ReactionStatements(database)
 
     def clean(self, page: Page) -> Page:
-        return clean_reactions(clean_beside(clean_page(page)))
+        return clean_reactions(clean_beside(clean_page(bounded_page(page))))
 
     async def save(
         self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime

@@ -92,6 +92,21 @@ def _many_items(answer: Answer, _: int) -> Answer:
     return _written(answer, longer(_document(answer)))
 
 
+def _many_parts(answer: Answer, _: int) -> Answer:
+    """A post that mentions thousands, or an account with as many labels, in the words of every network."""
+    document, keys = _document(answer), [f"{10**17 + number}" for number in range(8_000)]
+    mentions = [{"id": key, "id_str": key, "name": key, "val": key} for key in keys]
+    features = [{"$type": "app.bsky.richtext.facet#mention", "did": f"did:web:a{key}.example"} for key in keys]
+    parts: dict[str, Any] = dict.fromkeys(("mentions", "tags", "labels", "fields"), mentions)
+    parts["entities"] = {"mentions": mentions, "user_mentions": mentions}
+    parts["facets"] = [{"index": {"byteStart": 0, "byteEnd": 1}, "features": features}]
+    holders = [(holder, key) for holder, key in _places(document) if isinstance(holder, dict)]
+    posts = [holder for holder, key in holders if key in ("text", "content")]
+    for item in (posts or [holder for holder, key in holders if _is_id(key)])[:1]:
+        item.update(parts)
+    return _written(answer, document)
+
+
 def _doubled_keys(answer: Answer, _: int) -> Answer:
     return _body(answer, re.sub(rb'"(\w+)":', rb'"\1":null,"\1":', answer.body))
 
@@ -236,5 +251,6 @@ ATTACKS: Mapping[str, Attack] = {
     "token as position": _moved(lambda _: TOKEN),
     "token in headers": lambda answer, _: structs.replace(answer, headers={**answer.headers, **HEADERS}),
     **{name: _refusal(*refusal) for name, refusal in REFUSALS.items()},
+    "many parts": _many_parts,
 }  # fmt: skip
 """By name."""
