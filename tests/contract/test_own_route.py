@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 from store_pages import Crawled
 
-from bowerbird.model import Facet, Gone, Outcome, Page, Post, Service, Subject, User
+from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Post, Service, Subject, User
 from bowerbird.ports import Database
 from bowerbird.providers import PROVIDERS, provider
 from bowerbird.store import register_service
@@ -22,6 +23,8 @@ OWN = {
     "twitter_v1": {"profiles", "profile", "posts", "post"},
     "weibo": {"profiles", "profile", "posts", "post", "comments"},
 }
+HELD = {"status", "repo", "records", "following_records"}
+DID = f"did:plc:{'a' * 24}"
 ERASING = (Outcome.NOT_FOUND, Outcome.SUSPENDED, Outcome.DEACTIVATED)
 ABOUT_TARGET = tuple(outcome for outcome in Outcome if outcome.is_about_target)
 WRITTEN = datetime(2026, 2, 1, tzinfo=UTC)
@@ -51,8 +54,8 @@ class Scene:
         await self.crawled.save(Page(users=(user,), posts=(post,)), next(facets(self.service.provider)), service=self.service)
         return keys
 
-    async def ask(self, facet: Facet, page: Page, target: str) -> None:
-        await self.crawled.save(page, facet, target, service=self.service)
+    async def ask(self, facet: Facet, page: Page, target: str, *, cursor: str | None = None) -> None:
+        await self.crawled.save(page, facet, target, service=self.service, cursor=cursor)
 
     async def left(self, keys: dict[Subject, str]) -> tuple[str | None, str | None]:
         """What is still stored of the account and of the post."""
@@ -60,6 +63,11 @@ class Scene:
         user = await self.crawled.row("select description from users where id = ?", ids[Subject.USER])
         post = await self.crawled.row("select text from posts where id = ?", ids[Subject.POST])
         return user["description"], post["text"]
+
+
+@pytest.fixture
+async def crawled(database: Database) -> Crawled:
+    return await Crawled(database).register()
 
 
 @pytest.fixture(params=sorted(PROVIDERS))
@@ -75,14 +83,50 @@ def test_every_table_says_which_facets_ask_for_the_object_itself(name: str) -> N
     assert {facet.name for facet in provider(name).facets.values() if facet.is_own_route} == OWN[name]
 
 
+@pytest.mark.parametrize("name", sorted(PROVIDERS))
+def test_only_bluesky_has_hosts_that_know_their_own_accounts_alone(name: str) -> None:
+    known = {facet.name for facet in provider(name).facets.values() if facet.knows_own_only}
+    assert known == (HELD if name == "bluesky" else set())
+
+
 async def test_a_refusal_erases_only_what_was_asked_for_itself(scene: Scene) -> None:
     for facet in facets(scene.service.provider):
         for outcome in ABOUT_TARGET:
             keys = await scene.living()
             await scene.ask(facet, Page(outcome=outcome), keys[facet.subject])
-            is_erased = facet.is_own_route and outcome in ERASING
+            is_elsewhere = facet.knows_own_only and outcome in (Outcome.NOT_FOUND, Outcome.DEACTIVATED)
+            is_erased = facet.is_own_route and outcome in ERASING and not is_elsewhere
             user = None if is_erased and facet.subject is Subject.USER else "poet"
             assert await scene.left(keys) == (user, None if is_erased else "secret"), (facet.name, outcome)
+
+
+@pytest.mark.parametrize("name", sorted(HELD))
+async def test_a_host_that_does_not_hold_an_account_erases_it_only_if_it_has_shown_it_before(crawled: Crawled, name: str) -> None:
+    """On Bluesky an account lives at one host; any other says that it cannot find it."""
+    scene, facet = Scene(crawled, "bluesky"), provider("bluesky").facets[name]
+    async with crawled.database.transaction() as tx:
+        await register_service(tx, scene.service, "bluesky")
+    for outcome in (Outcome.NOT_FOUND, Outcome.DEACTIVATED):
+        keys = await scene.living()
+        await scene.ask(facet, Page(outcome=outcome), keys[Subject.USER])
+        assert await scene.left(keys) == ("poet", "secret"), outcome
+        await scene.ask(facet, Page(outcome=outcome), keys[Subject.USER], cursor="3k")
+        assert await scene.left(keys) == (None, None), outcome
+
+
+@pytest.mark.parametrize(("status", "is_gone"), [("deleted", True), ("takendown", True), ("desynchronized", False)])
+async def test_a_relay_that_names_what_became_of_an_account_is_believed(crawled: Crawled, status: str, is_gone: bool) -> None:
+    speaks, relay, did = provider("bluesky"), Service(name="relay", provider="bluesky", base="https://relay.example"), DID
+    async with crawled.database.transaction() as tx:
+        await register_service(tx, relay, "bluesky")
+    post = Post(id=f"at://{did}/x/1", key=f"at://{did}/x/1", author=did, text="secret", created_at=WRITTEN)
+    await crawled.hear(Page(users=(User(id=did, key=did, description="poet"),), posts=(post,)))
+    for body, code in (({"error": "RepoNotFound", "message": "?"}, 400), ({"did": did, "active": False, "status": status}, 200)):
+        said = Answer(status=code, body=json.dumps(body).encode(), sent_at=crawled.now, received_at=crawled.now)
+        page = speaks.parse(Ask("status", (did,)), said, relay)
+        await crawled.save(page, speaks.facets["status"], did, service=relay)
+        text = (await crawled.row("select text from posts where id = ?", post.id))["text"]
+        assert (text is None) == (is_gone and code == 200)
 
 
 async def test_what_a_page_says_of_others_than_its_targets_erases_nothing(scene: Scene) -> None:

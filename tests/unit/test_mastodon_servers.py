@@ -122,7 +122,7 @@ def test_a_batch_that_was_under_way_is_still_one() -> None:
         ("quotes", 404, b'{"error":"Not Found"}', Outcome.NOT_FOUND),
         ("hashtag", 404, b'{"error":"Not Found: tag was not found"}', Outcome.NOT_FOUND),
         ("link", 404, b'{"error":"Record not found"}', Outcome.NOT_FOUND),
-        ("post", 404, b'{"error":"Not Found"}', Outcome.NOT_FOUND),
+        ("post", 404, b'{"error":"Not implemented"}', Outcome.NOT_OFFERED),
         ("post", 501, b"", Outcome.NOT_OFFERED),
     ],
 )
@@ -134,6 +134,43 @@ def test_mastodons_own_words_tell_a_missing_route() -> None:
     known = mastodon.flavoured(Flavour(software="mastodon", version="4.5.0"))
     assert read(known, "quotes", "7", answer(b'{"error":"Not Found"}', 404)).outcome is Outcome.NOT_OFFERED
     assert read(known, "quotes", "7", answer(b'{"error":"Record not found"}', 404)).outcome is Outcome.NOT_FOUND
+
+
+FASTIFY = b'{"message":"Route GET:/api/v1/statuses/7 not found","error":"Not Found","statusCode":404}'
+
+
+@pytest.mark.parametrize("facet", ["post", "posts", "profile", "profiles"])
+@pytest.mark.parametrize(
+    ("software", "status", "body", "is_believed"),
+    [
+        ("mastodon", 404, b'{"error":"Record not found"}', True),
+        ("", 404, b'{"error":"Record not found"}', True),
+        ("akkoma", 404, b'{"error":"Can\'t find user"}', True),
+        ("gotosocial", 404, b'{"error":"Not Found"}', True),
+        ("gotosocial", 404, FASTIFY, False),
+        ("gotosocial", 404, b'{"error":"Not Found: who?"}', False),
+        ("mastodon", 404, b'{"error":"Not Found"}', False),
+        ("misskey", 404, FASTIFY, False),
+        ("", 404, b'{"error":"Not Found","statusCode":404}', False),
+        ("pixelfed", 404, b'{"error":"no such thing"}', False),
+        ("mastodon", 410, b'{"error":"Gone"}', True),
+        ("mastodon", 410, b'{"error":"Gone","statusCode":410}', False),
+        ("sharkey", 410, b'{"error":"Gone"}', False),
+    ],
+)
+def test_an_absence_is_believed_at_once_only_in_the_words_of_the_servers_software(
+    facet: str, software: str, status: int, body: bytes, is_believed: bool
+) -> None:
+    """Whoever answers at an address later, or before it, says `Not Found` of everything."""
+    alone = {name: NotOffered("405", EPOCH) for name in ("posts", "profiles")}
+    found = read(mastodon.flavoured(Flavour(software=software, version="3.0.0", refused=alone)), facet, "7", answer(body, status))
+    meant = Outcome.NOT_FOUND if status == 404 else Outcome.SUSPENDED
+    assert (found.outcome, found.perhaps) == ((meant, None) if is_believed else (Outcome.UNREADABLE, meant))
+    assert bool(found.gone) == is_believed
+
+
+def test_a_name_that_nobody_has_is_unknown_in_any_words() -> None:
+    assert read(mastodon, "profile", "@ada", answer(FASTIFY, 404)).outcome is Outcome.NOT_FOUND
 
 
 def test_a_page_of_html_means_an_absence_only_perhaps() -> None:

@@ -86,12 +86,17 @@ async def note_shortfall(tx: Transaction, lane: Lane, lease: Lease, page: Page, 
     batch, cost nothing."""
     if any(not broken.is_part for broken in page.broken):
         await _note_spoilt(tx, lane, lease, page, now)
-    is_refused = page.outcome.is_about_target and not lane.facet.is_own_route
+    is_refused = page.outcome.is_about_target and not _speaks_of_subject(lane, lease)
     if len(ended) != 1 or not ended[0].is_visit or not (is_refused or page.outcome is Outcome.OK):
         return
     found = shortfall(lane, ended[0].task, page, now)
     if found is not None and not (is_refused and await _is_known(tx, lane, ended[0].task, found)):
         await _write(tx, lane, lease, found, now)
+
+
+def _speaks_of_subject(lane: Lane, lease: Lease) -> bool:
+    """Whether a refusal is about the account or post itself, and not only about what the server lists of it."""
+    return lane.facet.is_own_route and (not lane.facet.knows_own_only or all(task.was_shown for task in lease.tasks))
 
 
 async def _note_spoilt(tx: Transaction, lane: Lane, lease: Lease, page: Page, now: datetime) -> None:

@@ -72,6 +72,9 @@ class Facet(Struct, frozen=True, kw_only=True):
     is_own_route: bool = False
     """Asks for its targets themselves: only its word that one of them is gone counts. What the route of a list says is missing
     is a fact about the list."""
+    knows_own_only: bool = False
+    """Asks a host about the accounts that it holds itself: one that it does not know, or no longer serves, may live elsewhere,
+    unless this very host has shown it before."""
     tells_counters: bool = False
     """The accounts it lists come with their own counters of followers and following."""
     is_incremental: bool = False

@@ -38,6 +38,12 @@ class Task(Struct, frozen=True, gc=False, kw_only=True):
     added_at: datetime | None = None
     visited_at: datetime | None = None
     memory: bytes | None = None
+
+    @property
+    def was_shown(self) -> bool:
+        """Whether its listing has brought anything before."""
+        return bool(self.progress.cursor or self.progress.newest or self.progress.head)
+
     """What the lane's ranker learned about this target, in the ranker's own encoding."""
 
 

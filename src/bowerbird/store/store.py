@@ -31,6 +31,8 @@ from bowerbird.store.users import UserStatements, came_along, note_checked, save
 from bowerbird.store.words import WordStatements, save_trends, save_user_tags
 
 DAY = timedelta(days=1)
+_UNKNOWN = frozenset({Outcome.NOT_FOUND, Outcome.DEACTIVATED})
+"""What a host says of an account that it never held, or that has moved away."""
 
 
 class _Question(Struct, frozen=True):
@@ -59,8 +61,10 @@ class _Question(Struct, frozen=True):
         not be read is believed where its posts are asked for."""
         if gone.is_stated:
             return True
-        is_asked = gone.subject is self.facet.subject and any(task.target == gone.key for task in self.tasks)
-        return is_asked and (self.facet.is_own_route or (gone.reason not in PURGED and self.facet.lists_own_posts))
+        asked = [task for task in self.tasks if task.target == gone.key and gone.subject is self.facet.subject]
+        if self.facet.knows_own_only and gone.reason in _UNKNOWN:
+            return any(task.was_shown for task in asked)
+        return bool(asked) and (self.facet.is_own_route or (gone.reason not in PURGED and self.facet.lists_own_posts))
 
 
 class Store:

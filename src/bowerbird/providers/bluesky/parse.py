@@ -189,7 +189,7 @@ def _status(found: BlueskyGathering) -> Page:
         raise ValueError("the status of another account")
     reason = None if status.active is not False else STATUSES.get(status.status or "")
     if reason is not None:
-        found.harvest.lose(Subject.USER, status.did, reason)
+        found.harvest.lose(Subject.USER, status.did, reason, is_stated=True)
         return msgspec.structs.replace(found.page(results=1), outcome=reason, detail=status.status or "")
     found.harvest.add_user(User(id=status.did, key=status.did))
     return found.page(results=1, detail=status.status or "")

@@ -5,6 +5,8 @@ Compatible servers answer alike but not the same: `providers/mastodon/flavours.p
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
@@ -27,6 +29,10 @@ _MISSING_ROUTE = ("not implemented", "no route matches")
 _REFUSED_TOKEN = ("invalid credentials", "invalid bearer token", "access token is invalid", "login is currently disabled")
 """What servers say of a token with other statuses than 401: Pleroma 403, Takahē 400."""
 _NEEDS_USER = ("authenticated user", "identity_token_required", "identity token required")
+_NO_RECORD = frozenset({"record not found", "can't find user"})
+"""What software says of a record that it does not have: Mastodon, Pleroma and their kin, Friendica, Iceshrimp."""
+_PLAIN = {404: ("not found", frozenset({"gotosocial"})), 410: ("gone", frozenset({"mastodon"}))}
+"""By status: bare words that many servers and gateways use, and the software that means a record by them, alone in the answer."""
 _LONGEST_TEXT = 200
 
 
@@ -35,6 +41,7 @@ class _Error(Struct):
 
 
 _errors = Reader(_Error)
+_objects = Reader(dict[str, Any])
 
 
 def outcome(answer: Answer) -> tuple[Outcome, str]:
@@ -50,8 +57,24 @@ def outcome(answer: Answer) -> tuple[Outcome, str]:
 
 def perhaps(answer: Answer) -> Outcome | None:
     """What an answer that nobody signed (a page of HTML) would mean if it were the API's: that the object is not there."""
-    is_absence = answer.status in (404, 410) and words_of(answer) is None
-    return _BY_STATUS[answer.status] if is_absence else None
+    return _BY_STATUS[answer.status] if answer.status in _PLAIN else None
+
+
+def names_absence(answer: Answer, software: str) -> bool:
+    """Whether a 404 or 410 speaks of a record, in the words that the server's software has for it; other software at the same
+    address, or a gateway before it, says `Not Found` of anything."""
+    said = (words_of(answer) or "").casefold()
+    if answer.status == 404 and said in _NO_RECORD:
+        return True
+    words, speakers = _PLAIN.get(answer.status, ("", frozenset()))
+    return software in speakers and said == words and _is_alone(answer)
+
+
+def _is_alone(answer: Answer) -> bool:
+    try:
+        return len(_objects.read(answer.body)) == 1
+    except UNREADABLE:
+        return False
 
 
 def is_missing_route(answer: Answer) -> bool:

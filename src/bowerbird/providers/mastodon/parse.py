@@ -12,7 +12,7 @@ from bowerbird.providers import headers
 from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
 from bowerbird.providers.mastodon.gather import MastodonGathering
-from bowerbird.providers.mastodon.outcomes import is_missing_route, outcome, perhaps
+from bowerbird.providers.mastodon.outcomes import is_missing_route, names_absence, outcome, perhaps
 from bowerbird.providers.mastodon.requests import ALONE, route
 from bowerbird.providers.mastodon.versions import versions_of
 from bowerbird.providers.mastodon.words import trends_of, user_tags_of
@@ -49,6 +49,8 @@ def parse(ask: Ask, facet: Facet, answer: Answer, service: Service, flavour: Fla
         return read_page(MastodonGathering(ask, facet, answer, service, flavour), _READERS[asked], said)
     if _is_missing_route(ended, asked, facet, answer, flavour):
         ended = Outcome.NOT_OFFERED
+    elif ended.is_about_target and _is_unnamed(ask, asked, answer, flavour):
+        ended = Outcome.UNREADABLE
     gone = _all_gone(ask, facet, ended) if ended.is_about_target and len(ask.targets) == 1 else ()
     wait = headers.retry_after(answer)
     return Page(outcome=ended, gone=gone, reading=said, retry_after=wait, detail=detail, perhaps=_perhaps(ended, facet, answer))
@@ -65,6 +67,12 @@ def _is_missing_route(ended: Outcome, asked: str, facet: Facet, answer: Answer, 
         return False
     # Where no object is named none can be missing; Mastodon's own words tell the rest apart.
     return facet.name in _ABOUT_ALL or (flavour.software == "mastodon" and is_missing_route(answer))
+
+
+def _is_unnamed(ask: Ask, asked: str, answer: Answer, flavour: Flavour) -> bool:
+    """Whether the own route of an object has no answer in words that speak of it: to believe that would cost its content."""
+    is_own = asked in ALONE.values() and not ask.targets[0].startswith("@")
+    return is_own and answer.status in (404, 410) and not names_absence(answer, flavour.software)
 
 
 def _perhaps(ended: Outcome, facet: Facet, answer: Answer) -> Outcome | None:
