@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from bowerbird.cli import run
-from bowerbird.cli.simulate import writers_to_try
+from bowerbird.cli.simulate import _named, writers_to_try
 from bowerbird.simulated.service import DIALECTS, Setup, simulate
 from bowerbird.simulated.world import WorldSettings
 
@@ -33,6 +33,11 @@ def test_it_serves_until_interrupted_and_prints_what_is_needed() -> None:
     assert process.returncode == 0
     assert "Ended after 1 calls, 0 refused." in said
     assert sum(token["kind"] == "user" for token in told["tokens"]) == 2
+
+
+def test_it_says_which_server_it_is() -> None:
+    assert _named("mastodon", "gotosocial") == "gotosocial (provider mastodon)"
+    assert _named("mastodon", "mastodon") == "mastodon"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -14,6 +14,7 @@ from bowerbird.cli.live.run import run_shown
 from bowerbird.errors import Busy
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Clock, Database, Transaction
+from bowerbird.simulated.faults import Faults
 
 AWAY, BACK, ENOUGH = (START + timedelta(seconds=seconds) for seconds in (10, 20, 30))
 
@@ -59,6 +60,24 @@ class Remembering:
         """Whether it was said, in that time, that the crawl waits for its database."""
         words = "waits for the database: PostgreSQL did not answer"
         return {words in each.doing for each in self.shown if since <= each.now < until}
+
+
+def test_a_service_that_does_not_answer_is_named_and_not_said_to_be_called() -> None:
+    view = Remembering()
+
+    def enough(glimpse: Glimpse) -> str:
+        return "seen enough" if glimpse.now >= ENOUGH else ""
+
+    async def work(laboratory: Laboratory) -> None:
+        plan = laboratory.plan('flow.use = "timelines"', laboratory.keys(3))
+        async with laboratory.crawl(plan) as crawl:
+            await run_shown(crawl, laboratory.outside(), view, enough=enough)
+
+    in_laboratory(MASTODON, work, Faults(rates={"unavailable": 1.0}))
+    said = [each.doing for each in view.shown if each.now >= AWAY]
+    assert said
+    assert all("does not answer, for " in each for each in said), said
+    assert view.shown[0].state == "starting"
 
 
 def test_a_database_that_is_away_for_a_while_does_not_end_the_display() -> None:

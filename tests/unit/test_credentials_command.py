@@ -200,7 +200,9 @@ def test_binding_anew_replaces_what_was_said_before_and_forgets_the_session(
     assert "belongs to one server" in capsys.readouterr().err
 
 
-def test_a_replaced_secret_stays_where_the_old_one_belonged(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replaced_secret_stays_where_the_old_one_belonged(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     type_in(monkeypatch, "hush-hush")
     streams = ("--server", "wss://streaming.ours.example")
     assert add(*MASTODON, *streams, "--stdin") == 0
@@ -208,3 +210,4 @@ def test_a_replaced_secret_stays_where_the_old_one_belonged(home: Path, monkeypa
     assert add("--provider", "mastodon", "--stdin", "--replace") == 0
     assert servers(home) == ("https://ours.example", "https://streaming.ours.example")
     assert vault(home).secret("one").values == {"access_token": "another-one"}
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["Added", "Replaced"]

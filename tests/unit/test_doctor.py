@@ -140,6 +140,14 @@ def test_little_space_is_a_warning_and_none_a_problem(tmp_path: Path, free: int,
     assert check_space(tmp_path / "not" / "yet", free_at=lambda _: free).verdict == verdict
 
 
+def test_the_disk_of_the_store_is_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    stream = 'channel = "jetstream"\nbase = "ws://127.0.0.1:10"'
+    checks = doctored(tmp_path / "crawl.toml", "bluesky", stream, capsys)
+    assert str(tmp_path) in checks["disk of the store"]["found"]
+    assert checks["folder of the store"]["verdict"] == OK
+
+
 def test_a_folder_that_cannot_be_written_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     check = check_writing("data folder", tmp_path / "file")

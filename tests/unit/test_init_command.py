@@ -28,6 +28,14 @@ def test_what_it_writes_can_be_run(folder: Path, flow: str, provider: str) -> No
     assert cli.run(["init", "mine.toml", "--flow", flow, "--provider", provider]) == 0
     plan = read_crawl_file(folder / "mine.toml", vocabulary())
     assert (plan.flow.name, plan.services[0].service.provider, plan.name) == (flow, provider, "mine")
+    assert cli.run(["flow", "check", "mine.toml"]) == 0, "its seeds are such of the network"
+
+
+def test_a_search_is_written_where_one_can_log_in(folder: Path) -> None:
+    assert cli.run(["init", "--flow", "topic", "--provider", "bluesky"]) == 0
+    assert 'base = "https://bsky.social"' in (folder / "crawl.toml").read_text()
+    assert cli.run(["init", "posts.toml", "--flow", "hydrate", "--provider", "x"]) == 0
+    assert '"1212092628029698048"' in (folder / "posts.toml").read_text(), "no id of another network"
 
 
 def test_a_flow_that_only_listens_needs_a_network_that_speaks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,8 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     trouble_at: datetime | None = None
     given_up: int = 0
     by_outcome: dict[str, int] = {}
+    is_down: bool = False
+    """A service does not answer, and `doing` says so."""
 
     @property
     def relations(self) -> int:

@@ -69,7 +69,7 @@ class LinesView:
             *(f"{ear.name} {ear.state} ({words.many(ear.events, 'event')})" for ear in glimpse.streams),
             glimpse.doing,
         ]
-        recent = glimpse.trouble and glimpse.trouble_age < self.every
+        recent = glimpse.trouble and glimpse.trouble_age < self.every and not glimpse.is_down
         self.say("  ".join(parts) + (f"  [{glimpse.trouble}]" if recent else ""))
 
     def say(self, words: str) -> None:

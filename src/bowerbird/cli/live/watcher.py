@@ -105,6 +105,7 @@ class Watcher:
             trouble=tally.trouble,
             trouble_at=tally.trouble_at,
             given_up=tally.given_up,
+            is_down=bool(tally.down),
             by_outcome={str(outcome): count for outcome, count in tally.by_outcome.items()},
         )
 
@@ -151,7 +152,7 @@ class Watcher:
         service, (since, said) = next(iter(tally.down.items()))
         again = min((at for at in (tally.window_opens, tally.next_due) if at is not None and at > now), default=None)
         wait = f"tried again in {words.span(again - now)}" if again is not None else "being tried again"
-        return f"{service} does not answer, for {words.span(now - since)} ({said or 'silence'}); {wait}"
+        return f"{service} does not answer, for {words.span(now - since)} ({_short(said)}); {wait}"
 
     def _waits(self) -> bool:
         return any(lane.tasks.get(state) for lane in self._lanes for state in _WAITING)
@@ -176,6 +177,11 @@ class Watcher:
 
 
 _WAITING = ("waiting", "leased")
+
+
+def _short(said: str) -> str:
+    """What came instead of an answer, without the details that a library adds."""
+    return said.partition(": ")[0] or "silence"
 
 
 def _with(size: Size, questions: int) -> Size:
@@ -219,8 +225,8 @@ def _held_back(states: Mapping[str, LedgerState], opens: datetime, now: datetime
     states = {name: state for name, state in states.items() if not is_purse(name)}
     backing_off = [state for state in states.values() if state.backoff_until is not None and state.backoff_until > now]
     if backing_off:
-        return f"{backing_off[0].bucket} after trouble"
-    spent = [state.bucket for state in states.values() if state.available <= 0]
+        return f"the service to recover (limit {backing_off[0].bucket})"
+    spent = [state.bucket for state in states.values() if state.available <= 0 or ledger.resume_at(state) == opens]
     if not spent:
-        return "its turn in the window"
-    return spent[0] + (f" and {len(spent) - 1} more" if len(spent) > 1 else "")
+        return "its turn, for calls are spread evenly over a limit's time"
+    return f"the limit {spent[0]}" + (f" and {len(spent) - 1} more" if len(spent) > 1 else "") + " to be renewed"
