@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
 
 from msgspec import structs
 from still_world import MASTODON, START, in_laboratory
@@ -77,7 +79,25 @@ def test_a_service_that_does_not_answer_is_named_and_not_said_to_be_called() -> 
     said = [each.doing for each in view.shown if each.now >= AWAY]
     assert said
     assert all("does not answer, for " in each for each in said), said
-    assert view.shown[0].state == "starting"
+
+
+def test_a_crawl_that_goes_on_is_not_first_shown_as_stopped(tmp_path: Path) -> None:
+    views = [Remembering(), Remembering()]
+
+    async def work(laboratory: Laboratory) -> None:
+        plan = laboratory.plan('flow.use = "timelines"', laboratory.keys(3), store=str(tmp_path / "a.db"))
+        for view in views:
+            until = laboratory.clock.now() + timedelta(seconds=5)
+            async with laboratory.crawl(plan) as crawl:
+                enough = partial(_until, until)
+                await run_shown(crawl, laboratory.outside(), view, enough=enough)
+
+    in_laboratory(MASTODON, work)
+    assert {each.state for each in views[1].shown[:-1]} <= {"starting", "running"}
+
+
+def _until(when: datetime, glimpse: Glimpse) -> str:
+    return "seen enough" if glimpse.now >= when else ""
 
 
 def test_a_database_that_is_away_for_a_while_does_not_end_the_display() -> None:
