@@ -176,7 +176,9 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         # A new start is a new chance: the user may have mended what the service refused.
         for lane, charges in wiring.charges.items():
             await roster.accept_credentials(tx, wiring.lanes[lane].service.name, sorted(name for name in charges if name))
-    book = LoginBook(database, ledgers, outside.clock, partial(login_charges, outside.vault))
+    book = LoginBook(
+        database, ledgers, outside.clock, partial(login_charges, outside.vault), partial(renewal_charges, outside.vault)
+    )
     sessions = Sessions(outside.vault, outside.transport, outside.clock, book)
     parts = Parts(
         database=database,
@@ -244,6 +246,13 @@ def login_charges(vault: Vault, credential: str, speaks: Provider, service: Serv
     """What a login takes from the buckets that the network keeps for logins."""
     owner = next((each for each in vault.credentials() if each.name == credential), None)
     return fill_login(getattr(speaks, "session_limits", ()), service.name, owner)
+
+
+def renewal_charges(vault: Vault, credential: str, speaks: Provider, service: Service) -> tuple[Charge, ...]:
+    """What the renewal of a session takes: the same as any call that it stands before."""
+    owner = next((each for each in vault.credentials() if each.name == credential), None)
+    charges = fill(next(iter(speaks.facets.values())), service.name, owner)
+    return tuple(each for each in charges if not each.limit.only_paged and not each.limit.is_money)
 
 
 async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, now: Callable[[], datetime]) -> None:

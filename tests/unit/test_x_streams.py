@@ -12,6 +12,7 @@ from stream_payloads import disconnected, hear, line, listening, x_line
 from x_payloads import PROBLEMS, missing, referring, x, x_post, x_user
 
 from bowerbird.errors import UserError
+from bowerbird.limits.filling import fill
 from bowerbird.model import (
     Answer,
     Ask,
@@ -81,7 +82,19 @@ def test_the_channels_are_the_applications_and_follow_the_networks_own_back_off(
 
 def test_posts_of_a_stream_are_paid_for_like_those_of_a_search() -> None:
     search = x.facets_for("app")["search"]
-    assert x.channels["filter"].facet.limits[1:] == search.limits[1:]
+    assert x.channels["filter"].facet.limits[1:-2] == search.limits[1:]
+
+
+def test_what_is_sent_before_a_filtered_stream_opens_is_charged_and_stays_within_its_limits() -> None:
+    taken = {charge.bucket: charge for charge in fill(x.channels["filter"].facet, "x", None)}
+    connections = taken["x/app:anonymous/filter"].limit.allowance
+    before = {name: taken[f"x/app:anonymous/{name}"] for name in ("rules", "rule_changes")}
+    assert {name: (charge.amount, charge.limit.allowance) for name, charge in before.items()} == {
+        "rules": (9, 450),
+        "rule_changes": (2, 100),
+    }
+    assert all(connections * charge.amount <= charge.limit.allowance for charge in before.values())
+    assert len(x.channels["sample"].facet.limits) + 2 == len(x.channels["filter"].facet.limits)
 
 
 def test_rules_are_asked_for_first_and_added_before_connecting() -> None:

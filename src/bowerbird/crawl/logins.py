@@ -10,31 +10,39 @@ from bowerbird.model import Answer, Ask, Charge, Outcome, Page, Service
 from bowerbird.ports import Clock, Database, Ledgers, Provider
 
 LoginCharges = Callable[[str, Provider, Service], Sequence[Charge]]
-"""What one login with a credential takes from each bucket; nothing where the network limits no logins."""
+"""What one login, or one renewal of a session, takes from each bucket with a credential; nothing where it is not limited."""
+
+
+def _nothing(credential: str, provider: Provider, service: Service) -> Sequence[Charge]:
+    return ()
 
 
 class LoginBook:
-    """Says when a login is allowed, and books it when it is over.
+    """Says when a login or the renewal of a session is allowed, and books it when it is over.
 
     It is booked only then: a process that dies in between leaves no login in flight behind, which nobody could ever settle.
     """
 
-    def __init__(self, database: Database, ledgers: Ledgers, clock: Clock, charges: LoginCharges) -> None:
+    def __init__(
+        self, database: Database, ledgers: Ledgers, clock: Clock, charges: LoginCharges, renewals: LoginCharges = _nothing
+    ) -> None:
         self._database = database
         self._ledgers = ledgers
         self._clock = clock
-        self._charges = charges
+        self._charges = {False: charges, True: renewals}
 
-    def when(self, credential: str, provider: Provider, service: Service) -> datetime:
-        """The earliest time at which the next login may be made: now or later."""
-        return self._ledgers.when(self._charges(credential, provider, service), self._clock.now())
+    def when(self, credential: str, provider: Provider, service: Service, *, renews: bool = False) -> datetime:
+        """The earliest time at which the next login, or renewal, may be made: now or later."""
+        return self._ledgers.when(self._charges[renews](credential, provider, service), self._clock.now())
 
-    async def book(self, credential: str, provider: Provider, service: Service, answer: Answer, *, is_open: bool) -> Outcome:
-        """Counts one login with what the service said about it; answers its outcome."""
+    async def book(
+        self, credential: str, provider: Provider, service: Service, answer: Answer, *, is_open: bool, renews: bool = False
+    ) -> Outcome:
+        """Counts one login, or renewal, with what the service said about it; answers its outcome."""
         # Limits and refusals look the same whatever was asked.
         page = provider.parse(Ask(next(iter(provider.facets)), ("",)), answer, service)
         outcome = Outcome.OK if is_open else page.outcome
-        charges = self._charges(credential, provider, service)
+        charges = self._charges[renews](credential, provider, service)
         if charges:
             told = Page(outcome=outcome, reading=page.reading)
             await patiently(lambda: self._counted(charges, told, answer), self._clock, lambda why, at: None)

@@ -22,6 +22,7 @@ from bowerbird.ports import Clock, LoginProvider, Provider, Transport, Vault
 FRESH = timedelta(minutes=1)
 """A session refused sooner than this after its login will not get better by another one."""
 _TOO_MANY = 429
+_TOO_MANY_LOGINS = "too many logins"
 
 
 class Sessions:
@@ -94,24 +95,35 @@ class Sessions:
         return until if until is not None and until > self._clock.now() else None
 
     async def _open(self, credential: str, secret: Secret, provider: LoginProvider, service: Service) -> Secret | Answer:
-        if provider.has_session(secret):
-            opened = provider.session(secret, await self._transport.send(service, provider.refresh(secret)))
-            if opened is not None:
-                return self._kept(opened)
+        """A session, renewed if there is one that can be; only where the service will not renew it is it opened anew."""
+        renewal = provider.refresh(secret) if provider.has_session(secret) else None
+        if renewal is not None and renewal != provider.login(secret):
+            opened = await self._asked(credential, secret, renewal, provider, service, renews=True)
+            if isinstance(opened, Secret) or _is_no_answer(opened):
+                return opened
+        opened = await self._asked(credential, secret, provider.login(secret), provider, service, renews=False)
+        if isinstance(opened, Answer) and opened.failure != _TOO_MANY_LOGINS:
+            self._unopened.add(credential)
+        return opened
+
+    async def _asked(
+        self, credential: str, secret: Secret, request: Request, provider: LoginProvider, service: Service, *, renews: bool
+    ) -> Secret | Answer:
+        """Sends a login or a renewal when its limits allow it, and books it."""
         if self._book is not None:
-            self._closed[credential] = self._book.when(credential, provider, service)
+            self._closed[credential] = self._book.when(credential, provider, service, renews=renews)
             if (until := self.closed_until(credential)) is not None:
                 return self._too_many(until)
-        answer = await self._transport.send(service, provider.login(secret))
+        answer = await self._transport.send(service, request)
         opened = provider.session(secret, answer)
         if self._book is not None:
             told = structs.replace(answer, body=_refusal(answer))
-            outcome = await self._book.book(credential, provider, service, told, is_open=opened is not None)
+            is_open = opened is not None
+            outcome = await self._book.book(credential, provider, service, told, is_open=is_open, renews=renews)
             if outcome is Outcome.RATE_LIMITED:
-                self._closed[credential] = self._book.when(credential, provider, service)
+                self._closed[credential] = self._book.when(credential, provider, service, renews=renews)
         if opened is not None:
             return self._kept(opened)
-        self._unopened.add(credential)
         # Its limits are those of logins, not of the call that needed it.
         own = {name: value for name, value in answer.headers.items() if "ratelimit" not in name}
         return self._redactor.cleaned(structs.replace(answer, headers=own, body=_refusal(answer)))
@@ -128,7 +140,7 @@ class Sessions:
         """The answer that the service would give: it is not asked when we know it."""
         now = self._clock.now()
         wait = {"retry-after": str(-(-(until - now) // timedelta(seconds=1)))}
-        return Answer(status=_TOO_MANY, headers=wait, sent_at=now, received_at=now, failure="too many logins")
+        return Answer(status=_TOO_MANY, headers=wait, sent_at=now, received_at=now, failure=_TOO_MANY_LOGINS)
 
     def has_expired(self, credential: str, provider: Provider) -> bool:
         """Whether a refused token may only have run out; when `renew` was said the next call opens a new session."""
@@ -145,3 +157,8 @@ class Sessions:
 def _refusal(answer: Answer) -> bytes:
     """What a failed login said. One that was granted and could not be read may hold tokens that nobody knows yet."""
     return b"" if 200 <= answer.status < 300 else answer.body
+
+
+def _is_no_answer(answer: Answer) -> bool:
+    """Whether a service said nothing of the session: it is out of order, or asks us to wait. A login would only add to that."""
+    return answer.status in (0, _TOO_MANY) or answer.status >= 500

@@ -35,6 +35,15 @@ _MOST_RULES, _LONGEST_RULE, _LONGEST_TAG, _LONGEST_QUERY = 1_000, 1_024, 60, 512
 _TAGGED = re.compile(r"([\w-]+):\s+(\S.*)", re.DOTALL)
 
 
+def _before(name: str, allowance: int, calls: int) -> Limit:
+    bucket = f"{{service}}/app:{{app}}/{name}"
+    return Limit(bucket=bucket, allowance=allowance, window=timedelta(minutes=15), kind=WindowKind.FIRST_CALL, per_call=calls)
+
+
+_RULES = (_before("rules", 450, 9), _before("rule_changes", 100, 2))
+"""What may be sent before a filtered stream opens: pages of a thousand rules are read, some are deleted, some added."""
+
+
 def _channel(name: str) -> Channel:
     window = Limit(
         bucket="{service}/app:{app}/{facet}",
@@ -43,7 +52,7 @@ def _channel(name: str) -> Channel:
         kind=WindowKind.FIRST_CALL,
     )
     facet = Facet(name=name, subject=Subject.WORD, yields=frozenset({"users", "posts"}), results_per_call=_RESERVE)
-    facet = msgspec.structs.replace(facet, limits=(window, *paid_posts(facet)))
+    facet = msgspec.structs.replace(facet, limits=(window, *paid_posts(facet), *(_RULES if name == "filter" else ())))
     plain = line_channel(facet, _OPTIONS[name], _SILENCE, "search" if name == "filter" else "")
     return msgspec.structs.replace(plain, needs=_NEEDS.get(name, frozenset()), kinds=frozenset({"app"}), disorder=LATEST)
 
