@@ -17,6 +17,7 @@ from msgspec import Struct
 from bowerbird.clock import EPOCH, VIRTUAL_START, RealClock
 from bowerbird.model import Answer, Ask, Progress, Request, Service
 from bowerbird.providers import provider
+from bowerbird.providers.mastodon.survey import INSTANCE
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.world import WorldSettings
@@ -133,6 +134,13 @@ def _is_asked(pipe: Connection) -> bool:
     return bool(pipe.recv())
 
 
+def _itself(path: str) -> tuple[dict[str, str], bytes]:
+    """What the server says that it is."""
+    if path != INSTANCE:
+        raise web.HTTPNotFound
+    return {"content-type": "application/json"}, b'{"domain":"recorded.example","version":"4.5.0"}'
+
+
 class _Door:
     """Answers from memory, with limits in the headers as the real service has them."""
 
@@ -147,5 +155,5 @@ class _Door:
 
     async def answer(self, request: web.Request) -> web.Response:
         self.calls += 1
-        headers, body = self._pages[request.path_qs]
+        headers, body = self._pages.get(request.path_qs) or _itself(request.path)
         return web.Response(body=body, headers={**headers, **self._limits, self._remaining: str(ALLOWANCE - self.calls)})

@@ -11,7 +11,7 @@ import asyncpg
 
 from bowerbird.db.addresses import check_address, public, without_password
 from bowerbird.db.migrate import migrate
-from bowerbird.db.texts import storable
+from bowerbird.db.texts import all_storable, storable
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Clock, Row, Transaction
 
@@ -62,7 +62,7 @@ class PostgresTransaction:
         return int(count) if count.isdigit() else 0
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        await self._outside(self._connection.executemany(numbered(sql), [storable(row) for row in rows], timeout=self._patience))
+        await self._outside(self._connection.executemany(numbered(sql), all_storable(rows), timeout=self._patience))
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
         rows: Sequence[Row] = await self._outside(

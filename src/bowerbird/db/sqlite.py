@@ -20,7 +20,7 @@ import msgspec
 from bowerbird.db.addresses import public
 from bowerbird.db.migrate import migrate
 from bowerbird.db.private import create_private, make_private
-from bowerbird.db.texts import storable
+from bowerbird.db.texts import all_storable, storable
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Clock, Row, Transaction
 
@@ -57,7 +57,7 @@ class SqliteTransaction:
         return int(self._connection.execute(sql, storable(values)).rowcount)
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.executemany(sql, [storable(row) for row in rows])
+        self._connection.executemany(sql, all_storable(rows))
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
         rows: Sequence[Row] = self._connection.execute(sql, storable(values)).fetchall()

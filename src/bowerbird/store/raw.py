@@ -16,6 +16,7 @@ Packed = tuple[bytes | None, int | None]
 
 SAMPLES = 1_000
 _LEVEL = 3
+_NEWEST = "select dictionary, trained_at, length(body) as size from dictionaries order by dictionary desc limit 1"
 _KINDS = {f"{network.value}/{subject.value}": (network.value, subject) for network in Network for subject in Subject}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _LONGEST_RAW = 64 * 1024 * 1024
@@ -32,13 +33,14 @@ class Packer:
         self._packers: dict[Kind, tuple[int, zstandard.ZstdCompressor]] = {}
         self._shapes: dict[Kind, list[bytes]] = {}
         self._shapeless: set[Kind] = set()
-        self._newest: int | None = None
+        self._newest: tuple[int, int, int] | None = None
         """The last dictionary in the table when it was read."""
 
     async def prepare(self, tx: Transaction) -> None:
-        """Reads the dictionaries when there are others than before: one that was rolled back is thus never used again."""
-        row = await tx.fetch_one("select max(dictionary) as newest from dictionaries")
-        newest = row["newest"] if row else None
+        """Reads the dictionaries when there are others than before: one that was rolled back is thus never used again, even where
+        another one has come to have its number."""
+        row = await tx.fetch_one(_NEWEST)
+        newest = (row["dictionary"], row["trained_at"], row["size"]) if row else None
         if newest == self._newest:
             return
         self._packers.clear()

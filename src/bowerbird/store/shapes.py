@@ -85,8 +85,10 @@ def _masked(value: Any, depth: int) -> Any:
 def _masked_text(text: str) -> str:
     if text in CONSTANTS:
         return text
-    beginning = max((each for each in _BEGINNINGS if text.startswith(each)), key=len, default="")
-    return beginning + max((each for each in _ENDINGS if text.endswith(each)), key=len, default="")
+    # Asked of all at once first: most texts begin and end like none of them.
+    begins, ends = text.startswith(_BEGINNINGS), text.endswith(_ENDINGS)
+    beginning = max((each for each in _BEGINNINGS if text.startswith(each)), key=len) if begins else ""
+    return beginning + max((each for each in _ENDINGS if text.endswith(each)), key=len) if ends else beginning
 
 
 def _keys(value: Any) -> Iterator[str]:
