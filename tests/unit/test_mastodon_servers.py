@@ -279,11 +279,6 @@ def test_what_search_finds_is_said_as_it_is() -> None:
     assert "by and to the user" in mastodon.cautions(GOTOSOCIAL, {"search"})[0]
 
 
-def test_the_limits_of_gotosocial_are_its_own() -> None:
-    tables = mastodon.flavoured(GOTOSOCIAL).tables
-    assert [limit.bucket for limit in tables["user"]["timeline"].limits] == ["{service}/address"]
-
-
 def test_what_a_server_leaves_out_is_said() -> None:
     takahe = Flavour(software="takahe", version="0.11")
     said = mastodon.cautions(takahe, {"timeline"})

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
-from bowerbird.model import Channel, Facet, Flavour, Limit
+from bowerbird.model import Channel, Facet, Flavour
 from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, FLAKES, ULIDS, base_name
 from bowerbird.providers.mastodon.requests import ALONE
 from bowerbird.providers.mastodon.survey import number
@@ -42,8 +42,6 @@ _SEARCHED = {
     "gotosocial": "only posts by and to the user of the token",
     "takahe": "no posts by words, only by their address",
 }
-_BY_ADDRESS = frozenset({"gotosocial"})
-"""Software that counts all calls of an address together (300 in 5 minutes), and neither tokens nor accounts nor pages."""
 _NO_OPT_OUTS = frozenset({"gotosocial", "takahe", "pleroma"})
 """Software whose accounts carry neither `noindex` nor `indexable`."""
 _LOSSES = {
@@ -88,27 +86,11 @@ def flavoured(tables: Tables, flavour: Flavour) -> Tables:
     """The tables without what the server lacks, and without what it shows to its own users only."""
     absent, alone = lacks(flavour), singles(flavour)
     shut = frozenset(name for table in tables.values() for name in table if _is_for_users(flavour, name))
-    limited = _counting_addresses if _kind(flavour) in _BY_ADDRESS else _as_published
     found = {
-        kind: {name: limited(_alone(facet) if name in alone else facet) for name, facet in table.items() if name not in absent}
+        kind: {name: _alone(facet) if name in alone else facet for name, facet in table.items() if name not in absent}
         for kind, table in tables.items()
     }
     return closed_to(found, {"none": shut, "app": shut})
-
-
-def _as_published(facet: Facet) -> Facet:
-    return facet
-
-
-def _counting_addresses(facet: Facet) -> Facet:
-    """The facet with one limit for everything, on the address: whatever token asks, and whichever page."""
-    own = [limit for limit in facet.limits if not limit.only_paged and not limit.bucket.endswith("/account")]
-    limits = {limit.bucket: limit for limit in (_of_address(limit) for limit in own)}
-    return msgspec.structs.replace(facet, limits=tuple(limits.values()))
-
-
-def _of_address(limit: Limit) -> Limit:
-    return msgspec.structs.replace(limit, bucket="{service}/address") if limit.bucket.endswith("/token") else limit
 
 
 def _is_for_users(flavour: Flavour, facet: str) -> bool:
