@@ -342,3 +342,17 @@ def test_a_place_without_a_crawl_is_named(place: list[str], folder: Path, capsys
     assert cli.run(["status", *place]) == 2
     assert capsys.readouterr().err.startswith("bowerbird: ")
     assert (folder / "other.db").stat().st_size == 0
+
+
+@pytest.mark.usefixtures("token")
+def test_a_crawl_whose_database_is_deleted_ends_at_once_and_says_so(server: Server, folder: Path, children: list[Child]) -> None:
+    child = Child(server.crawl_file(folder / "a.toml"))
+    children.append(child)
+    child.wait_for('"state": "running"')
+    for file in folder.glob("*.db*"):
+        file.unlink()
+    code, _, shown = child.end()
+    assert code != 0
+    assert "was deleted or replaced while it was open" in shown
+    assert "Traceback" not in shown
+    assert not list(folder.glob("*.db"))
