@@ -36,6 +36,7 @@ TIMELINES = """\
 seeds ──▶ │ profiles         ├─3──────────┐
           │ two_stage        │◀───┐       │
           │ ↻ again after 5m ├─2──┼───┐   │
+          │ weight 2         │    │   │   │
           └──────────────────┘    │   │   │
           ┌──────────────────┐    │   │   │
 seeds ──▶ │ profile          ├─1──┘   │   │

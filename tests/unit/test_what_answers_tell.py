@@ -31,8 +31,8 @@ def toot(**fields: Any) -> Post:
     return post
 
 
-def weibo_read(facet: str, page: Any) -> Page:
-    return read(weibo, facet, "1", answer(page))
+def weibo_read(facet: str, page: Any, target: str = "1") -> Page:
+    return read(weibo, facet, target, answer(page))
 
 
 def microblog(**fields: Any) -> Post:
@@ -259,7 +259,7 @@ def test_a_day_of_one_digit_is_a_day() -> None:
 def test_the_number_comes_before_the_mid() -> None:
     assert microblog(idstr=None, id=77, mid="88").key == "77"
     assert microblog(idstr=None, id=None, mid="88").key == "88"
-    page = weibo_read("comments", [remark("1", idstr=None, id=77, mid="88", user=person("2"))])
+    page = weibo_read("comments", [remark("1", idstr=None, id=77, mid="88", user=person("2"))], "77")
     assert page.posts[-1].key == "77"
 
 
