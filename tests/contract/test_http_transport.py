@@ -202,6 +202,20 @@ async def test_a_redirect_to_another_port_is_not_followed_either() -> None:
     assert (await ask(handler)).status == 302
 
 
+async def test_a_server_that_hangs_up_is_asked_once_and_not_again_by_the_library() -> None:
+    visits: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        visits.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with transport() as carrier:
+        answer = await carrier.send(service(server.sockets[0].getsockname()[1]), Request(path="/x"))
+    server.close()
+    assert (answer.status, len(visits)) == (0, 1)
+
+
 async def test_connections_are_reused_and_cookies_are_not_kept() -> None:
     seen: set[object] = set()
     cookies: list[str | None] = []

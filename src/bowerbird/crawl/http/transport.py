@@ -104,10 +104,14 @@ class HttpTransport:
         return self._sockets
 
     def _new_session(self, traces: list[aiohttp.TraceConfig] | None = None) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
+        session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self._bounds.connections),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=self._bounds.timeout(),
             trace_configs=traces,
         )
+        # By itself aiohttp asks once more when a server hangs up without an answer: a call that nobody was charged for. There
+        # is no public way to say so.
+        session._retry_connection = False
+        return session
