@@ -162,9 +162,10 @@ def test_a_list_that_is_shorter_than_its_counter_is_not_explained_like_posts(sto
 def test_of_posts_asked_for_by_id_it_says_what_became_of_each(store: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         plan = laboratory.plan(POLLING, tags(laboratory)[:6], "stop.calls = 40")
-        async with laboratory.crawl(plan) as crawl, crawl.database.reading() as tx:
+        async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
-            keys = [row["key"] for row in await tx.fetch("select key from post_keys order by key limit 60")]
+            async with crawl.database.reading() as tx:
+                keys = [row["key"] for row in await tx.fetch("select key from post_keys order by key limit 60")]
         asked = laboratory.plan('flow = "hydrate"', [*keys, "12345"], store=store)
         async with laboratory.crawl(asked) as crawl:
             await laboratory.run(crawl)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -133,8 +133,7 @@ class Surveyor:
             known, is_fresh = await known_flavour(tx, name, now)
         before = asked[name].answers if name in asked else ()
         for answer in before:
-            await self._surely(partial(self._spend, server, is_made=True))
-            await self._surely(partial(self._hear, server, answer))
+            await self._surely(partial(self._hear, server, server.charges, answer))
         if is_fresh and not before:
             return known
         found = await self._ask(server, list(before))
@@ -170,7 +169,8 @@ class Surveyor:
                 if not await self._may_ask(server):
                     break
                 answers.append(await asked(self._transport, server.service, step, self._clock))
-                await self._surely(partial(self._hear, server, answers[-1]))
+                paid = [structs.replace(charge, amount=0) for charge in server.charges]
+                await self._surely(partial(self._hear, server, paid, answers[-1]))
         return Survey(step if isinstance(step, Flavour) else Flavour(), tuple(answers))
 
     async def _may_ask(self, server: Unknown) -> bool:
@@ -186,20 +186,19 @@ class Surveyor:
             return False
         return True
 
-    async def _spend(self, server: Unknown, *, is_made: bool = False) -> None:
-        """Counts a question before it is sent, as spent: a process that dies leaves nothing in flight, nothing uncounted."""
+    async def _spend(self, server: Unknown) -> None:
+        """Counts a question before it is sent, as answered: a process that dies leaves nothing in flight, nothing uncounted."""
         now = self._clock.now()
         async with self._changing() as tx:
-            taken = await self._ledgers.charge(tx, server.charges, now, is_made=is_made)
-            await self._ledgers.lost(tx, taken, now)
+            taken = await self._ledgers.charge(tx, server.charges, now)
+            await self._ledgers.settle(tx, taken, Page(), Answer(status=200, sent_at=now, received_at=now))
 
-    async def _hear(self, server: Unknown, answer: Answer) -> None:
-        """Learns what an answer says of the limits; it was paid for."""
+    async def _hear(self, server: Unknown, charges: Sequence[Charge], answer: Answer) -> None:
+        """Learns what an answer says of the limits, and takes from them what is not paid yet."""
         # Limits and refusals look the same whatever was asked.
         page = server.speaks.parse(Ask(next(iter(server.speaks.facets)), ("",)), answer, server.service)
-        paid = [structs.replace(charge, amount=0) for charge in server.charges]
         async with self._changing() as tx:
-            taken = await self._ledgers.charge(tx, paid, answer.received_at, is_made=True)
+            taken = await self._ledgers.charge(tx, charges, answer.received_at, is_made=True)
             await self._ledgers.settle(tx, taken, Page(outcome=_outcome(answer), reading=page.reading), answer)
 
     async def _surely(self, book: Callable[[], Awaitable[None]]) -> None:
