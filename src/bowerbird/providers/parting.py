@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -48,7 +49,7 @@ def _shaped(shape: Any, value: Any) -> Any:
 
 
 def _struct(shape: type[Struct], value: dict[str, Any]) -> Struct:
-    fields = msgspec.structs.fields(shape)
+    fields = _fields(shape)
     missing = [field.encode_name for field in fields if field.required and field.encode_name not in value]
     if missing:
         raise ValueError(f"without {missing[0]}")
@@ -68,6 +69,10 @@ def _sound(shape: Any, value: Any) -> Any:
     return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode(), type=shape, strict=False)
 
 
+# msgspec reads the annotations anew each time, which costs more than everything else here.
+_fields = cache(msgspec.structs.fields)
+
+
 def spared(item: Any, shape: type[Struct], ways: Iterable[str]) -> Any:
     """The item without what does not fit in those of its parts that it can spare; a way leads there (`record.embed`)."""
     for way in ways:
@@ -76,7 +81,7 @@ def spared(item: Any, shape: type[Struct], ways: Iterable[str]) -> Any:
 
 
 def _spare(item: Any, shape: type[Struct], steps: list[str]) -> None:
-    field = next(each for each in msgspec.structs.fields(shape) if each.encode_name == steps[0])
+    field = next(each for each in _fields(shape) if each.encode_name == steps[0])
     if not isinstance(item, dict) or steps[0] not in item:
         return
     if len(steps) > 1:
@@ -109,7 +114,7 @@ def _each_fitting(shape: Any, values: list[Any]) -> Iterator[Any]:
 
 def _fields_fitting(shape: type[Struct], value: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for field in msgspec.structs.fields(shape):
+    for field in _fields(shape):
         if field.encode_name in value:
             with suppress(ValueError):
                 found[field.encode_name] = _fitting(field.type, value[field.encode_name])
