@@ -104,7 +104,11 @@ def test_only_the_position_of_a_link_is_taken_never_its_address() -> None:
     link = '<https://elsewhere.example/api?limit=80&max_id=7163058>; rel="next", <https://h.example/x?since_id=9>; rel="prev"'
     assert next_position({"link": link}, "max_id") == "7163058"
     assert next_position({"link": '<https://h.example/x?since_id=9>; rel="prev"'}, "max_id") is None
-    for unusable in (f'<https://h/x?max_id={"9" * 500}>; rel="next"', '<http://[broken?max_id=1>; rel="next"'):
+    for unusable in (
+        f'<https://h/x?max_id={"9" * 500}>; rel="next"',
+        f'<https://h/x?max_id={"9" * 100_000}>; rel="next"',
+        '<http://[broken?max_id=1>; rel="next"',
+    ):
         # Said, for it must not pass for the end of the list.
         with pytest.raises(ValueError):
             next_position({"link": unusable}, "max_id")

@@ -45,9 +45,11 @@ def next_position(headers: Mapping[str, str], name: str) -> str | None:
     Raises ValueError for one that cannot be sent back: it must not pass for the end of the list.
     """
     link = headers.get("link", "")
-    if "next" not in link[:_LONGEST_LINK]:
+    if len(link) > _LONGEST_LINK:
+        raise ValueError("a link that is too long to be used")
+    if "next" not in link:
         return None
-    found = _NEXT.search(link[:_LONGEST_LINK])
+    found = _NEXT.search(link)
     values = parse_qs(urlsplit(found[1]).query, max_num_fields=50).get(name) if found is not None else None
     return usable(values[0]) if values else None
 

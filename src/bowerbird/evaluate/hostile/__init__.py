@@ -73,8 +73,10 @@ def _figures(verdicts: Sequence[Verdict], played: Sequence[tuple[Scene, Verdict]
     peak = max(each.peak_mb for each in verdicts)
     stages = {stage: sum(scene.stage == stage for scene, _ in played) for stage in ("answers", "wire", "stream", "socket")}
     bad = [scene.name for scene, verdict in played if not verdict.is_clean]
+    idle = [scene.name for scene, verdict in played if verdict.is_idle]
     return {
-        "scenes": len(verdicts),
+        "scenes": len(verdicts) - len(idle),
+        "idle": idle,
         **sums,
         "peak_mb": peak,
         "stages": stages,

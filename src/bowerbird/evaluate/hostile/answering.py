@@ -34,6 +34,8 @@ class HostileTransport:
         self._attack = attack
         self._enough = enough
         self.attacked: list[Request] = []
+        self.has_changed = False
+        """Whether any answer became another one."""
 
     async def send(self, service: Service, request: Request) -> Answer:
         answer = await self._inner.send(service, request)
@@ -45,6 +47,9 @@ class HostileTransport:
         asked = f"{request.path} {[value for name, value in request.query if name not in POSITIONS]}"
         known = structs.replace(answer, headers={**answer.headers, ASKED: asked})
         attacked = echoed_answer(self._attack(known, len(self.attacked) - 1), secret_in(request))
+        self.has_changed |= structs.replace(attacked, headers={}) != structs.replace(answer, headers={}) or any(
+            answer.headers.get(name) != value for name, value in attacked.headers.items() if name != ASKED
+        )
         if len(attacked.body) > request.most and attacked.status == 200:
             return structs.replace(attacked, status=0, headers={}, body=b"", failure=f"larger than {request.most} bytes")
         return attacked

@@ -254,3 +254,5 @@ ATTACKS: Mapping[str, Attack] = {
     "many parts": _many_parts,
 }  # fmt: skip
 """By name."""
+TURNING = frozenset(name for name in ATTACKS if "position" in name or name in ("around in a circle", "empty pages for ever"))
+"""Those that need a position to turn."""

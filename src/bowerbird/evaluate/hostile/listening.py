@@ -70,13 +70,20 @@ class HostileStreams:
     def __init__(self, inner: InProcessTransport, say: Saying) -> None:
         self._inner = inner
         self._say = say
+        self.has_changed = False
+        """Whether any message became another one."""
 
     async def send(self, service: Service, request: Request) -> Answer:
         return await self._inner.send(service, request)
 
     async def connect(self, service: Service, request: Request, wire: Wire) -> Connection | Answer:
         opened = await self._inner.connect(service, request, wire)
-        return opened if isinstance(opened, Answer) else HostileConnection(opened, self._say, secret_in(request))
+        return opened if isinstance(opened, Answer) else HostileConnection(opened, self._turned, secret_in(request))
+
+    def _turned(self, message: bytes, number: int) -> list[bytes] | Ended:
+        said = self._say(message, number)
+        self.has_changed |= isinstance(said, Ended) or said != [message]
+        return said
 
     async def close(self) -> None:
         await self._inner.close()
@@ -98,8 +105,10 @@ async def undisturbed(channel: str, clock: VirtualClock) -> frozenset[str]:
 async def play_stream(scene: Scene, expected: frozenset[str], store: str, folder: Path, clock: VirtualClock) -> Verdict:
     """An attack on the messages of one channel."""
     stage, verdict = _Stage(scene.part, clock, store), Verdict()
-    async with troubles(verdict, "under attack"), stage.crawl(HostileStreams(stage.inner, STREAM_ATTACKS[scene.attack])) as crawl:
+    hostile = HostileStreams(stage.inner, STREAM_ATTACKS[scene.attack])
+    async with troubles(verdict, "under attack"), stage.crawl(hostile) as crawl:
         await run(crawl, clock, _HOSTILE)
+    verdict.is_idle = not hostile.has_changed
     since = clock.now() + _SETTLED
     async with troubles(verdict, "restored"), stage.crawl(stage.inner) as crawl:
         await run(crawl, clock, _HEALTHY)

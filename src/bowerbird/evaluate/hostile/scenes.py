@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from bowerbird.evaluate.crash.scene import Scene as World
-from bowerbird.evaluate.hostile.attacks import ATTACKS
+from bowerbird.evaluate.hostile.attacks import ATTACKS, TURNING
 from bowerbird.evaluate.hostile.frames import LINE_ATTACKS, SOCKET_ATTACKS
 from bowerbird.evaluate.hostile.messages import CHANNELS, STREAM_ATTACKS, fits
 from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS
 from bowerbird.simulated.scale import Scale
 
 FACETS = ("profiles", "timeline", "followers")
+_PAGED = "timeline"
+"""Has several pages in these worlds, and on most networks a position that leads to the next."""
 _SCALE = Scale(limits=3.0, windows=0.01)
 WORLDS = {
     dialect: World(dialect=dialect, scale=_SCALE, posts=posts, edges=5, accounts=9)
@@ -43,7 +45,8 @@ def scenes() -> Iterator[Scene]:
     """All of them, in an order that mixes networks and kinds: the first ones are a fair sample."""
     for number, attack in enumerate(ATTACKS):
         for step, network in enumerate(WORLDS):
-            yield Scene(network, "answers", FACETS[(number + step) % len(FACETS)], attack)
+            part = _PAGED if attack in TURNING else FACETS[(number + step) % len(FACETS)]
+            yield Scene(network, "answers", part, attack)
     for attack in _ON_POSTGRES:
         yield Scene("mastodon", "answers", "timeline", attack, True)
     for number, attack in enumerate(WIRE_ATTACKS):

@@ -45,6 +45,8 @@ class Verdict(Struct, kw_only=True):
     lost: int = 0
     accounted: int = 0
     """Missing, and written down as missing or set aside."""
+    is_idle: bool = False
+    """The attack changed nothing here: there is no position to turn, or no such field. It does not count as a scene."""
     peak_mb: float = 0.0
     words: list[str] = field(default_factory=list)
 
@@ -111,6 +113,7 @@ async def play_answers(
         ender = asyncio.create_task(_end_when(enough, crawl))
         await run(crawl, clock, HOSTILE_FOR)
         ender.cancel()
+    verdict.is_idle = not hostile.has_changed
     await _restored(verdict, plan, inner, service, clock, expected, scene, folder)
     verdict.over_limit = service.audit()["over_limit"]
     return verdict
