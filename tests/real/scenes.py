@@ -98,7 +98,7 @@ class Scenes:
             file = self._crawls.written(f"standing_{facet}", flow, everybody, base, _FAST)
             await self._crawls.run(file)
             comparison, stock = await self._compared(file)
-            comparison.gone(self.written.gone)
+            comparison.gone(self._gone_by_name("not_found") if facet == "status" else self.written.gone)
             self._report(comparison, stock)
 
     async def repositories(self) -> None:
@@ -113,8 +113,13 @@ class Scenes:
         comparison.posts(records, records)
         comparison.users(self._shown, is_viewed=False)
         comparison.relations({pair for pair in written.follow_records if pair[0] not in written.gone})
-        comparison.gone(written.gone)
+        comparison.gone(self._gone_by_name("not_found", "deactivated"))
         self._report(comparison, stock)
+
+    def _gone_by_name(self, *unknown: str) -> dict[str, str]:
+        """Who is gone by the word of a host that has never shown the repository: what says only that it is not there (an account
+        that has moved is deactivated at its old host, too) proves nothing."""
+        return {did: reason for did, reason in self.written.gone.items() if reason not in unknown}
 
     async def killed(self) -> None:
         """Everything about everybody, by a process that is killed again and again."""
