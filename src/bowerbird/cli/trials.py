@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from functools import partial
 
 from bowerbird.app import Crawl, Outside, login_charges
+from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import own_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.logins import LoginBook
 from bowerbird.crawl.sessions import Sessions
-from bowerbird.crawl.trials import Candidate, Tried, Trier, note_trial
+from bowerbird.crawl.trials import CalledTrials, Candidate, CountedTrials, TrialBook, Tried, Trier
 from bowerbird.errors import CredentialError
 from bowerbird.limits.filling import fill
 from bowerbird.limits.ledgers import BookedLedgers
-from bowerbird.model import Credential
+from bowerbird.model import Credential, Outcome
 from bowerbird.ports import Database, TriedProvider
 from bowerbird.providers import provider, with_limits
 
@@ -35,15 +36,20 @@ def _asking(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> list[Cre
     return list(found.values())
 
 
-async def try_all(plan: CrawlPlan, outside: Outside, database: Database | None, ledgers: BookedLedgers | None) -> list[Tried]:
-    """What each credential of the crawl is worth; booked where there is a store."""
-    book = None
+async def try_all(
+    plan: CrawlPlan, outside: Outside, database: Database | None, ledgers: BookedLedgers | None, crawl: Crawl | None = None
+) -> list[Tried]:
+    """What each credential of the crawl is worth; booked where there is a store, and logged where there is a crawl."""
+    logins: LoginBook | None = None
+    trials: TrialBook | None = None
     if database is not None and ledgers is not None:
         async with database.reading() as tx:
             await ledgers.load(tx, outside.clock.now())
-        book = LoginBook(database, ledgers, outside.clock, partial(login_charges, outside.vault))
-    sessions = Sessions(outside.vault, outside.transport, outside.clock, book)
-    trier = Trier(sessions, outside.clock, database, ledgers)
+        logins = LoginBook(database, ledgers, outside.clock, partial(login_charges, outside.vault))
+        trials = CountedTrials(database, ledgers, outside.clock)
+        if crawl is not None:
+            trials = CalledTrials(database, ledgers, crawl.log, crawl.number, outside.clock)
+    trier = Trier(Sessions(outside.vault, outside.transport, outside.clock, logins), trials)
     return [await trier.tried(each) for each in candidates(plan, outside)]
 
 
@@ -52,10 +58,12 @@ async def check_tokens(crawl: Crawl, outside: Outside) -> list[str]:
 
     Raises `CredentialError` when a service refuses all that there are for it.
     """
-    found = await try_all(crawl.plan, outside, crawl.database, crawl.ledgers)
+    found = await try_all(crawl.plan, outside, crawl.database, crawl.ledgers, crawl)
     async with crawl.database.transaction() as tx:
         for each in found:
-            await note_trial(tx, crawl.log, crawl.number, each, provider(each.service.provider).network)
+            if each.outcome is Outcome.BAD_TOKEN:
+                at = each.answers[-1].received_at
+                await roster.refuse_credential(tx, each.service.name, each.credential.name, each.words, at)
     crawl.tally.asked(sum(len(each.answers) for each in found))
     for service in {each.service.name for each in found}:
         own = [each for each in found if each.service.name == service]

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl import roster
 from bowerbird.crawl.log import QueryLog
+from bowerbird.crawl.logins import count_made
 from bowerbird.crawl.patience import patiently
 from bowerbird.crawl.supervisor import fault_words
 from bowerbird.errors import Busy
@@ -156,7 +157,7 @@ class Surveyor:
             await keep_flavour(tx, server.service.name, found.flavour, surveyed_at)
             lane = await roster.enrol_lane(tx, crawl, service, SURVEY)
             for answer in found.answers:
-                await log.surveyed(tx, lane, SURVEY, answer, _outcome(answer))
+                await log.surveyed(tx, lane, SURVEY, answer, of_limits(answer))
                 await roster.count(tx, crawl, 0, 0, 0)
         self._asked.clear()
         return questions
@@ -197,9 +198,8 @@ class Surveyor:
         """Learns what an answer says of the limits, and takes from them what is not paid yet."""
         # Limits and refusals look the same whatever was asked.
         page = server.speaks.parse(Ask(next(iter(server.speaks.facets)), ("",)), answer, server.service)
-        async with self._changing() as tx:
-            taken = await self._ledgers.charge(tx, charges, answer.received_at, is_made=True)
-            await self._ledgers.settle(tx, taken, Page(outcome=_outcome(answer), reading=page.reading), answer)
+        told = Page(outcome=of_limits(answer), reading=page.reading)
+        await count_made(self._database, self._ledgers, charges, told, answer)
 
     async def _surely(self, book: Callable[[], Awaitable[None]]) -> None:
         await patiently(book, self._clock, lambda why, at: None)
@@ -214,7 +214,7 @@ class Surveyor:
             raise
 
 
-def _outcome(answer: Answer) -> Outcome:
+def of_limits(answer: Answer) -> Outcome:
     """What matters to the account of a limit: whether the server was there, and whether it asked us to slow down."""
     if answer.status == 0:
         return Outcome.UNANSWERED

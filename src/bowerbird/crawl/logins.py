@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 
 from bowerbird.crawl.patience import patiently
 from bowerbird.model import Answer, Ask, Charge, Outcome, Page, Service
@@ -45,15 +46,17 @@ class LoginBook:
         charges = self._charges[renews](credential, provider, service)
         if charges:
             told = Page(outcome=outcome, reading=page.reading)
-            await patiently(lambda: self._counted(charges, told, answer), self._clock, lambda why, at: None)
+            counted = partial(count_made, self._database, self._ledgers, charges, told, answer)
+            await patiently(counted, self._clock, lambda why, at: None)
         return outcome
 
-    async def _counted(self, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
-        try:
-            async with self._database.transaction() as tx:
-                # Whatever is left: the service has counted it.
-                taken = await self._ledgers.charge(tx, charges, answer.received_at, is_made=True)
-                await self._ledgers.settle(tx, taken, page, answer)
-        except BaseException:
-            self._ledgers.forget()
-            raise
+
+async def count_made(database: Database, ledgers: Ledgers, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
+    """Takes from the limits what was sent without having been charged, whatever is left: the service has counted it."""
+    try:
+        async with database.transaction() as tx:
+            taken = await ledgers.charge(tx, charges, answer.received_at, is_made=True)
+            await ledgers.settle(tx, taken, page, answer)
+    except BaseException:
+        ledgers.forget()
+        raise

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol
 
 from msgspec import Struct, structs
 
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import how_to_add
-from bowerbird.crawl.flavours import SURVEY
-from bowerbird.crawl.log import QueryLog
+from bowerbird.crawl.flavours import SURVEY, of_limits
+from bowerbird.crawl.log import QueryLog, Timings
+from bowerbird.crawl.logins import count_made
+from bowerbird.crawl.patience import patiently
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.errors import Busy
-from bowerbird.model import Answer, Charge, Credential, Outcome, Page, Request, Service
+from bowerbird.model import Answer, Ask, Charge, Credential, Lease, Outcome, Page, Request, Saved, Service
 from bowerbird.ports import Clock, Database, Ledgers, Transaction, TriedProvider
 
 _REFUSALS = (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE)
 _MOMENT = timedelta(seconds=5)
+_LEASE = timedelta(minutes=2)
+"""Longer than any answer is waited for."""
 _OTHER_KIND = {"user": "app", "app": "user"}
 
 
@@ -64,14 +70,22 @@ class Tried(Struct, frozen=True):
         return f"it is mistyped, revoked, or another server's; give the right one with: {again}"
 
 
-class Trier:
-    """Tries credentials; with a store, its ledgers are asked first and charged."""
+class TrialBook(Protocol):
+    """Where trials are booked."""
 
-    def __init__(self, sessions: Sessions, clock: Clock, database: Database | None, ledgers: Ledgers | None) -> None:
+    async def begin(self, one: Candidate) -> Lease | None:
+        """Before the call is sent; None when the limits speak against it now."""
+        ...
+
+    async def end(self, lease: Lease, answer: Answer, outcome: Outcome) -> None: ...
+
+
+class Trier:
+    """Tries credentials, each with one call, or with two where a session has expired."""
+
+    def __init__(self, sessions: Sessions, book: TrialBook | None) -> None:
         self._sessions = sessions
-        self._clock = clock
-        self._database = database
-        self._ledgers = ledgers
+        self._book = book
 
     async def tried(self, one: Candidate) -> Tried:
         """Makes the call, unless the limits speak against it now."""
@@ -83,60 +97,98 @@ class Trier:
         return Tried(one.service, one.credential, outcome, words, tuple(answers))
 
     async def _once(self, one: Candidate, answers: list[Answer]) -> tuple[Outcome | None, str]:
-        if not await self._may_ask(one.charges):
+        lease = await self._book.begin(one) if self._book else None
+        if self._book and lease is None:
             return None, ""
-        answers.append(await self._asked(one))
-        await self._hear(one.charges, answers[-1])
-        return one.speaks.tried(answers[-1])
+        answer = await self._asked(one)
+        answers.append(answer)
+        outcome, words = one.speaks.tried(answer)
+        if self._book and lease:
+            await self._book.end(lease, answer, outcome or of_limits(answer))
+        return outcome, words
 
     async def _asked(self, one: Candidate) -> Answer:
         signed = await self._sessions.signed(one.request, one.credential.name, one.speaks, one.service)
         return signed if isinstance(signed, Answer) else await self._sessions.transport.send(one.service, signed)
 
-    async def _may_ask(self, charges: Sequence[Charge]) -> bool:
-        """Takes one call from the limits, if need be after a moment: between two windows nobody knows which one it is."""
-        if self._database is None or self._ledgers is None:
-            return True
-        at = self._ledgers.when(charges, self._clock.now())
-        if at - self._clock.now() > _MOMENT:
-            return False
-        await self._clock.sleep_until(at)
-        now = self._clock.now()
+
+class CalledTrials:
+    """Implements `TrialBook` for a crawl: a trial is a call of it, charged and logged before it is sent, lost with its process
+    like any other."""
+
+    def __init__(self, database: Database, ledgers: Ledgers, log: QueryLog, crawl: int, clock: Clock) -> None:
+        self._database = database
+        self._ledgers = ledgers
+        self._log = log
+        self._crawl = crawl
+        self._clock = clock
+
+    async def begin(self, one: Candidate) -> Lease | None:
+        if not await _is_time(self._ledgers, one.charges, self._clock):
+            return None
         try:
             async with self._database.transaction() as tx:
-                # Spent before it is sent: a process that dies leaves nothing in flight, nothing uncounted.
-                await self._ledgers.lost(tx, await self._ledgers.charge(tx, charges, now), now)
+                return await self._begun(tx, one, self._clock.now())
         except Busy:
             self._ledgers.forget()
-            return False
-        return True
+            return None
 
-    async def _hear(self, charges: Sequence[Charge], answer: Answer) -> None:
-        """Learns what an answer says of the limits; it was paid for."""
-        if self._database is None or self._ledgers is None:
-            return
-        paid = [structs.replace(charge, amount=0) for charge in charges]
+    async def _begun(self, tx: Transaction, one: Candidate, now: datetime) -> Lease:
+        taken = await self._ledgers.charge(tx, one.charges, now)
+        service = await roster.enrol_service(tx, one.service, one.speaks.network)
+        lane = await roster.enrol_lane(tx, self._crawl, service, SURVEY)
+        lease = _lease(one, tuple(taken), now)
+        return structs.replace(lease, call=await self._log.begin(tx, lane, lease))
+
+    async def end(self, lease: Lease, answer: Answer, outcome: Outcome) -> None:
+        await patiently(partial(self._ended, lease, answer, outcome), self._clock, lambda why, at: None)
+
+    async def _ended(self, lease: Lease, answer: Answer, outcome: Outcome) -> None:
         try:
             async with self._database.transaction() as tx:
-                taken = await self._ledgers.charge(tx, paid, answer.received_at, is_made=True)
-                await self._ledgers.settle(tx, taken, Page(outcome=_counted(answer)), answer)
-        except Busy:
+                # Taken for lost by others, it has been booked by them.
+                if await self._log.end(tx, lease, answer, Page(outcome=outcome), Saved(), Timings(), self._clock.now()):
+                    await self._ledgers.settle(tx, lease.charges, Page(outcome=of_limits(answer)), answer)
+                    await roster.count(tx, self._crawl, 0, 0, 0)
+        except BaseException:
             self._ledgers.forget()
+            raise
 
 
-async def note_trial(tx: Transaction, log: QueryLog, crawl: int, found: Tried, network: str) -> None:
-    """Writes the calls of a trial into the query log of a crawl, as its own."""
-    service = await roster.enrol_service(tx, found.service, network)
-    lane = await roster.enrol_lane(tx, crawl, service, SURVEY)
-    for answer in found.answers:
-        await log.surveyed(tx, lane, SURVEY, answer, found.outcome or _counted(answer))
-        await roster.count(tx, crawl, 0, 0, 0)
-    if found.outcome is Outcome.BAD_TOKEN:
-        await roster.refuse_credential(tx, found.service.name, found.credential.name, found.words, found.answers[-1].received_at)
+class CountedTrials:
+    """Implements `TrialBook` where there is a store and no crawl to log anything: counted when the answer is there."""
+
+    def __init__(self, database: Database, ledgers: Ledgers, clock: Clock) -> None:
+        self._database = database
+        self._ledgers = ledgers
+        self._clock = clock
+
+    async def begin(self, one: Candidate) -> Lease | None:
+        is_time = await _is_time(self._ledgers, one.charges, self._clock)
+        return _lease(one, one.charges, self._clock.now()) if is_time else None
+
+    async def end(self, lease: Lease, answer: Answer, outcome: Outcome) -> None:
+        counted = partial(count_made, self._database, self._ledgers, lease.charges, Page(outcome=of_limits(answer)), answer)
+        await patiently(counted, self._clock, lambda why, at: None)
 
 
-def _counted(answer: Answer) -> Outcome:
-    """What matters to the account of a limit: whether the server was there, and whether it asked us to slow down."""
-    if answer.status == 0:
-        return Outcome.UNANSWERED
-    return Outcome.RATE_LIMITED if answer.status == 429 else Outcome.OK
+async def _is_time(ledgers: Ledgers, charges: Sequence[Charge], clock: Clock) -> bool:
+    """Whether the limits allow a call, if need be after a moment: between two windows nobody knows which one it is."""
+    at = ledgers.when(charges, clock.now())
+    if at - clock.now() > _MOMENT:
+        return False
+    await clock.sleep_until(at)
+    return True
+
+
+def _lease(one: Candidate, charges: tuple[Charge, ...], now: datetime) -> Lease:
+    return Lease(
+        call=0,
+        service=one.service.name,
+        ask=Ask(SURVEY, ()),
+        tasks=(),
+        credential=one.credential.name,
+        charges=charges,
+        leased_at=now,
+        expires_at=now + _LEASE,
+    )

@@ -28,7 +28,7 @@ class Tally(Struct, kw_only=True):
     damaged: int = 0
     """Kills after which the database was not sound."""
     unlogged: int = 0
-    """Calls that the service served and our log does not know, but for one of each killed process: the trial of its token."""
+    """Calls that the service served and our log does not know."""
     failed: int = 0
     """Crawl processes that ended by themselves, but not well."""
     wedged: int = 0
