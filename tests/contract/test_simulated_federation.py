@@ -136,7 +136,7 @@ def test_a_post_not_held_is_unknown_and_an_answer_to_it_names_no_parent() -> Non
         if vantage.holds(row):
             assert bool(answer["in_reply_to_id"]) == (parent is not None and vantage.holds(parent))
         else:
-            lost += answer == {"error": "Record not found"}
+            lost += answer == {"error": "Not Found"}
     assert lost
 
 

@@ -288,3 +288,10 @@ def test_an_app_registers_and_gets_a_token(server: Server) -> None:
     assert server.get("/api/v1/directory", token).status == 200
     statuses = [post("/api/v1/apps", b"client_name=study&redirect_uris=urn").status for _ in range(5)]
     assert statuses == [200] * 4 + [429]
+
+
+def test_a_missing_post_and_a_missing_route_differ_by_the_limits_in_the_headers(server: Server) -> None:
+    post, route = server.get("/api/v1/statuses/17"), server.get("/api/v1/nothing")
+    assert (post.status, body(post)) == (route.status, body(route)) == (404, {"error": "Not Found"})
+    assert "x-ratelimit-limit" in post.headers
+    assert "x-ratelimit-limit" not in route.headers

@@ -136,6 +136,19 @@ def test_mastodons_own_words_tell_a_missing_route() -> None:
     assert read(known, "quotes", "7", answer(b'{"error":"Record not found"}', 404)).outcome is Outcome.NOT_FOUND
 
 
+COUNTED = {"x-ratelimit-limit": "300", "x-ratelimit-remaining": "299", "x-ratelimit-reset": "2026-08-01T13:55:00.348080Z"}
+
+
+def test_newer_mastodon_says_not_found_of_posts_and_counts_the_call() -> None:
+    """A deleted post must not end the look for quotes on the whole server."""
+    known = mastodon.flavoured(Flavour(software="mastodon", version="4.7.0"))
+    missing = answer(b'{"error":"Not Found"}', 404, **COUNTED)
+    assert read(known, "quotes", "7", missing).outcome is Outcome.NOT_FOUND
+    assert read(known, "post", "7", missing).gone
+    seconds = answer(b'{"error":"Not Found"}', 404, **{**COUNTED, "x-ratelimit-reset": "300"})
+    assert not read(known, "post", "7", seconds).gone
+
+
 FASTIFY = b'{"message":"Route GET:/api/v1/statuses/7 not found","error":"Not Found","statusCode":404}'
 
 

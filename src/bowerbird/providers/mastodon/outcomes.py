@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
+from bowerbird.providers import headers
 from bowerbird.providers.items import UNREADABLE, Reader, shortened
 from bowerbird.providers.statuses import unexplained
 
@@ -67,7 +68,15 @@ def names_absence(answer: Answer, software: str) -> bool:
     if answer.status == 404 and said in _NO_RECORD:
         return True
     words, speakers = _PLAIN.get(answer.status, ("", frozenset()))
-    return software in speakers and said == words and _is_alone(answer)
+    is_meant = software in speakers or (answer.status == 404 and _is_counted(answer))
+    return is_meant and said == words and _is_alone(answer)
+
+
+def _is_counted(answer: Answer) -> bool:
+    """Whether one of Mastodon's controllers spoke: they alone add the caller's limit, whose reset they write as a date. What it
+    says of a route that it does not have, and what a gateway says, comes without."""
+    said = headers.reading(answer.headers, "x-ratelimit")
+    return said is not None and None not in (said.limit, said.remaining) and "T" in answer.headers.get("x-ratelimit-reset", "")
 
 
 def _is_alone(answer: Answer) -> bool:
@@ -78,8 +87,9 @@ def _is_alone(answer: Answer) -> bool:
 
 
 def is_missing_route(answer: Answer) -> bool:
-    """Whether Mastodon's own words tell a missing route from a missing record, which it calls `Record not found`."""
-    return answer.status == 404 and (words_of(answer) or "").casefold() == "not found"
+    """Whether Mastodon says of the route that it is missing. Of a record it says `Record not found`, in newer
+    releases of posts `Not Found` too; but then the call was counted."""
+    return answer.status == 404 and (words_of(answer) or "").casefold() == "not found" and not _is_counted(answer)
 
 
 def _of(status: int, words: str | None) -> Outcome:

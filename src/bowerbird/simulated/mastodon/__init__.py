@@ -38,6 +38,8 @@ _BAD_TOKENS = {
     "disabled": (403, "Your login is currently disabled"),
 }
 
+_UNROUTED = frozenset({NO_ROUTE, WRONG_METHOD})
+
 _FAILURES = {
     401: "The access token is invalid",
     429: "Too many requests",
@@ -101,6 +103,9 @@ class MastodonDialect:
             answer = self._route(request, Call(request.path, f"https://{self.domain}", params, token, moment), problem)
         except RefusedError as refused:
             answer = self._worded(refused, request)
+            if refused.message in _UNROUTED and self.flavour.software == "mastodon":
+                # Only its controllers tell the limits, and none was reached.
+                return answer
         return answer.adding(limits)
 
     def stream(self, request: Request, now: datetime, address: str = "127.0.0.1") -> Feed | Reply | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 NOT_FOUND = "Record not found"
+NO_POST = "no such post"
+"""Of a post by its id, and of what belongs to it; older releases say the same as of any record."""
 UNKNOWN_NAME = "unknown name"
 """Of a look-up by name; Mastodon says the same as of any record."""
 NEEDS_USER = "This method requires an authenticated user"

@@ -6,7 +6,7 @@ import numpy as np
 
 from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads, iso
-from bowerbird.simulated.mastodon.reasons import NOT_FOUND
+from bowerbird.simulated.mastodon.reasons import NO_POST, NOT_FOUND
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
 from bowerbird.simulated.world.reactions import Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
@@ -129,7 +129,7 @@ class Statuses:
     def _find(self, call: Call, key: str) -> Row:
         row = self._visible(call, key)
         if row is None:
-            raise refuse(404, NOT_FOUND)
+            raise refuse(404, NOT_FOUND, NO_POST)
         return row
 
     def _visible(self, call: Call, key: str) -> Row | None:

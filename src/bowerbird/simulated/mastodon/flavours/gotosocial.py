@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from bowerbird.simulated.mastodon.flavours.model import Addresses, Flavour, Live, Rate, Refusal, says
-from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_ROUTE, NOT_FOUND, UNKNOWN_NAME, WRONG_METHOD
+from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_POST, NO_ROUTE, NOT_FOUND, UNKNOWN_NAME, WRONG_METHOD
 
 _UNAUTHORIZED = says(401, "Unauthorized: token not supplied")
 _BAD_TOKEN = says(401, "Unauthorized: invalid token")
@@ -55,6 +55,7 @@ GOTOSOCIAL = Flavour(
         NO_ROUTE: says(404, "Not Found"),
         WRONG_METHOD: Refusal(405, b"405 method not allowed", "text/plain"),
         NOT_FOUND: says(404, "Not Found"),
+        NO_POST: says(404, "Not Found"),
         UNKNOWN_NAME: says(404, "Not Found"),
         NEEDS_USER: _UNAUTHORIZED,
         "Missing access token": _UNAUTHORIZED,

@@ -2,7 +2,8 @@
 
 Routes and fields by release: `config/routes/api.rb` and `app/serializers/rest` of mastodon/mastodon and the "History" notes
 of docs.joinmastodon.org. Batch look-ups came with 4.3, `quote` with 4.4, `/quotes` and `timelines_access` with 4.5. An
-unknown route answers `{"error":"Not Found"}` (`ApplicationController`).
+unknown route answers `{"error":"Not Found"}` (`ApplicationController`) without limits in its headers. The newest releases say the
+same of a post that is not there (`not_found` in `set_status`), with them.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from bowerbird.simulated.mastodon.flavours.model import Flavour, Live, says
-from bowerbird.simulated.mastodon.reasons import NO_ROUTE, WRONG_METHOD
+from bowerbird.simulated.mastodon.reasons import NO_POST, NO_ROUTE, WRONG_METHOD
 
 _REFUSALS = {NO_ROUTE: says(404, "Not Found"), WRONG_METHOD: says(404, "Not Found")}
+_NEW_REFUSALS = {**_REFUSALS, NO_POST: says(404, "Not Found")}
 _QUOTES = "/api/v1/statuses/:key/quotes"
 _BATCHES = frozenset({"/api/v1/accounts", "/api/v1/statuses"})
 
@@ -23,7 +25,7 @@ def _without_quotes(status: dict[str, Any], is_embedded: bool) -> dict[str, Any]
     return {name: value for name, value in status.items() if name not in ("quote", "quotes_count")}
 
 
-NEWEST = Flavour(name="mastodon", refusals=_REFUSALS, live=Live(hides_reasons=False))
+NEWEST = Flavour(name="mastodon", refusals=_NEW_REFUSALS, live=Live(hides_reasons=False))
 """As every test that names no flavour meets it: no post is late, and refused sockets say why in their body."""
 
 MASTODON_4_5 = Flavour(name="mastodon-4.5", version="4.5.2", refusals=_REFUSALS, federates_late=True)

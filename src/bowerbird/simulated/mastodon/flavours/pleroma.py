@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bowerbird.simulated.mastodon.flavours.model import Addresses, Flavour, Live, Rate, Refusal, says
-from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_ROUTE, NOT_FOUND, UNKNOWN_NAME, WRONG_METHOD
+from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_POST, NO_ROUTE, NOT_FOUND, UNKNOWN_NAME, WRONG_METHOD
 
 _NO_IDS = Refusal(
     400,
@@ -75,6 +75,7 @@ PLEROMA = Flavour(
         NO_ROUTE: says(404, "Not implemented"),
         WRONG_METHOD: _NO_IDS,
         NOT_FOUND: says(404, "Record not found"),
+        NO_POST: says(404, "Record not found"),
         UNKNOWN_NAME: says(404, "Record not found"),
         NEEDS_USER: _NO_CREDENTIALS,
         "The access token is invalid": _NO_CREDENTIALS,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from bowerbird.simulated.mastodon.flavours.model import Addresses, Flavour, Live, Refusal, says
-from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_ROUTE, NOT_FOUND, WRONG_METHOD
+from bowerbird.simulated.mastodon.reasons import NEEDS_USER, NO_POST, NO_ROUTE, NOT_FOUND, WRONG_METHOD
 
 _PAGE = b"<!DOCTYPE html>\n<html lang='en'><head><title>Not Found</title></head><body><h1>Not Found</h1></body></html>"
 _MISSING = Refusal(404, _PAGE, "text/html; charset=utf-8")
@@ -57,6 +57,7 @@ TAKAHE = Flavour(
         NO_ROUTE: _MISSING,
         WRONG_METHOD: _MISSING,
         NOT_FOUND: _MISSING,
+        NO_POST: _MISSING,
         NEEDS_USER: _NO_IDENTITY,
         "The access token is invalid": _BAD_TOKEN,
         "The access token was revoked": _BAD_TOKEN,
