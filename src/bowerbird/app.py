@@ -40,8 +40,8 @@ from bowerbird.crawl.seeding.starts import starts
 from bowerbird.crawl.served import Served
 from bowerbird.crawl.session import Session
 from bowerbird.crawl.sessions import Sessions
-from bowerbird.crawl.streaming import Stream
 from bowerbird.crawl.streaming.book import enrol_stream
+from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Worker

@@ -20,8 +20,9 @@ from bowerbird.crawl.log import QueryLog
 from bowerbird.crawl.scheduler import Scheduler
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.crawl.sessions import Sessions
-from bowerbird.crawl.streaming import Stream, Streamer
 from bowerbird.crawl.streaming.book import enrol_stream
+from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.crawl.tally import Tally
 from bowerbird.db import open_database
 from bowerbird.frontier import TaskFrontier

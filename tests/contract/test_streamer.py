@@ -14,9 +14,9 @@ from stream_scene import CUT, MINUTE, SECOND, START, Scene, play, said, words
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl import roster
-from bowerbird.crawl.streaming import Streamer
 from bowerbird.crawl.streaming.buffer import MOST_MESSAGES
 from bowerbird.crawl.streaming.standing import read_streams
+from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.errors import DiskFull
 from bowerbird.model import Facet, Page, Saved, Secret, Service
 from bowerbird.ports import Transaction

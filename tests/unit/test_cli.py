@@ -60,6 +60,18 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+READING = ("status", "completeness", "history", "gone", "dehydrate", "overlap", "cascade", "places", "pause", "resume", "stop")
+"""Commands that only look at a store, and are asked for often."""
+_SLOW = ("aiohttp", "asyncpg", "numpy", "structlog", "bowerbird.app", "bowerbird.crawl.streaming.streamer", "bowerbird.simulated")
+
+
+def test_commands_that_read_a_store_load_only_what_that_takes() -> None:
+    load = "; ".join(f"import bowerbird.cli.{name}" for name in READING)
+    code = f"import sys; {load}; print([name for name in {_SLOW} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--version"]) == 0
     assert capsys.readouterr().out == f"bowerbird {__version__}\n"

@@ -18,8 +18,6 @@ from math import inf, log, sqrt
 from statistics import fmean, median, variance
 from typing import NamedTuple
 
-import numpy as np
-
 Value = Callable[[str, int], float | None]
 """Of an account, by its key and its degree; None: nobody knows."""
 Trace = Iterable[tuple[int, float, str, int]]
@@ -233,6 +231,9 @@ def resemblance(walk: Walk, longest: float = inf) -> float:
     """As many steps of the walk say as much as one independent step (integrated autocorrelation time), up to `longest`.
 
     Correlations are added in pairs, each at most the one before, until a pair is not positive: what follows is noise (Geyer)."""
+    # Takes longer to load than whoever only reads a store may wait.
+    import numpy as np
+
     pulls = np.array(_deviations(walk, mean([walk]), 1.0))
     alone = float(pulls @ pulls)
     time, pair = -1.0, inf

@@ -8,7 +8,8 @@ from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.crawl.keeping import Keeper, Turns
 from bowerbird.crawl.media import Collector
-from bowerbird.crawl.streaming import Stream, Streamer
+from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import UserError

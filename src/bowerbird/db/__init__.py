@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bowerbird.db.addresses import in_vault, is_no_file, is_postgres, public
-from bowerbird.db.postgres import PostgresDatabase
 from bowerbird.db.sqlite import SqliteDatabase
 from bowerbird.errors import StoreError
 from bowerbird.ports import Clock, Database
@@ -12,6 +11,9 @@ from bowerbird.ports import Clock, Database
 async def open_database(where: str, clock: Clock) -> Database:
     """Opens `:memory:`, a SQLite file, or `postgresql://…`; the caller migrates it and closes it."""
     if is_postgres(where):
+        # The driver takes longer to load than most commands take to run.
+        from bowerbird.db.postgres import PostgresDatabase
+
         return await PostgresDatabase.open(where, clock)
     if in_vault(where) is not None:
         raise StoreError(f"{where} names an entry of the vault, which is looked up by the command line alone; give the address")
@@ -20,4 +22,4 @@ async def open_database(where: str, clock: Clock) -> Database:
     return SqliteDatabase.open(where, clock)
 
 
-__all__ = ["PostgresDatabase", "SqliteDatabase", "open_database"]
+__all__ = ["SqliteDatabase", "open_database"]
