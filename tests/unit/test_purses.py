@@ -91,3 +91,10 @@ def test_what_is_under_way_may_come_back_and_is_waited_for_but_what_is_spent_is_
     assert ledger.when(state, 50, NOW) == NOW
     assert ledger.when(state, 200, NOW) == NOW + timedelta(seconds=30)
     assert ledger.when(state, 201, NOW) >= ledger.FOREVER
+
+
+def test_a_small_run_of_a_crawl_that_has_spent_much_makes_small_calls() -> None:
+    """Or else what one call may cost, a twentieth of all, would be more than the run may spend: it would end before it began."""
+    budget = Budget(crawl="a", in_all=10.5, a_month=50, a_run=0.5)
+    assert budget.a_call == 25
+    assert budget.least == 10.5

@@ -189,11 +189,11 @@ def _limited(plan: CrawlPlan, known: _Known, limits: Mapping[str, Any]) -> Crawl
         "dollars": known.spent,
         "duration": known.ran,
     }
-    stop = plan.flow.stop
+    stop, dollars = plan.flow.stop, limits.get("dollars")
     for name, more in limits.items():
         if more is not None:
             own = getattr(stop, name)
             most = done[name] + more
             most = round(most, 3) if name == "dollars" else most
             stop = structs.replace(stop, **{name: most if own is None else min(own, most)})
-    return structs.replace(plan, flow=structs.replace(plan.flow, stop=stop))
+    return structs.replace(plan, flow=structs.replace(plan.flow, stop=stop), dollars=dollars)

@@ -8,17 +8,17 @@ from collections.abc import Callable
 from datetime import datetime
 
 import typer
-from msgspec import Struct
 
 from bowerbird.app import Outside
+from bowerbird.cli.agreed import Wish, may_spend, read_agreed, wish_of
 from bowerbird.cli.before import exists
+from bowerbird.cli.renamed import spent_beside
 from bowerbird.clock import to_micros
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, UserError
-from bowerbird.model.money import in_dollars, thousandths
-from bowerbird.planning.budget import Means, means_of, paid_services
+from bowerbird.planning.budget import Means, means_of
 from bowerbird.planning.course import Course, hours_of
 from bowerbird.planning.plan import USUAL, Inquiry, expected_dollars, in_words, likely_course
 from bowerbird.planning.rehearsal import Scope
@@ -26,30 +26,10 @@ from bowerbird.ports import Clock, Database
 
 _SHORT = Scope(items=1_500, calls=500)
 """A rehearsal for which somebody waits at a prompt."""
-_READ = "select c.in_all, c.a_month from consents c join crawls k on k.crawl = c.crawl where k.name = ?"
 _WRITE = """
 insert into consents (crawl, in_all, a_month, agreed_at) select crawl, ?, ?, ? from crawls where name = ?
 on conflict (crawl) do update set in_all = excluded.in_all, a_month = excluded.a_month, agreed_at = excluded.agreed_at
 """
-
-
-class Wish(Struct, frozen=True):
-    """What a crawl wants to spend, in thousandths of a dollar."""
-
-    in_all: int | None
-    a_month: int
-
-    def is_within(self, agreed: Wish) -> bool:
-        is_all_agreed = agreed.in_all is None or (self.in_all is not None and self.in_all <= agreed.in_all)
-        return is_all_agreed and self.a_month <= agreed.a_month
-
-
-def wish_of(plan: CrawlPlan) -> Wish | None:
-    """None where the crawl cannot spend anything."""
-    services, in_all = paid_services(plan), plan.flow.stop.dollars
-    if not services:
-        return None
-    return Wish(None if in_all is None else thousandths(in_all), sum(thousandths(each.dollars) for each in services))
 
 
 async def check_consent(plan: CrawlPlan, outside: Outside, *, is_given: bool, say: Callable[[str], None]) -> Wish | None:
@@ -82,14 +62,13 @@ async def agreed_to(plan: CrawlPlan, clock: Clock) -> Wish | None:
         if (await version_of(database) or 0) < newest():
             return None
         async with database.reading() as tx:
-            row = await tx.fetch_one(_READ, plan.name)
-        return None if row is None else Wish(row["in_all"], row["a_month"])
+            return await read_agreed(tx, plan.name)
     finally:
         await database.close()
 
 
 async def _ask(plan: CrawlPlan, outside: Outside, means: Means, say: Callable[[str], None], *, was_less: bool) -> None:
-    may = may_spend(plan)
+    may = ". ".join((may_spend(plan), *await spent_beside(plan, outside.clock)))
     if not sys.stdin.isatty():
         why = "may now spend more than somebody agreed to" if was_less else "costs money, and nobody has agreed to that yet"
         raise UserError(
@@ -101,17 +80,6 @@ async def _ask(plan: CrawlPlan, outside: Outside, means: Means, say: Callable[[s
     say(await asyncio.to_thread(_expected, plan, outside, means))
     if not typer.confirm("Go on?", err=True):
         raise UserError("nothing was asked and nothing spent; lower dollars in the crawl file, or see `bowerbird plan`")
-
-
-def may_spend(plan: CrawlPlan) -> str:
-    """`it may spend $10.00 a month on api.x.com (dollars under [service]), and $5.00 in all (dollars under [stop])`."""
-    parts = [
-        f"{in_dollars(thousandths(each.dollars))} a month on {each.service.name} (dollars under [service])"
-        for each in paid_services(plan)
-    ]
-    in_all = plan.flow.stop.dollars
-    parts += [] if in_all is None else [f"{in_dollars(thousandths(in_all))} in all (dollars under [stop])"]
-    return f"it may spend {', and '.join(parts)}"
 
 
 def _expected(plan: CrawlPlan, outside: Outside, means: Means) -> str:

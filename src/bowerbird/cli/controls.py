@@ -9,11 +9,15 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
+from bowerbird.cli.next.again import again_of
+from bowerbird.cli.next.reading import steps_of
+from bowerbird.cli.next.step import Step
 from bowerbird.cli.output import Output
 from bowerbird.cli.place import Place, find_place, opened_as_is
 from bowerbird.clock import RealClock
 from bowerbird.crawl import roster
 from bowerbird.crawl.crew import Member, living
+from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock, Database
 from bowerbird.store.reader import Reader
@@ -43,6 +47,8 @@ class Outcome(Struct, frozen=True):
     crew: tuple[Member, ...]
     """The processes it was addressed to."""
     is_followed: bool
+    step: Step
+    """What to do about it when nobody runs it."""
 
 
 def control(wish: Control, place: str | None, name: str | None, output: Output) -> None:
@@ -68,16 +74,24 @@ def control(wish: Control, place: str | None, name: str | None, output: Output) 
 async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
     clock = RealClock()
     # Of any version: a process of an older bowerbird must hear `stop` before its store can be upgraded.
-    async with opened_as_is(place, clock) as (database, _):
+    async with opened_as_is(place, clock) as (database, version):
         crawl = _chosen(await Reader(database).crawls(), name or place.crawl, place)
         async with database.reading() as tx:
             crew = await living(tx, crawl.name, clock.now())
         if not crew:
-            return Outcome(crawl, (), False)
+            return Outcome(crawl, (), False, await _step(database, version, place, crawl, clock))
         async with database.transaction() as tx:
             await roster.set_wanted(tx, crawl.crawl, wish.wanted, clock.now())
         crawl = await _followed(database, clock, crawl, wish.wanted)
-        return Outcome(crawl, tuple(crew), _has_followed(crawl, wish.wanted))
+        step = await _step(database, version, place, crawl, clock)
+        return Outcome(crawl, tuple(crew), _has_followed(crawl, wish.wanted), step)
+
+
+async def _step(database: Database, version: int, place: Place, crawl: CrawlState, clock: Clock) -> Step:
+    if version == newest():
+        return (await steps_of(database, place, clock.now()))[crawl.name]
+    async with database.reading() as tx:
+        return Step(command=(await again_of(tx, place, crawl.name)).line())
 
 
 async def _followed(database: Database, clock: Clock, crawl: CrawlState, wanted: str) -> CrawlState:
@@ -110,20 +124,29 @@ def _chosen(crawls: tuple[CrawlState, ...], name: str | None, place: Place) -> C
 
 def _told(wish: Control, outcome: Outcome, place: Place) -> str:
     crawl = outcome.crawl
-    start = f"bowerbird crawl {place.file or 'FILE'}"
     if not outcome.crew:
         return (
-            f"No process runs {crawl.name} (it is {_at_rest(crawl)}), so there is nothing to {wish.verb}. Start it with: {start}"
+            f"No process runs {crawl.name} (it is {_at_rest(crawl)}), so there is nothing to {wish.verb}. {_next(outcome.step)}"
         )
     if not outcome.is_followed:
         return f"Asked {crawl.name} to {wish.verb}; its process finishes what is in flight first. Look with: bowerbird status"
     if wish.wanted == "stopped":
         return (
-            f"{crawl.name} has {crawl.state}. Go on with: {start}"
+            f"{crawl.name} has {crawl.state}. {_next(outcome.step)}"
             if crawl.state == "stopped"
             else f"{crawl.name} has {crawl.state} by itself."
         )
     return f"{crawl.name} {wish.done}."
+
+
+def _next(step: Step) -> str:
+    """What to do first, and the command that then goes on."""
+    lines = step.lines()
+    first = "; ".join(how for what, how in lines if what == "first")
+    what, how = lines[-1]
+    if what != "go on":
+        return f"{how[0].upper()}{how[1:]}"
+    return f"To go on, {first}, then: {how}" if first else f"Go on with: {how}"
 
 
 def _at_rest(crawl: CrawlState) -> str:

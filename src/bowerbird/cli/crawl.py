@@ -18,6 +18,9 @@ from bowerbird.cli.credentials import VaultOption, open_vault
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.views import View, chosen_view
+from bowerbird.cli.next.again import Again, with_seeds
+from bowerbird.cli.next.reading import step_after
+from bowerbird.cli.next.step import Step
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.renamed import as_known
 from bowerbird.cli.stores import read_plan
@@ -81,23 +84,25 @@ def command(
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
     opened = open_vault(settings)
     plan = structs.replace(read_plan(file, seeds or (), opened, name), skips_bad=skip_bad)
+    again = Again(file=str(file), name=name, skips_bad=skip_bad, dollars=dollars, vault=str(vault) if vault else None)
+    again = with_seeds(again, plan, seeds or ())
     wish = _Wish(
         limits={"calls": calls, "items": items, "dollars": dollars, "duration": span},
-        is_named=name is not None,
+        again=again,
         joins=join,
         is_agreed=is_agreed,
         view=chosen_view(as_json=as_json, is_quiet=quiet),
     )
     try:
-        run = asyncio.run(_crawl(plan, settings, opened, wish))
+        run, again, step = asyncio.run(_crawl(plan, settings, opened, wish))
     except (Busy, DiskFull) as error:
         if not as_json:
-            output.line(f"Failed: {error} What was settled is safe; go on with `bowerbird crawl {file}`.", style="red")
+            output.line(f"Failed: {error} What was settled is safe; go on with `{again.line()}`.", style="red")
         output.result({"state": "failed", "reason": str(error), "store": public(plan.store)})
         raise typer.Exit(FAILED) from None
     if not as_json:
-        show_report(output, run, str(file))
-    output.result(report_values(run))
+        show_report(output, run, step, again.place(run.last.store))
+    output.result({**report_values(run), **step.values()})
     raise typer.Exit(_code(run))
 
 
@@ -105,13 +110,13 @@ class _Wish(Struct, frozen=True):
     """What the command line says besides the crawl file."""
 
     limits: Mapping[str, object]
-    is_named: bool
+    again: Again
     joins: bool
     is_agreed: bool
     view: View
 
 
-async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish) -> Run:
+async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish) -> tuple[Run, Again, Step]:
     clock = RealClock()
     contacted = load_settings(contact=plan.contact or settings.contact)
     transport = HttpTransport(clock, contacted.user_agent)
@@ -119,8 +124,11 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
     outside = Outside(clock=clock, transport=transport, vault=vault, media=media, is_alone=not wish.joins)
     say = wish.view.say
     try:
-        if not wish.is_named:
-            plan = await as_known(plan, outside)
+        again = wish.again
+        if again.name is None:
+            known = await as_known(structs.replace(plan, called=again.kept()), outside)
+            again, plan = (again, plan) if known.name == plan.name else (structs.replace(again, name=known.name), known)
+        plan = structs.replace(plan, called=again.kept())
         start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
@@ -128,7 +136,8 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
                 say(note)
             if agreed is not None:
                 await keep_consent(crawl.database, start.plan, agreed, clock.now())
-            return await run_shown(crawl, outside, wish.view)
+            run = await run_shown(crawl, outside, wish.view)
+            return run, again, await step_after(crawl.database, plan, again, clock.now())
     finally:
         await transport.close()
         await media.close()

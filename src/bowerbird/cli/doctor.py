@@ -45,7 +45,7 @@ def command(
         checks += [check_space(folder, "disk of the store", "free some space, or write store = … on a larger disk")]
         checks += [check_writing("folder of the store", folder, "change its permissions, or write another store = …")]
     if plan and spending:
-        checks += spending.checks(plan)
+        checks += [*spending.checks(plan), *_begun(plan)]
     if plan or database:
         checks += _remote_checks(plan, database, settings, opened)
     for check in checks:
@@ -81,6 +81,15 @@ def _spending(plan: CrawlPlan) -> Spending:
     from bowerbird.cli.spending import read_spending
 
     return asyncio.run(read_spending(plan))
+
+
+def _begun(plan: CrawlPlan) -> list[Check]:
+    """Whether the file seems to have been renamed, so that `bowerbird crawl` would ask first."""
+    from bowerbird.cli.renamed import begun_as
+    from bowerbird.clock import RealClock
+
+    known = asyncio.run(begun_as(plan, RealClock()))
+    return [] if known is None else [Check("name of the crawl", WARNING, known.what(plan), known.ways(plan))]
 
 
 def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Settings, vault: FileVault) -> list[Check]:

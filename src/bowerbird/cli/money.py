@@ -18,6 +18,10 @@ def months(purses: Iterable[Purse]) -> list[Purse]:
     return [purse for purse in purses if not purse.is_crawl]
 
 
+def month_purse(purses: Iterable[Purse], service: str) -> Purse | None:
+    return next((purse for purse in purses if not purse.is_crawl and purse.of == service), None)
+
+
 def spent_lines(purses: Sequence[Purse], now: datetime) -> list[str]:
     """For each service `$9.94 of $10.00 on api.x.com in November`, and for each crawl `$1.97 of $2.00 by this crawl`."""
     own = [purse for purse in purses if purse.is_crawl]

@@ -102,5 +102,5 @@ def _default() -> str:
 def _from_crawl_file(path: Path) -> Place:
     from bowerbird.cli.stores import read_plan
 
-    plan = read_plan(path)
+    plan = read_plan(path, may_lack_seeds=True)
     return Place(plan.store, plan.name, str(path), plan.media is not None)

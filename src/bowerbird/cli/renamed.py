@@ -1,27 +1,71 @@
-"""A crawl file under another name would start another crawl in the same store and ask everything again: that is said first."""
+"""A crawl file under another name would start another crawl, in the same store or in one of its own, ask everything again and,
+in a store of its own, spend as much again: that is said first."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import typer
-from msgspec import structs
+from msgspec import Struct, structs
 
 from bowerbird.app import Outside, ground_of
 from bowerbird.cli.before import exists
+from bowerbird.cli.money import month_words, months
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
-from bowerbird.db.versions import version_of
-from bowerbird.errors import UserError
-from bowerbird.ports import Database
+from bowerbird.db.nearby import stores_in
+from bowerbird.db.versions import newest, version_of
+from bowerbird.errors import BowerbirdError, UserError
+from bowerbird.limits.purses import Purse, purses
+from bowerbird.limits.rows import read_all
+from bowerbird.planning.budget import paid_services
+from bowerbird.ports import Clock, Database
 from bowerbird.store.reader import Reader
 from bowerbird.store.summary import CrawlState
 
 _ASKED = """
 select 1 as found from tasks join lanes on lanes.lane = tasks.lane where lanes.crawl = ? and tasks.target = ? limit 1
 """
+_SETTINGS = "select settings from crawls where crawl = ?"
+
+
+class Begun(Struct, frozen=True):
+    """A crawl that a file seems to have begun under another name."""
+
+    crawl: CrawlState
+    store: str
+    is_asked: bool
+    """Whether it has asked about the same first seed."""
+    spent: str = ""
+    """On services that cost money, by its store in this month."""
+
+    def what(self, plan: CrawlPlan) -> str:
+        """What there is, and what starting would mean."""
+        made = f"with {self.crawl.calls:,} calls made{f' ({self.spent})' if self.spent else ''}"
+        alike = "flow and seeds" if self.is_asked else "flow and service"
+        held = f"{public(self.store)} holds the crawl {self.crawl.name!r} of the same {alike}, {made}"
+        if self.store == plan.store:
+            return f"{held}; {plan.name!r} would be another one beside it and ask everything again"
+        money = " and spend as much again" if self.spent else ""
+        return f"{held}; {plan.name!r} would begin anew in {public(plan.store)}, ask everything again{money}"
+
+    def ways(self, plan: CrawlPlan) -> str:
+        """How to go on with it, and how to begin another."""
+        name, new = self.crawl.name, f"begin another by --as {plan.name}"
+        if self.is_named_by(plan):
+            return f'Go on with the old one by --as {name} (or name = "{name}" in the crawl file), or {new}'
+        lines = f'store = "{Path(self.store).name}" and name = "{name}"'
+        return f"Go on with the old one by writing {lines} in the crawl file, or {new}"
+
+    def is_named_by(self, plan: CrawlPlan) -> bool:
+        """Whether its name alone leads to it."""
+        return self.store == plan.store or Path(self.store).name == f"{self.crawl.name}.db"
 
 
 async def as_known(plan: CrawlPlan, outside: Outside) -> CrawlPlan:
@@ -29,46 +73,109 @@ async def as_known(plan: CrawlPlan, outside: Outside) -> CrawlPlan:
 
     Raises `UserError` where nobody can be asked.
     """
-    known = await _begun_as(plan, outside)
+    known = await begun_as(plan, outside.clock)
     if known is None:
         return plan
-    what = (
-        f"{public(plan.store)} holds the crawl {known.name!r} of the same flow and seeds, with {known.calls:,} calls made; "
-        f"{plan.name!r} would be another one beside it and ask everything again"
-    )
-    if not sys.stdin.isatty():
-        raise UserError(
-            f'{what}. Was the file renamed? Go on with the old one by --as {known.name} (or name = "{known.name}" in the crawl '
-            f"file), or begin another by --as {plan.name}"
-        )
-    is_meant = typer.confirm(f"{what[0].upper()}{what[1:]}. Go on with {known.name!r} instead?", default=True, err=True)
-    return structs.replace(plan, name=known.name) if is_meant else plan
+    what = known.what(plan)
+    if not sys.stdin.isatty() or not known.is_named_by(plan):
+        raise UserError(f"{what}. Was the file renamed? {known.ways(plan)}")
+    is_meant = typer.confirm(f"{what[0].upper()}{what[1:]}. Go on with {known.crawl.name!r} instead?", default=True, err=True)
+    return structs.replace(plan, name=known.crawl.name, store=known.store) if is_meant else plan
 
 
-async def _begun_as(plan: CrawlPlan, outside: Outside) -> CrawlState | None:
-    """Another crawl of the store that asked about the first seed with the same flow; None where the plan has its own there."""
-    if not exists(plan.store):
-        return None
-    database = await open_database(plan.store, outside.clock)
+async def begun_as(plan: CrawlPlan, clock: Clock) -> Begun | None:
+    """What the crawl of a file seems to have been begun as; None where it has its own in its store, or is a new one.
+
+    A store is looked for beside the one that is named after the crawl: one that the file names is the user's own choice.
+    """
+    if exists(plan.store):
+        async with _opened(plan.store, clock) as database:
+            return await _in_store(plan, plan.store, database, clock) if database else None
+    for store in () if plan.names_store else _beside(plan):
+        async with _opened(store, clock) as database:
+            if database and (found := await _in_store(plan, store, database, clock)):
+                return found
+    return None
+
+
+async def spent_beside(plan: CrawlPlan, clock: Clock) -> list[str]:
+    """What other stores of the folder have spent in this month on the services of a crawl: its own store does not count it."""
+    found = []
+    for store in _beside(plan) if paid_services(plan) else ():
+        async with _opened(store, clock) as database:
+            if database and (spent := await _spent(plan, database, clock)):
+                found.append(f"{public(store)} has spent {spent}, which is not counted here")
+    return found
+
+
+def _beside(plan: CrawlPlan) -> list[str]:
+    own = Path(plan.store)
+    if "://" in plan.store or not own.parent.is_dir():
+        return []
+    return [str(path) for path in stores_in(own.parent) if path.name != own.name]
+
+
+@asynccontextmanager
+async def _opened(store: str, clock: Clock) -> AsyncIterator[Database | None]:
+    """A store of any version; None for another database."""
+    database = await open_database(store, clock)
     try:
-        if await version_of(database) is None:
-            return None
-        crawls = await Reader(database).crawls()
-        if any(each.name == plan.name for each in crawls):
-            return None
-        same = [each for each in crawls if each.calls and msgspec.json.decode(each.flow)["name"] == plan.flow.name]
-        return next(iter([each for each in same if await _asked_about(database, plan, each)]), None)
+        yield database if await version_of(database) is not None else None
     finally:
         await database.close()
 
 
+async def _in_store(plan: CrawlPlan, store: str, database: Database, clock: Clock) -> Begun | None:
+    crawls = await Reader(database).crawls()
+    is_own = store == plan.store
+    if is_own and any(each.name == plan.name for each in crawls):
+        return None
+    for crawl in crawls:
+        if not crawl.calls or msgspec.json.decode(crawl.flow)["name"] != plan.flow.name:
+            continue
+        told = await _told(database, crawl)
+        is_asked = _is_of_service(plan, told) and await _asked_about(database, plan, crawl)
+        if is_asked or (not is_own and _is_of_service(plan, told) and _has_lost_file(plan, crawl, store, told)):
+            return Begun(crawl, store, is_asked, await _spent(plan, database, clock))
+    return None
+
+
+async def _told(database: Database, crawl: CrawlState) -> dict[str, Any]:
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_SETTINGS, crawl.crawl)
+    told: dict[str, Any] = msgspec.json.decode(row["settings"]) if row and row["settings"] else {}
+    return told
+
+
+def _is_of_service(plan: CrawlPlan, told: dict[str, Any]) -> bool:
+    known = {(each.get("provider"), each.get("base")) for each in told.get("services", ())}
+    return not known or any((each.service.provider, each.service.base) in known for each in plan.services)
+
+
+def _has_lost_file(plan: CrawlPlan, crawl: CrawlState, store: str, told: dict[str, Any]) -> bool:
+    """Whether the crawl's own file is gone, or is the one that is about to be run: a copy leaves the first in place."""
+    usual = Path(store).with_name(f"{crawl.name}.toml")
+    file = (told.get("called") or {}).get("file") or str(usual)
+    return file == plan.called.get("file") or not (Path(file).is_file() or usual.is_file())
+
+
+async def _spent(plan: CrawlPlan, database: Database, clock: Clock) -> str:
+    services = {each.service.name for each in paid_services(plan)}
+    # An older store has no purses yet.
+    if not services or await version_of(database) != newest():
+        return ""
+    async with database.reading() as tx:
+        found: list[Purse] = months(purses(await read_all(tx), clock.now()))
+    return ", ".join(month_words(each, clock.now()) for each in found if each.of in services and each.spent)
+
+
 async def _asked_about(database: Database, plan: CrawlPlan, crawl: CrawlState) -> bool:
-    seed = next(iter(plan.seeds), None)
-    if seed is None:
-        return False
     try:
-        target = ground_of(plan).place(seed).target
-    except UserError:
+        seed = next(iter(plan.seeds), None)
+        target = ground_of(plan).place(seed).target if seed is not None else None
+    except BowerbirdError:
+        return False
+    if target is None:
         return False
     async with database.reading() as tx:
         return await tx.fetch_one(_ASKED, crawl.crawl, target) is not None

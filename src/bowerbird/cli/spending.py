@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from bowerbird.cli.agreed import wish_of
 from bowerbird.cli.before import exists
 from bowerbird.cli.checks import OK, WARNING, Check
-from bowerbird.cli.consent import agreed_to, wish_of
+from bowerbird.cli.consent import agreed_to
 from bowerbird.cli.money import month_values, month_words, own_purse, spent_lines, spent_values
 from bowerbird.clock import RealClock
 from bowerbird.crawl.files.crawl_file import CrawlPlan

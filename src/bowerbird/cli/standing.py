@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
@@ -9,12 +10,14 @@ from msgspec import Struct
 
 from bowerbird.cli.live import words
 from bowerbird.cli.money import month_words, months, own_purse, spent_lines
+from bowerbird.cli.next.step import Step
 from bowerbird.cli.output import Output
 from bowerbird.cli.place import Place
 from bowerbird.cli.samples import show_sample
 from bowerbird.crawl.crew import Member
 from bowerbird.crawl.flavours import SURVEY
 from bowerbird.crawl.streaming.standing import GapStanding, StreamStanding
+from bowerbird.crawl.worker import NOTHING_LEFT
 from bowerbird.export.sample import Sample
 from bowerbird.limits.purses import Purse, is_purse
 from bowerbird.store import standing as store
@@ -27,7 +30,6 @@ _STATES = {"waiting": "waiting", "leased": "being asked", "asleep": "answered", 
 """What tasks may be, and the words for it."""
 _EMPTIED = {"opted_out": "their authors asked not to be collected", "deleted": "deleted since"}
 """Why stored posts have no content any more."""
-_NOTHING_LEFT = "nothing is left to ask"
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -44,6 +46,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     samples: tuple[Sample, ...] = ()
     left_alone: dict[int, int] = {}
     """By crawl: how many of its seeds asked not to be collected."""
+    steps: Mapping[str, Step] = {}
+    """By crawl: what to do next."""
 
 
 def show_standing(output: Output, place: Place, standing: Standing) -> None:
@@ -52,7 +56,7 @@ def show_standing(output: Output, place: Place, standing: Standing) -> None:
     if not summary.crawls:
         output.line(f"{place.shown} holds no crawl yet; start one with `bowerbird crawl FILE`.")
     for crawl in summary.crawls:
-        _show_crawl(output, place, standing, crawl)
+        _show_crawl(output, standing, crawl)
     output.line()
     _show_stored(output, place, standing)
     _show_frontier(output, summary)
@@ -62,9 +66,10 @@ def show_standing(output: Output, place: Place, standing: Standing) -> None:
     _show_money(output, standing)
     _show_ledgers(output, standing)
     _show_trouble(output, standing)
+    _show_steps(output, standing)
 
 
-def _show_crawl(output: Output, place: Place, standing: Standing, crawl: CrawlState) -> None:
+def _show_crawl(output: Output, standing: Standing, crawl: CrawlState) -> None:
     crew = [member for member in standing.crew if member.crawl == crawl.name]
     flow = msgspec.json.decode(crawl.flow)["name"]
     output.line(f"{crawl.name} (flow {flow}): {_state(crawl, crew)}", style="bold")
@@ -79,14 +84,12 @@ def _show_crawl(output: Output, place: Place, standing: Standing, crawl: CrawlSt
         output.line(f"  {spent_lines([own], standing.now)[0]}")
     if seeds := standing.left_alone.get(crawl.crawl):
         output.line(f"  {words.many(seeds, 'seed')} asked not to be collected")
-    if not crew and not (crawl.state == "finished" and crawl.reason == _NOTHING_LEFT):
-        output.line(f"  go on with: bowerbird crawl {place.file if place.file and place.crawl == crawl.name else 'FILE'}")
 
 
 def _state(crawl: CrawlState, crew: list[Member]) -> str:
     if crew or crawl.state not in ("running", "paused"):
         asked = f", asked to be {crawl.wanted}" if crew and crawl.wanted != crawl.state else ""
-        is_told = crawl.state == "finished" and bool(crawl.reason) and not (crawl.reason or "").startswith(_NOTHING_LEFT)
+        is_told = crawl.state == "finished" and bool(crawl.reason) and not (crawl.reason or "").startswith(NOTHING_LEFT)
         return ("ended as told" if is_told else crawl.state) + asked + (f": {crawl.reason}" if crawl.reason else "")
     return "no process runs it, though none said goodbye (killed?); nothing is lost"
 
@@ -185,6 +188,8 @@ def _show_money(output: Output, standing: Standing) -> None:
     output.line("money", style="bold")
     for purse in found:
         output.line(f"  {month_words(purse, standing.now)}")
+    for used_up in dict.fromkeys(step.month for step in standing.steps.values() if step.month):
+        output.line(f"  used up: {used_up}")
     output.line()
 
 
@@ -228,6 +233,17 @@ def _show_trouble(output: Output, standing: Standing) -> None:
         output.line(f"  {words.span(standing.now - error.at)} ago, {error.part}: {said}".rstrip(": "))
     if not (more.refusals or calls or more.quarantine or summary.errors):
         output.line("  none")
+
+
+def _show_steps(output: Output, standing: Standing) -> None:
+    """The last lines: how each crawl goes on that nobody runs."""
+    running = {member.crawl for member in standing.crew}
+    for name, step in standing.steps.items():
+        if name not in running:
+            output.line()
+            output.line(f"next, for {name}" if len(standing.steps) > 1 else "next", style="bold")
+            for what, how in step.lines():
+                output.line(f"  {what:<10} {how}")
 
 
 def _many(count: Count, word: str) -> str:

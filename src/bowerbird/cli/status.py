@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from bowerbird.cli.money import month_values, spent_values
+from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
 from bowerbird.cli.samples import figure_values
@@ -48,6 +49,7 @@ async def read_status(place: Place, clock: Clock) -> Standing:
             left_alone = await roster.left_alone(tx)
             found = purses(await read_all(tx), clock.now())
         samples = tuple(await read_samples(database, place.crawl))
+        steps = await steps_of(database, place, clock.now())
         return Standing(
             now=clock.now(),
             crew=tuple(crew),
@@ -58,6 +60,7 @@ async def read_status(place: Place, clock: Clock) -> Standing:
             purses=found,
             samples=samples,
             left_alone=left_alone,
+            steps=steps,
         )
 
 
@@ -67,6 +70,7 @@ def status_values(place: Place, standing: Standing) -> dict[str, Any]:
     for crawl in summary["crawls"]:
         crawl["flow"] = msgspec.json.decode(crawl["flow"])["name"]
         crawl |= spent_values(standing.purses, crawl["name"])
+        crawl |= standing.steps[crawl["name"]].values()
         crawl["seeds_left_alone"] = standing.left_alone.get(crawl["crawl"], 0)
     summary["ledgers"] = [each for each in summary["ledgers"] if not is_purse(each["bucket"])]
     summary["months"] = month_values(standing.purses)

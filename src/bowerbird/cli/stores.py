@@ -32,12 +32,19 @@ def store_address(where: str, vault: FileVault | None = None) -> str:
     return opened.secret(name).values[ADDRESS]
 
 
-def read_plan(file: Path, seeds: Sequence[str] = (), vault: FileVault | None = None, name: str | None = None) -> CrawlPlan:
+def read_plan(
+    file: Path,
+    seeds: Sequence[str] = (),
+    vault: FileVault | None = None,
+    name: str | None = None,
+    *,
+    may_lack_seeds: bool = False,
+) -> CrawlPlan:
     """The crawl of a file, with the addresses of its databases looked up in the vault where it names them there."""
-    from bowerbird.app import vocabulary
     from bowerbird.crawl.files.crawl_file import read_crawl_file
+    from bowerbird.vocabulary import vocabulary
 
-    plan = read_crawl_file(file, vocabulary(), seeds, name)
+    plan = read_crawl_file(file, vocabulary(), seeds, name, may_lack_seeds=may_lack_seeds)
     query = plan.seeds.query
     if query is not None and query.store:
         query = structs.replace(query, store=store_address(query.store, vault))

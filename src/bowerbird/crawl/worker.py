@@ -24,6 +24,7 @@ T = TypeVar("T")
 STUCK = "give it another with `bowerbird credentials add`, and start again; what waits is asked then"
 
 NOTHING_LEFT = "nothing is left to ask"
+GIVEN_UP = "were given up, the next start tries them again"
 
 
 class Ending(Struct, frozen=True):
@@ -227,7 +228,7 @@ class Worker:
             return Ending("failed", f"{why}; {STUCK}")
         if not self._ends_when_empty():
             return None
-        given_up = f"; {self._tally.given_up:,} targets were given up, the next start tries them again"
+        given_up = f"; {self._tally.given_up:,} targets {GIVEN_UP}"
         return Ending("finished", NOTHING_LEFT + (given_up if self._tally.given_up else ""))
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:

@@ -97,7 +97,7 @@ class Means:
         if any(self._ledgers.when(charges, now) < FOREVER for charges in self._streams):
             return ""
         purse = _purse(state)
-        return f"{purse.words} {SPENT}; raise dollars under [stop] to go on"
+        return f"{purse.words} {SPENT}"
 
 
 def purses(states: Iterable[LedgerState], now: datetime) -> tuple[Purse, ...]:

@@ -22,6 +22,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     """In its whole life, over all services; None: the month alone limits it."""
     a_month: float
     """All crawls of the store together, in a calendar month (UTC)."""
+    a_run: float | None = None
+    """What is left of it for one run, where that was told apart."""
 
     @property
     def least(self) -> float:
@@ -31,7 +33,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     def a_call(self) -> int:
         """What one call should cost at most, in thousandths: what is reserved for one cannot be spent on others, and what is
         left in the end is less than this."""
-        return thousandths(self.least) // _CALLS
+        most = self.least if self.a_run is None else min(self.least, self.a_run)
+        return thousandths(most) // _CALLS
 
 
 def thousandths(dollars: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,16 +10,16 @@ from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Glimpse, as_values
 from bowerbird.cli.live.run import Run
 from bowerbird.cli.money import spent_lines
+from bowerbird.cli.next.step import Step
 from bowerbird.cli.output import Output
+from bowerbird.crawl.worker import NOTHING_LEFT
 
 _STYLES = {"finished": "green", "failed": "red"}
 _MOST_SEEDS = 5
-NOTHING_LEFT = "nothing is left to ask"
-"""What the loop says when a crawl has come to its own end."""
 
 
-def show_report(output: Output, run: Run, file: str) -> None:
-    """The summary of a run for people."""
+def show_report(output: Output, run: Run, step: Step, place: str) -> None:
+    """The summary of a run for people; `place`: what `status` is told to look at it."""
     last, ending = run.last, run.ending
     output.line(_headline(run), style=_STYLES.get(ending.state, "yellow"))
     output.line(f"  this run   {_amounts(last, is_whole=False)} in {words.span(last.elapsed)}")
@@ -29,9 +30,9 @@ def show_report(output: Output, run: Run, file: str) -> None:
     for line in _troubles(run):
         output.line(f"  {line}")
     output.line(f"  store      {last.store}")
-    output.line(f"  look       bowerbird status {file}")
-    if _can_go_on(run):
-        output.line(f"  go on      bowerbird crawl {file}")
+    output.line(f"  look       {shlex.join(['bowerbird', 'status', place])}")
+    for what, how in step.lines():
+        output.line(f"  {what:<10} {how}")
 
 
 def _headline(run: Run) -> str:
@@ -45,13 +46,6 @@ def _headline(run: Run) -> str:
 
 def _wait(count: int) -> str:
     return "waits" if count == 1 else "wait"
-
-
-def _can_go_on(run: Run) -> bool:
-    """Whether the same command would ask anything more."""
-    if run.ending.state == "failed":
-        return bool(run.last.waiting)
-    return run.ending.reason != NOTHING_LEFT
 
 
 def report_values(run: Run) -> dict[str, Any]:

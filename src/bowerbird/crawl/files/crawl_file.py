@@ -81,6 +81,8 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     name: str
     store: str
     """Path of a SQLite file, or a `postgresql://` address."""
+    names_store: bool = True
+    """Whether the file says where; otherwise the store is named after the crawl."""
     flow: Flow
     services: tuple[ServicePlan, ...]
     seeds: SeedList
@@ -100,6 +102,10 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     """Told to the services in the User-Agent."""
     skips_bad: bool = False
     """Seeds that cannot be understood are left out, as long as there are others."""
+    dollars: float | None = None
+    """What this run alone may spend."""
+    called: Mapping[str, Any] = {}
+    """How the command line called it, which the database remembers."""
 
     @property
     def owner(self) -> str:
@@ -109,18 +115,21 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     def budget_on(self, service: str) -> Budget:
         """What it may spend on one of its services."""
         a_month = next(each.dollars for each in self.services if each.service.name == service)
-        return Budget(crawl=self.name, in_all=self.flow.stop.dollars, a_month=a_month)
+        return Budget(crawl=self.name, in_all=self.flow.stop.dollars, a_month=a_month, a_run=self.dollars)
 
     def told(self) -> str:
         """What the database may remember of the crawl file: no secrets are in it, and no address of the database itself."""
         services = [{name: getattr(s.service, name) for name in ("name", "provider", "base")} for s in self.services]
-        return json.encode({"services": services, "concurrency": self.concurrency}).decode()
+        told = {"services": services, "concurrency": self.concurrency, "called": self.called}
+        return json.encode(told).decode()
 
 
-def read_crawl_file(path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = (), name: str | None = None) -> CrawlPlan:
+def read_crawl_file(
+    path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = (), name: str | None = None, *, may_lack_seeds: bool = False
+) -> CrawlPlan:
     """The plan in a file, with more seeds and perhaps another name; raises `FlowError` naming the line, or the file when it
     cannot be read."""
-    return parse_crawl(read_text(path), path, vocabulary, seeds, name)
+    return parse_crawl(read_text(path), path, vocabulary, seeds, name, may_lack_seeds=may_lack_seeds)
 
 
 def read_text(path: Path) -> str:
@@ -137,9 +146,17 @@ def read_text(path: Path) -> str:
         raise FlowError(f"cannot be read as UTF-8 text: {error}", file=str(path)) from None
 
 
-def parse_crawl(text: str, path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = (), called: str | None = None) -> CrawlPlan:
+def parse_crawl(
+    text: str,
+    path: Path,
+    vocabulary: Vocabulary,
+    seeds: Sequence[str] = (),
+    called: str | None = None,
+    *,
+    may_lack_seeds: bool = False,
+) -> CrawlPlan:
     """The plan in a text, with more seeds and perhaps another name; `path` names it in errors, and relative paths in it start
-    from its folder."""
+    from its folder. `may_lack_seeds`: they may have been given on the command line, when the crawl was begun."""
     table = Table(read(text, str(path)))
     table.only(CRAWL_KEYS, "a crawl file")
     name = _name(table, path, called)
@@ -156,9 +173,10 @@ def parse_crawl(text: str, path: Path, vocabulary: Vocabulary, seeds: Sequence[s
     return CrawlPlan(
         name=name,
         store=_store(table, path, name),
+        names_store="store" in table.values,
         flow=flow,
         services=services,
-        seeds=_seeds(table, path, flow, facets, seeds, may_lack=bool(streams or found.searches)),
+        seeds=_seeds(table, path, flow, facets, seeds, may_lack=may_lack_seeds or bool(streams or found.searches)),
         streams=streams,
         places=found.places,
         searches=found.searches,

@@ -1,0 +1,126 @@
+"""What must be changed, and which command then goes on with a crawl: found by asking what the next start would meet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from msgspec import Struct, structs
+
+from bowerbird.cli.agreed import Wish, may_spend, wish_of
+from bowerbird.cli.money import month_purse, own_purse
+from bowerbird.cli.next.again import Again
+from bowerbird.cli.next.costs import cheapest
+from bowerbird.cli.next.step import Step
+from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.crawl.flow import Size
+from bowerbird.crawl.worker import GIVEN_UP, NOTHING_LEFT
+from bowerbird.export.sample import GOOD_ENOUGH
+from bowerbird.limits.purses import SPENT, Purse
+from bowerbird.model.money import dollars, in_dollars, thousandths
+from bowerbird.model.times import span
+from bowerbird.planning.budget import paid_services
+
+_COUNTED = ("calls", "items", "users", "posts")
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How a crawl stands, as its store tells."""
+
+    state: str
+    reason: str = ""
+    size: Size = Size()
+    waiting: frozenset[tuple[str, str]] = frozenset()
+    """Services and facets that have questions left."""
+    purses: tuple[Purse, ...] = ()
+    agreed: Wish | None = None
+    half_width: float | None = None
+    """What its last run was to reach."""
+    now: datetime
+
+
+def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
+    """What to do about a crawl; `plan`: what its file says now, None where nobody knows."""
+    if ended.state == "finished" and ended.reason.startswith(NOTHING_LEFT) and GIVEN_UP not in ended.reason:
+        return Step(about=f"there is nothing left to ask; more seeds in {again.file} would be asked by: {again.line()}")
+    failed = ("mend what it failed for, named above",) if ended.state == "failed" else ()
+    if plan is None:
+        return Step(first=(*failed, *_unknown(ended)), command=again.line())
+    months = list(_months(plan, ended, again.file))
+    own = list(_own_dollars(plan, ended, again.file))
+    options, about = _paying(plan, again, ended, is_raised=bool(own or months))
+    first = (*failed, *_reached(plan, ended, again.file), *own, *months)
+    return Step(first=first, command=again.line(*options), about=about, month=" ".join(months))
+
+
+def _unknown(ended: Ended) -> Iterator[str]:
+    """Where its file cannot be read: what it ended with may stand there."""
+    if ended.state == "finished":
+        yield f"raise what ended it under [stop] of its crawl file, unless the command line did ({ended.reason})"
+
+
+def _reached(plan: CrawlPlan, ended: Ended, file: str) -> Iterator[str]:
+    """What under [stop] of the file would end the next run before its first call."""
+    stop = plan.flow.stop
+    for name in _COUNTED:
+        limit, done = getattr(stop, name), getattr(ended.size, name)
+        if limit is not None and done >= limit:
+            yield f"raise {name} under [stop] of {file}: {done:,} of {limit:,} are reached"
+    if stop.duration is not None and ended.size.elapsed >= stop.duration:
+        yield f"raise duration under [stop] of {file}: it ran for the {span(stop.duration)} that it may"
+    is_as_before = stop.half_width is not None and ended.half_width is not None and stop.half_width >= ended.half_width
+    if is_as_before and ended.reason.startswith(GOOD_ENOUGH):
+        yield f"lower half_width under [stop] of {file}, now {stop.half_width:g}: the sample is as good as that"
+
+
+def _own_dollars(plan: CrawlPlan, ended: Ended, file: str) -> Iterator[str]:
+    own, allowed = own_purse(ended.purses, plan.name), plan.flow.stop.dollars
+    if own is None or allowed is None:
+        return
+    left = thousandths(allowed) - thousandths(own.spent)
+    costs = [cheapest(plan, each, ended.waiting) for each in paid_services(plan)]
+    if costs and all(cost is not None and left < cost for cost in costs):
+        yield f"raise dollars under [stop] of {file}: {structs.replace(own, allowed=allowed).words} {SPENT}"
+
+
+def _months(plan: CrawlPlan, ended: Ended, file: str) -> Iterator[str]:
+    for planned in paid_services(plan):
+        purse = month_purse(ended.purses, planned.service.name)
+        if purse is not None and _is_used_up(plan, planned, purse, ended):
+            spent = structs.replace(purse, allowed=planned.dollars).words
+            when = f"{purse.resets_at:%-d %B %Y} (UTC)" if purse.resets_at else "the first of next month"
+            yield (
+                f"wait until {when}, when the crawl may spend again, or raise dollars under [service] of {file}: {spent} on "
+                f"{purse.of} in {ended.now:%B} {SPENT}"
+            )
+
+
+def _is_used_up(plan: CrawlPlan, planned: ServicePlan, purse: Purse, ended: Ended) -> bool:
+    left = thousandths(planned.dollars) - thousandths(purse.spent) - thousandths(purse.reserved)
+    cost = cheapest(plan, planned, ended.waiting)
+    return cost is not None and left < cost
+
+
+def _paying(plan: CrawlPlan, again: Again, ended: Ended, *, is_raised: bool) -> tuple[tuple[str, ...], str]:
+    """The options without which the next start asks whether it may spend, and what they agree to."""
+    wish, agreed = wish_of(plan), ended.agreed
+    if wish is None or (not is_raised and agreed is not None and wish.is_within(agreed)):
+        return (), ""
+    if is_raised:
+        return ("--yes",), "--yes agrees to the new amount"
+    if rest := _rest(plan, wish, agreed, ended):
+        return ("--dollars", f"{dollars(rest):g}"), "what is left of what was agreed to"
+    if again.dollars:
+        return ("--dollars", f"{again.dollars:g}", "--yes"), f"spends up to {in_dollars(thousandths(again.dollars))} more"
+    return ("--yes",), f"--yes agrees that {may_spend(plan)}"
+
+
+def _rest(plan: CrawlPlan, wish: Wish, agreed: Wish | None, ended: Ended) -> int:
+    """What is left of what was agreed to, in thousandths of a dollar, if it can pay for anything."""
+    if agreed is None or agreed.in_all is None or wish.a_month > agreed.a_month:
+        return 0
+    own = own_purse(ended.purses, plan.name)
+    rest = agreed.in_all - (thousandths(own.spent) if own else 0)
+    tight = structs.replace(plan, dollars=dollars(max(0, rest)))
+    costs = [cheapest(tight, each, ended.waiting) for each in paid_services(plan)]
+    return rest if any(cost is not None and cost <= rest for cost in costs) else 0
