@@ -5,7 +5,8 @@ BowerbirdError
 │   ├── FlowError        a crawl or flow file says something that is not allowed; names the line
 │   ├── CredentialError  a secret is missing, wrong or cannot be opened
 │   └── StoreError       the database cannot be opened or is of another version
-├── Busy                 somebody else holds the database: wait and try again
+├── Busy                 the database cannot do it now: wait and try the same again
+├── Taken                another worker was faster: look again and choose anew
 ├── DiskFull             nothing can be written: pause, keep what is settled, say so
 └── Fenced               the lease is no longer ours: drop the answer
 
@@ -40,7 +41,11 @@ class StoreError(UserError):
 
 
 class Busy(BowerbirdError):
-    """Another process holds the database; the same transaction may be tried again."""
+    """Our own database is held by others or does not answer; the same transaction may be tried again."""
+
+
+class Taken(BowerbirdError):
+    """What was chosen is no longer to be had, another worker has it; trying the same again is of no use."""
 
 
 class DiskFull(BowerbirdError):

@@ -91,6 +91,15 @@ class Transaction(Protocol):
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None: ...
 
+    def after_commit(self, then: Callable[[], object]) -> None:
+        """Calls `then` once everything is durable, before the caller goes on; never when the transaction failed."""
+        ...
+
+    def on_rollback(self, undo: Callable[[], object]) -> None:
+        """Calls `undo` if nothing of the transaction happened, the last one first: whoever changes memory before the commit
+        takes it back in this way, so that the same work may be tried again."""
+        ...
+
 
 class Database(Protocol):
     """Connections and transactions, and nothing about crawling."""
@@ -103,7 +112,7 @@ class Database(Protocol):
         ...
 
     def reading(self) -> AbstractAsyncContextManager[Transaction]:
-        """A consistent view for those who only read; never blocks the writer."""
+        """One moment for those who only read, from the first look to the last; never blocks the writer."""
         ...
 
     def any(self, kind: str) -> str:
@@ -397,10 +406,6 @@ class Frontier(Protocol):
         """Forgets everything held in memory: it is no longer ours."""
         ...
 
-    def forget(self) -> None:
-        """Undoes in memory what the lease did whose transaction failed; what was held before it is still held."""
-        ...
-
 
 class Ledgers(Protocol):
     """Our account of every bucket. It never waits: it answers when."""
@@ -443,10 +448,6 @@ class Ledgers(Protocol):
 
         `in_flight` says how much the flying calls were charged, by bucket; it is asked after the accounts were read.
         """
-        ...
-
-    def forget(self) -> None:
-        """Drops the cached accounts after a transaction failed; they are loaded anew."""
         ...
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
+from pathlib import Path
 
+import asyncpg
 import pytest
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database, sqlite
 from bowerbird.db.migrate import scripts, statements
+from bowerbird.db.moment import one_moment
 from bowerbird.db.postgres import PostgresDatabase
 from bowerbird.errors import Busy, DiskFull, StoreError
-from bowerbird.ports import Database
+from bowerbird.ports import Database, Transaction
 
 
 async def test_a_transaction_that_fails_leaves_nothing_behind(database: Database) -> None:
@@ -25,6 +29,85 @@ async def test_a_transaction_that_fails_leaves_nothing_behind(database: Database
         await fail()
     async with database.reading() as tx:
         assert await tx.fetch_one("select value from sequences where name = 'x'") is None
+
+
+@pytest.mark.parametrize("kind", [FileNotFoundError, ConnectionResetError, asyncpg.InterfaceError])
+async def test_what_the_body_of_a_transaction_raises_is_its_own_affair(database: Database, kind: type[Exception]) -> None:
+    async def fail(opened: AbstractAsyncContextManager[Transaction]) -> None:
+        async with opened as tx:
+            await tx.fetch("select 1")
+            raise kind("of the body")
+
+    for opened in (database.transaction(), database.reading()):
+        with pytest.raises(kind, match="of the body"):
+            await fail(opened)
+
+
+async def test_a_statement_that_can_never_run_is_not_tried_for_ever(migrated_url: str) -> None:
+    database = await open_database(migrated_url, RealClock())
+
+    async def forget_a_value() -> None:
+        async with database.transaction() as tx:
+            await tx.execute("update sequences set value = ? where name = ?", 5)
+
+    with pytest.raises(asyncpg.InterfaceError, match="expects 2 arguments"):
+        await forget_a_value()
+    await database.close()
+
+
+async def test_a_server_that_ends_the_connection_is_waited_for(migrated_url: str) -> None:
+    database, other = await open_database(migrated_url, RealClock()), await asyncpg.connect(migrated_url)
+    seen: list[str] = []
+
+    async def cut_off() -> None:
+        async with database.transaction() as tx:
+            tx.on_rollback(lambda: seen.append("undone"))
+            (row,) = await tx.fetch("select pg_backend_pid() as process")
+            await other.execute("select pg_terminate_backend($1, 5000)", row["process"])
+            await tx.execute("update sequences set value = 5 where name = 'token'")
+
+    with pytest.raises(Busy, match="PostgreSQL"):
+        await cut_off()
+    assert seen == ["undone"]
+    async with database.reading() as tx:
+        assert await tx.fetch_one("select 1 as answer") is not None
+    await other.close()
+    await database.close()
+
+
+async def test_who_reads_sees_one_moment_however_long_it_takes(tmp_path: Path, postgres_url: str) -> None:
+    count = "select count(*) as number from sequences"
+    for where in (str(tmp_path / "crawl.db"), postgres_url):
+        database = await open_database(where, RealClock())
+        await database.migrate()
+        async with database.reading() as tx, database.reading() as beside:
+            before = [await each.fetch_one(count) for each in (tx, beside)]
+            async with database.transaction() as writer:
+                await writer.execute("insert into sequences (name, value) values ('new', 1)")
+            assert [await each.fetch_one(count) for each in (tx, beside)] == before
+            async with database.reading() as later:
+                assert await later.fetch_one(count) != before[0]
+        async with database.reading() as again:
+            assert await again.fetch_one(count) != before[0]
+        await database.close()
+
+
+async def test_a_report_that_looks_many_times_tells_of_one_moment(tmp_path: Path, postgres_url: str) -> None:
+    async def number(database: Database) -> int:
+        async with database.reading() as tx:
+            return int((await tx.fetch("select count(*) as number from sequences"))[0]["number"])
+
+    for where in (str(tmp_path / "crawl.db"), postgres_url):
+        database = await open_database(where, RealClock())
+        await database.migrate()
+        async with one_moment(database) as still:
+            before = await number(still)
+            async with database.transaction() as tx:
+                await tx.execute("insert into sequences (name, value) values ('new', 1)")
+            assert (await number(still), await number(database)) == (before, before + 1)
+            with pytest.raises(StoreError, match="cannot be written"):
+                still.transaction()
+        await database.close()
 
 
 async def test_migrating_twice_changes_nothing(database: Database) -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from bowerbird.clock import RealClock
-from bowerbird.errors import Busy
+from bowerbird.errors import Taken
 from bowerbird.limits import ledger, rows
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Answer, Charge, Limit, Outcome, Page, Reading, WindowKind
@@ -102,7 +102,7 @@ async def test_two_processes_never_take_the_same_call(database: Database) -> Non
     two = await reloaded(database)
     await spend(database, one, charge())
     assert two.when([charge()], NOW) == NOW
-    with pytest.raises(Busy, match="taken by another worker"):
+    with pytest.raises(Taken, match="taken by another worker"):
         await spend(database, two, charge())
     assert two.when([charge()], NOW) > NOW
 
@@ -118,12 +118,11 @@ async def test_a_process_with_old_knowledge_settles_all_the_same(database: Datab
     assert (state.remaining, state.in_flight, state.spent) == (2, 0, 3)
 
 
-async def test_a_transaction_that_failed_leaves_no_trace_after_forgetting(database: Database) -> None:
+async def test_a_transaction_that_failed_leaves_no_trace(database: Database) -> None:
     ledgers = await reloaded(database)
     await settle(database, ledgers, await spend(database, ledgers, charge()), 4)
     with pytest.raises(ZeroDivisionError):
         await _fail_after_charging(database, ledgers)
-    ledgers.forget()
     await spend(database, ledgers, charge())
     assert ledgers.states()["token"].in_flight == 1
     assert (await reloaded(database)).states() == ledgers.states()
@@ -135,12 +134,14 @@ async def _fail_after_charging(database: Database, ledgers: BookedLedgers) -> No
         raise ZeroDivisionError
 
 
-async def test_a_forgotten_bucket_is_not_taken_for_a_full_one(database: Database) -> None:
+async def test_a_bucket_of_a_failed_transaction_is_not_taken_for_a_full_one(database: Database) -> None:
     ledgers = await reloaded(database)
-    await settle(database, ledgers, await spend(database, ledgers, charge()), 0)
-    ledgers.forget()
+    await settle(database, ledgers, await spend(database, ledgers, charge()), 1)
+    with pytest.raises(ZeroDivisionError):
+        await _fail_after_charging(database, ledgers)
+    await spend(database, await reloaded(database), charge())
     assert ledgers.when([charge()], NOW) > NOW
-    with pytest.raises(Busy):
+    with pytest.raises(Taken):
         await spend(database, ledgers, charge())
 
 
@@ -232,7 +233,6 @@ async def test_a_payment_of_a_transaction_that_failed_is_not_remembered(database
     ledgers = await reloaded(database)
     with pytest.raises(ZeroDivisionError):
         await _fail_after_paying(database, ledgers)
-    ledgers.forget()
     assert await pay(database, ledgers, "user:1") == 1
 
 
@@ -294,7 +294,7 @@ async def test_a_purse_is_raised_and_lowered_with_the_users_word_and_what_was_sp
 async def test_two_processes_never_reserve_more_than_the_purse_holds(database: Database) -> None:
     first, second = await reloaded(database), await reloaded(database)
     await spend(database, first, stream(600))
-    with pytest.raises(Busy, match="taken by another worker"):
+    with pytest.raises(Taken, match="taken by another worker"):
         await spend(database, second, stream(600))
     await spend(database, second, stream(400))
     assert (await reloaded(database)).states()[PURSE.bucket].available == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from bowerbird.crawl import roster
 from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.log import QueryLog
 from bowerbird.crawl.offers import LOOKS, Offers
+from bowerbird.errors import Busy
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import EPOCH, Answer, Ask, Lease, Outcome, Page, Service, Task
 from bowerbird.policies import ranker
@@ -44,12 +46,23 @@ def lease(asked: Lane, task: int) -> Lease:
     )  # fmt: skip
 
 
+async def weigh(database: Database, offers: Offers, asked: Lane, call: Lease, page: Page, *, fails: bool = False) -> Page:
+    """What the answer is taken for, in a settle of its own, which may be rolled back."""
+    weighed = page
+    with suppress(Busy):
+        async with database.transaction() as tx:
+            weighed = await offers.weighed(tx, asked, call, page)
+            if fails:
+                raise Busy
+    return weighed
+
+
 async def last_outcome(database: Database, asked: Lane, tasks: list[int], page: Page = WORDLESS) -> Outcome:
     """How the last of these calls ends, each answered without a word, while the service answers others in between."""
     frontier = TaskFrontier(database, 1, lease=timedelta(minutes=1), call=timedelta(minutes=1))
-    offers = Offers({each.lane: each for each in (LIKES, POST, PUBLIC)}, frontier, database)
+    offers = Offers({each.lane: each for each in (LIKES, POST, PUBLIC)}, frontier)
     for task in tasks:
-        weighed = await offers.weighed(asked, lease(asked, task), page)
+        weighed = await weigh(database, offers, asked, lease(asked, task), page)
         offers.settled(asked, lease(asked, task), weighed, None)
         offers.settled(POST, lease(POST, 100 + task), Page(), None)
     return weighed.outcome
@@ -81,15 +94,19 @@ async def test_a_route_that_answered_an_earlier_process_is_not_missing(database:
 REFUSED = Page(outcome=Outcome.NOT_OFFERED, detail="405")
 
 
-async def refused(database: Database, *, after: timedelta, has_answered: bool) -> list[Outcome]:
-    """How a lane's refusals end that come so long after one another."""
+async def refused(
+    database: Database, *, after: timedelta, has_answered: bool, tried: int = 1, times: int = LOOKS
+) -> list[Outcome]:
+    """How a lane's refusals end that come so long after one another, each settled when it is `tried` so many times."""
     frontier = TaskFrontier(database, 1, lease=timedelta(minutes=1), call=timedelta(minutes=1))
-    offers, ends = Offers({LIKES.lane: LIKES}, frontier, database), []
+    offers, ends = Offers({LIKES.lane: LIKES}, frontier), []
     if has_answered:
         offers.settled(LIKES, lease(LIKES, 0), Page(), None)
-    for number in range(LOOKS):
+    for number in range(times):
         asked = structs.replace(lease(LIKES, number), leased_at=EPOCH + number * after)
-        page = await offers.weighed(LIKES, asked, REFUSED)
+        for _ in range(tried - 1):
+            await weigh(database, offers, LIKES, asked, REFUSED, fails=True)
+        page = await weigh(database, offers, LIKES, asked, REFUSED)
         offers.settled(LIKES, asked, page, None)
         ends.append(page.outcome)
     return ends
@@ -103,3 +120,8 @@ async def test_a_route_that_answered_is_missing_only_when_it_refuses_for_long(da
     assert await refused(database, after=timedelta(minutes=1), has_answered=True) == [Outcome.UNREADABLE] * LOOKS
     ends = await refused(database, after=timedelta(minutes=20), has_answered=True)
     assert ends == [Outcome.UNREADABLE] * (LOOKS - 1) + [Outcome.NOT_OFFERED]
+
+
+async def test_a_refusal_whose_settle_is_tried_again_counts_once(database: Database) -> None:
+    ends = await refused(database, after=timedelta(minutes=40), has_answered=True, tried=LOOKS, times=LOOKS - 1)
+    assert ends == [Outcome.UNREADABLE] * (LOOKS - 1)

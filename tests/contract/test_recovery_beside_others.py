@@ -44,6 +44,12 @@ class Interrupted:
     async def fetch_one(self, sql: str, *values: Any) -> Row | None:
         return await self._then(await self._tx.fetch_one(sql, *values))
 
+    def after_commit(self, then: Callable[[], object]) -> None:
+        self._tx.after_commit(then)
+
+    def on_rollback(self, undo: Callable[[], object]) -> None:
+        self._tx.on_rollback(undo)
+
     @property
     def has_happened(self) -> bool:
         return self._left <= 0

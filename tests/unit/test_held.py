@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from bowerbird.db.hooks import Hooks
 from bowerbird.frontier.held import Held
 from bowerbird.model import Draw, Task, Turn
 
@@ -18,11 +20,13 @@ def tasks(*numbers: int) -> list[Task]:
 
 def holding(*numbers: int) -> Held:
     held = Held()
-    held.begin()
-    held.take(TURN, ONE, NOW)
-    held.keep(TURN, ONE, tasks(*numbers), LATER)
-    held.begin()
+    held.keep(transaction(), TURN, ONE, tasks(*numbers), LATER)
     return held
+
+
+def transaction() -> Any:
+    """As far as memory is concerned; its end is told by `committed` or `rolled_back`."""
+    return Hooks()
 
 
 def test_no_more_is_claimed_ahead_than_the_crawl_file_allows() -> None:
@@ -33,24 +37,41 @@ def test_no_more_is_claimed_ahead_than_the_crawl_file_allows() -> None:
 
 
 def test_what_was_held_before_a_failed_lease_is_held_again() -> None:
-    held = holding(1, 2, 3)
-    assert held.take(TURN, ONE, NOW) == tasks(1)
-    held.undo()
-    assert held.take(TURN, Draw(3), NOW) == tasks(1, 2, 3)
+    held, tx = holding(1, 2, 3), transaction()
+    assert held.take(tx, TURN, ONE, NOW) == tasks(1)
+    tx.rolled_back()
+    assert held.take(transaction(), TURN, Draw(3), NOW) == tasks(1, 2, 3)
 
 
 def test_what_a_failed_lease_claimed_is_not_ours() -> None:
-    held = holding(1)
-    held.take(TURN, ONE, NOW)
-    held.keep(TURN, ONE, tasks(8, 9), LATER + timedelta(hours=1))
-    held.undo()
-    assert held.take(TURN, Draw(3), NOW) == tasks(1)
-    assert held.take(TURN, ONE, LATER) == []
+    held, tx = holding(1), transaction()
+    held.take(tx, TURN, ONE, NOW)
+    held.keep(tx, TURN, ONE, tasks(8, 9), LATER + timedelta(hours=1))
+    tx.rolled_back()
+    assert held.take(transaction(), TURN, Draw(3), NOW) == tasks(1)
+    held.keep(transaction(), TURN, ONE, tasks(2), LATER)
+    assert held.take(transaction(), TURN, ONE, LATER) == []
 
 
 def test_a_lease_that_went_well_is_not_undone_later() -> None:
-    held = holding(1, 2)
-    assert held.take(TURN, ONE, NOW) == tasks(1)
-    held.begin()
-    held.undo()
-    assert held.empty() == tasks(2)
+    held, tx, later = holding(1, 2), transaction(), transaction()
+    assert held.take(tx, TURN, ONE, NOW) == tasks(1)
+    tx.committed()
+    later.rolled_back()
+    assert held.drop(transaction()) == tasks(2)
+
+
+def test_of_two_leases_that_overlap_the_one_that_fails_takes_back_its_own() -> None:
+    held, tx, other = holding(1, 2, 3), transaction(), transaction()
+    assert held.take(tx, TURN, ONE, NOW) == tasks(1)
+    assert held.take(other, TURN, ONE, NOW) == tasks(2)
+    tx.rolled_back()
+    other.committed()
+    assert held.take(transaction(), TURN, Draw(3), NOW) == tasks(1, 3)
+
+
+def test_what_a_failed_transaction_gave_back_is_still_held() -> None:
+    held, tx = holding(1, 2), transaction()
+    assert held.drop(tx, TURN.lane) == tasks(1, 2)
+    tx.rolled_back()
+    assert held.take(transaction(), TURN, Draw(3), NOW) == tasks(1, 2)

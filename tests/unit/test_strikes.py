@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from bowerbird.crawl.strikes import STRIKES, Strikes
+from bowerbird.db.hooks import Hooks
 from bowerbird.model import Outcome, Page
 
 
@@ -21,13 +21,23 @@ QUOTES, REPOSTS = lane(1, "quotes"), lane(2, "reposts")
 BAD = Page(outcome=Outcome.BAD_TOKEN, detail="401 This method requires an authenticated user")
 
 
+GOOD = Page(outcome=Outcome.OK)
+
+
+def settled(strikes: Strikes, asked: Any, credential: str | None, page: Page, *, fails: bool = False) -> bool:
+    """One answer in a settle of its own, which may be rolled back."""
+    hooks = Hooks()
+    is_out = strikes.is_out(cast("Any", hooks), asked, cast("Any", SimpleNamespace(credential=credential)), page)
+    hooks.rolled_back() if fails else hooks.committed()
+    return is_out
+
+
 def struck(strikes: Strikes, credential: str | None, times: int, *, answered: bool = False) -> bool:
-    lease = cast("Any", SimpleNamespace(credential=credential))
     is_out = False
     for _ in range(times):
-        is_out = strikes.is_out(QUOTES, lease, BAD, ExitStack())
+        is_out = settled(strikes, QUOTES, credential, BAD)
         if answered:
-            strikes.is_out(REPOSTS, lease, Page(outcome=Outcome.OK), ExitStack())
+            settled(strikes, REPOSTS, credential, GOOD)
     return is_out
 
 
@@ -47,3 +57,14 @@ def test_what_was_refused_to_whom_is_remembered_in_words() -> None:
     strikes = Strikes()
     struck(strikes, None, STRIKES)
     assert strikes.words == {1: "s does not answer quotes without a credential (401 This method requires an authenticated user)"}
+
+
+def test_an_answer_whose_settle_is_rolled_back_counts_for_nothing() -> None:
+    strikes = Strikes()
+    struck(strikes, "mine", STRIKES - 1)
+    # A refusal, tried in vain, is not the last one; a good answer, tried in vain, has not wiped the others out.
+    for page in (BAD, GOOD):
+        settled(strikes, QUOTES, "mine", page, fails=True)
+        assert strikes.words == {}
+    assert settled(strikes, QUOTES, "mine", BAD)
+    assert strikes.is_of_service(QUOTES, BAD, "mine")

@@ -12,7 +12,7 @@ import typer
 
 from bowerbird.analysis.cascades import Cascade, Step, rebuild
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import find_place, opened_place
+from bowerbird.cli.place import find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.graphs import Arc, Node, check_name, write_graph
@@ -58,7 +58,7 @@ def command(
     found = find_place(written)
 
     async def read() -> list[Told]:
-        async with opened_place(found, RealClock()) as database:
+        async with read_place(found, RealClock()) as database:
             return [told async for told in _read(database, posts) if posts or told.tree.size >= least]
 
     cascades = asyncio.run(read())

@@ -16,7 +16,7 @@ import typer
 from bowerbird.cli.controls import CrawlOption
 from bowerbird.cli.ledger_files import LedgerFile, flat
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import Place, PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.model import Facet
@@ -81,7 +81,7 @@ def command(
         raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
 
     async def read() -> tuple[str | None, dict[str, tuple[Totals, list[Entry]]]]:
-        async with opened_place(found, RealClock()) as database:
+        async with read_place(found, RealClock()) as database:
             chosen = await _chosen(database, found, crawl)
             return chosen, {view: await _read(database, view, chosen, top, out) for view in views}
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from bowerbird.cli.line_files import LineFile
 from bowerbird.cli.live import words
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import Place, PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.model import Service
@@ -77,7 +77,7 @@ class _Written(Struct):
 
 
 async def _write(place: Place, service: str | None, out: Path | None) -> tuple[_Written, str, PostCount]:
-    async with opened_place(place, RealClock()) as database:
+    async with read_place(place, RealClock()) as database:
         asked = await _service(database, service)
         file = LineFile(out, ("id",)) if out is not None else None
         written = _Written()

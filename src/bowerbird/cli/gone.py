@@ -13,7 +13,7 @@ import typer
 
 from bowerbird.cli.line_files import LineFile
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
@@ -53,7 +53,7 @@ def command(
         raise UserError("say with --what which of users, relations and posts --out is to hold")
 
     async def read() -> dict[str, tuple[int, list[Line]]]:
-        async with opened_place(found, RealClock()) as database:
+        async with read_place(found, RealClock()) as database:
             return {name: await _read(database, name, top, out) for name in ([what.value] if what else APART)}
 
     for name, (count, lines) in (parts := asyncio.run(read())).items():

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from bowerbird.cli.output import JsonFlag, Output, printable
-from bowerbird.cli.place import PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.providers import PROVIDERS, provider
@@ -34,7 +34,7 @@ def command(
     output, found = Output(as_json=as_json), find_place(place)
 
     async def read() -> list[History]:
-        async with opened_place(found, RealClock()) as database:
+        async with read_place(found, RealClock()) as database:
             for text, network in ((who, None), *_behind(who)):
                 if histories := await find_history(database, text, network):
                     return histories

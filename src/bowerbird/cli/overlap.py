@@ -10,7 +10,7 @@ import typer
 
 from bowerbird.cli.live import words
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import Place, PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.store.overlap import Overlap, Shared, read_overlap
@@ -30,7 +30,7 @@ def command(
 
 
 async def _read(place: Place, crawl: str | None) -> Overlap:
-    async with opened_place(place, RealClock()) as database:
+    async with read_place(place, RealClock()) as database:
         names = [each.name for each in await Reader(database).crawls()]
         chosen = crawl or place.crawl or (names[0] if len(names) == 1 else None)
         if chosen is None or chosen not in names:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from bowerbird.db import open_database
 from bowerbird.db.addresses import in_vault, is_postgres, public
+from bowerbird.db.moment import one_moment
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import StoreError, UserError
 from bowerbird.ports import Clock, Database
@@ -69,6 +70,13 @@ async def opened_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
                 f"`bowerbird upgrade {place.file or place.shown}`, which calls nobody"
             )
         yield database
+
+
+@asynccontextmanager
+async def read_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
+    """The same for those who only read: all they see is of one moment, whatever a crawl writes meanwhile."""
+    async with opened_place(place, clock) as database, one_moment(database) as still:
+        yield still
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import Place, PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.model import Source
 from bowerbird.store.place_counts import PlaceCount, Sharing, read_places
@@ -23,7 +23,7 @@ def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
 
 
 async def _read(place: Place) -> tuple[list[PlaceCount], list[Sharing]]:
-    async with opened_place(place, RealClock()) as database:
+    async with read_place(place, RealClock()) as database:
         return await read_places(database, _names(place))
 
 

@@ -13,7 +13,7 @@ import typer
 from bowerbird.cli.line_files import LineFile
 from bowerbird.cli.live import words
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import PlaceArgument, find_place, read_place
 from bowerbird.cli.samples import figure_values, show_sample
 from bowerbird.clock import RealClock
 from bowerbird.export.sample import Account, Sample, read_samples
@@ -39,7 +39,7 @@ def command(
     output, found = Output(as_json=as_json), find_place(place)
 
     async def read() -> list[Sample]:
-        async with opened_place(found, RealClock()) as database:
+        async with read_place(found, RealClock()) as database:
             return await read_samples(database, found.crawl)
 
     samples = asyncio.run(read())

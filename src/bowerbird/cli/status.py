@@ -10,7 +10,7 @@ import msgspec
 from bowerbird.cli.money import month_values, spent_values
 from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.output import JsonFlag, Output
-from bowerbird.cli.place import Place, PlaceArgument, find_place, opened_place
+from bowerbird.cli.place import Place, PlaceArgument, find_place, read_place
 from bowerbird.cli.samples import figure_values
 from bowerbird.cli.standing import Standing, show_standing
 from bowerbird.clock import RealClock
@@ -39,7 +39,7 @@ def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
 
 async def read_status(place: Place, clock: Clock) -> Standing:
     """Everything that the database of a place tells."""
-    async with opened_place(place, clock) as database:
+    async with read_place(place, clock) as database:
         async with database.reading() as tx:
             crew = await living(tx, None, clock.now())
         summary = await Reader(database).summary(errors=5)

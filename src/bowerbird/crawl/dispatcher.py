@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import takewhile
 
 from msgspec import Struct, structs
@@ -22,7 +23,7 @@ from bowerbird.crawl.spoilt import answers_to
 from bowerbird.crawl.strikes import Strikes
 from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, set_back, settled
 from bowerbird.crawl.visits import seeds_left_alone, visits_of
-from bowerbird.errors import Fenced
+from bowerbird.errors import Fenced, Taken
 from bowerbird.model import (
     Answer,
     Arrival,
@@ -88,7 +89,7 @@ class Dispatcher:
         self._admission = admission
         self._swept_at: datetime | None = None
         self._outages = Outages()
-        self.offers = Offers(parts.lanes, parts.frontier, parts.database)
+        self.offers = Offers(parts.lanes, parts.frontier)
         self._strikes = Strikes()
 
     # -- lease ---------------------------------------------------------------------------------------------------
@@ -100,8 +101,11 @@ class Dispatcher:
         choice = parts.scheduler.next(now)
         if not isinstance(choice, Choice):
             return choice
-        # No task to lease after all: let others run, then ask again.
-        return await self._lease_choice(choice, room, now) or now
+        # No task to lease after all, or another worker took the calls: let others run, then ask again.
+        with suppress(Taken):
+            if leases := await self._lease_choice(choice, room, now):
+                return leases
+        return now
 
     def stuck(self) -> str:
         """Why what waits cannot be asked: no credential is left to ask with. Empty: it can be, or nothing waits."""
@@ -122,27 +126,27 @@ class Dispatcher:
 
     async def _sweep(self, tx: Transaction, now: datetime) -> frozenset[int]:
         woken = await self._parts.frontier.sweep(tx, now)
-        self._swept_at = now
+        tx.after_commit(partial(self._has_swept, now))
         self._parts.scheduler.wake(woken)
         return woken
+
+    def _has_swept(self, now: datetime) -> None:
+        self._swept_at = now
 
     async def _lease_choice(self, choice: Choice, room: int, now: datetime) -> list[LaneLease]:
         """Leases calls of one choice in one transaction, as long as the scheduler would choose it again."""
         parts = self._parts
         leases: list[LaneLease] = []
-        try:
-            async with parts.database.transaction() as tx:
-                if self._swept_at is None or now - self._swept_at >= _SWEEP_EVERY:
-                    await self._sweep(tx, now)
-                while lease := await self._lease_one(tx, choice, now):
-                    leases.append(lease)
-                    if len(leases) >= room or not parts.scheduler.again(choice, now):
-                        break
-        except BaseException:
-            parts.frontier.forget()
-            parts.ledgers.forget()
-            raise
-        parts.scheduler.touched([charge.bucket for charge in choice.charges])
+        async with parts.database.transaction() as tx:
+            buckets = [charge.bucket for charge in choice.charges]
+            tx.on_rollback(partial(parts.scheduler.touched, buckets))
+            if self._swept_at is None or now - self._swept_at >= _SWEEP_EVERY:
+                await self._sweep(tx, now)
+            while lease := await self._lease_one(tx, choice, now):
+                leases.append(lease)
+                if len(leases) >= room or not parts.scheduler.again(choice, now):
+                    break
+        parts.scheduler.touched(buckets)
         return leases
 
     async def _lease_one(self, tx: Transaction, choice: Choice, now: datetime) -> LaneLease | None:
@@ -153,6 +157,8 @@ class Dispatcher:
         rank_time = timedelta(seconds=parts.clock.stopwatch() - watch)
         if not tasks:
             parts.scheduler.idle(choice.turn, None)
+            # What an earlier call of the same transaction took from it is there again.
+            tx.on_rollback(partial(parts.scheduler.wake_turns, [choice.turn]))
             return None
         lease = structs.replace(await self._ask(tx, lane, choice, tasks, now), rank_time=rank_time)
         return structs.replace(lease, call=await parts.log.begin(tx, lane.lane, lease))
@@ -184,19 +190,13 @@ class Dispatcher:
         """Ends a call in one transaction; raises `Fenced` when the lease is no longer ours."""
         lane = lease.lane
         page = self._parts.store.clean(lane.provider.parse(lease.ask, answer, lane.service))
-        page = await self.offers.weighed(lane, lease, page)
-        has_expired = self._has_expired(lane, lease, page)
-        # What is changed in memory before the commit is taken back when that fails: the settle may be tried again.
-        undo = ExitStack()
-        is_refused = not has_expired and self._strikes.is_out(lane, lease, page, undo)
-        try:
-            async with self._parts.database.transaction() as tx:
-                report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused, undo)
-                learned = await self.offers.note(tx, lane, page, self._parts.clock.now())
-        except BaseException:
-            self._parts.ledgers.forget()
-            undo.close()
-            raise
+        # The settle may be tried again: what it changes in memory comes after its commit, or is taken back with it.
+        async with self._parts.database.transaction() as tx:
+            page = await self.offers.weighed(tx, lane, lease, page)
+            has_expired = self._has_expired(lane, lease, page)
+            is_refused = not has_expired and self._strikes.is_out(tx, lane, lease, page)
+            report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused)
+            learned = await self.offers.note(tx, lane, page, self._parts.clock.now())
         self._parts.scheduler.touched([charge.bucket for charge in lease.charges])
         self._parts.scheduler.wake(seeded)
         self._parts.scheduler.wake_turns(woken)
@@ -222,7 +222,7 @@ class Dispatcher:
         return self._parts.sessions.has_expired(lease.credential, lane.provider)
 
     async def _settle(
-        self, tx: Transaction, lane: Lane, lease: Lease, answer: Answer, page: Page, is_refused: bool, undo: ExitStack
+        self, tx: Transaction, lane: Lane, lease: Lease, answer: Answer, page: Page, is_refused: bool
     ) -> tuple[Report, frozenset[int], frozenset[Turn]]:
         parts = self._parts
         now = parts.clock.now()
@@ -243,7 +243,7 @@ class Dispatcher:
         seeded |= await self.add(tx, self.offers.witness(lane, lease, page), lease.call, now)
         await parts.ledgers.settle(tx, lease.charges, page, answer)
         await self._note_trouble(tx, lane, lease, page, is_refused, now)
-        await self._outages.note(tx, lane.service.name, page, now, undo)
+        await self._outages.note(tx, lane.service.name, page, now)
         await note_shortfall(tx, lane, lease, page, ended, now)
         report = _report(lane, page, saved, ended, seeds_left_alone(lane, lease.tasks, page))
         await roster.count_left_alone(tx, self._crawl, len(report.left_alone))
@@ -330,15 +330,11 @@ class Dispatcher:
         parts = self._parts
         now = parts.clock.now()
         why = f"not asked: too many logins with {lease.credential}, the next one may be tried at {until:%Y-%m-%d %H:%M:%S} UTC"
-        try:
-            async with parts.database.transaction() as tx:
-                if await parts.log.lose(tx, lease.call, "unasked", why, now):
-                    await parts.ledgers.lost(tx, lease.charges, now)
-                    await parts.frontier.give_back(tx, lease.tasks, now)
-                    await roster.note_error(tx, self._crawl, "login", str(Outcome.RATE_LIMITED), lease.call, why, now)
-        except BaseException:
-            parts.ledgers.forget()
-            raise
+        async with parts.database.transaction() as tx:
+            if await parts.log.lose(tx, lease.call, "unasked", why, now):
+                await parts.ledgers.lost(tx, lease.charges, now)
+                await parts.frontier.give_back(tx, lease.tasks, now)
+                await roster.note_error(tx, self._crawl, "login", str(Outcome.RATE_LIMITED), lease.call, why, now)
         parts.scheduler.touched([charge.bucket for charge in lease.charges])
         parts.scheduler.wake([lease.tasks[0].lane])
         parts.scheduler.hold(lease.credential, until)
@@ -363,18 +359,14 @@ class Dispatcher:
         """Ends a call without an answer; False when somebody has ended it before."""
         parts = self._parts
         now = parts.clock.now()
-        try:
-            async with parts.database.transaction() as tx:
-                if not await parts.log.lose(tx, lease.call, outcome, why, now):
-                    return False
-                await parts.ledgers.lost(tx, lease.charges, now)
-                await parts.frontier.set_back(tx, setbacks)
-                if setbacks:
-                    await roster.note_error(tx, self._crawl, f"{lease.service}/{lease.ask.facet}", outcome, lease.call, why, now)
-                return True
-        except BaseException:
-            parts.ledgers.forget()
-            raise
+        async with parts.database.transaction() as tx:
+            if not await parts.log.lose(tx, lease.call, outcome, why, now):
+                return False
+            await parts.ledgers.lost(tx, lease.charges, now)
+            await parts.frontier.set_back(tx, setbacks)
+            if setbacks:
+                await roster.note_error(tx, self._crawl, f"{lease.service}/{lease.ask.facet}", outcome, lease.call, why, now)
+            return True
 
 
 def _report(lane: Lane, page: Page, saved: Saved, ended: Sequence[Settled], left_alone: tuple[str, ...]) -> Report:

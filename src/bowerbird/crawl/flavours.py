@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,7 +17,7 @@ from bowerbird.crawl.log import QueryLog
 from bowerbird.crawl.logins import count_made
 from bowerbird.crawl.patience import patiently
 from bowerbird.crawl.supervisor import fault_words
-from bowerbird.errors import Busy
+from bowerbird.errors import Taken
 from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
 from bowerbird.ports import Clock, Database, FlavouredProvider, Ledgers, Transaction, Transport
 
@@ -182,15 +182,15 @@ class Surveyor:
             return False
         await self._clock.sleep_until(at)
         try:
-            await self._spend(server)
-        except Busy:
+            await self._surely(partial(self._spend, server))
+        except Taken:
             return False
         return True
 
     async def _spend(self, server: Unknown) -> None:
         """Counts a question before it is sent, as answered: a process that dies leaves nothing in flight, nothing uncounted."""
         now = self._clock.now()
-        async with self._changing() as tx:
+        async with self._database.transaction() as tx:
             taken = await self._ledgers.charge(tx, server.charges, now)
             await self._ledgers.settle(tx, taken, Page(), Answer(status=200, sent_at=now, received_at=now))
 
@@ -203,15 +203,6 @@ class Surveyor:
 
     async def _surely(self, book: Callable[[], Awaitable[None]]) -> None:
         await patiently(book, self._clock, lambda why, at: None)
-
-    @asynccontextmanager
-    async def _changing(self) -> AsyncIterator[Transaction]:
-        try:
-            async with self._database.transaction() as tx:
-                yield tx
-        except BaseException:
-            self._ledgers.forget()
-            raise
 
 
 def of_limits(answer: Answer) -> Outcome:

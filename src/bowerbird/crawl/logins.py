@@ -53,10 +53,6 @@ class LoginBook:
 
 async def count_made(database: Database, ledgers: Ledgers, charges: Sequence[Charge], page: Page, answer: Answer) -> None:
     """Takes from the limits what was sent without having been charged, whatever is left: the service has counted it."""
-    try:
-        async with database.transaction() as tx:
-            taken = await ledgers.charge(tx, charges, answer.received_at, is_made=True)
-            await ledgers.settle(tx, taken, page, answer)
-    except BaseException:
-        ledgers.forget()
-        raise
+    async with database.transaction() as tx:
+        taken = await ledgers.charge(tx, charges, answer.received_at, is_made=True)
+        await ledgers.settle(tx, taken, page, answer)

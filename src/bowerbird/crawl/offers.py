@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
+from functools import partial
 
 from msgspec import Struct, field, structs
 
@@ -17,7 +18,7 @@ from bowerbird.crawl.flavours import keep_refusal
 from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.log import has_answered
 from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page
-from bowerbird.ports import Database, FlavouredProvider, Frontier, Transaction
+from bowerbird.ports import FlavouredProvider, Frontier, Transaction
 
 LOOKS = 3
 """So many answers without a word are believed, if others were answered meanwhile."""
@@ -54,10 +55,9 @@ class _Refusals(Struct):
 class Offers:
     """Watches the answers of every lane; what is remembered here is lost with the process, refusals are kept in the store."""
 
-    def __init__(self, lanes: dict[int, Lane], frontier: Frontier, database: Database) -> None:
+    def __init__(self, lanes: dict[int, Lane], frontier: Frontier) -> None:
         self._lanes = lanes
         self._frontier = frontier
-        self._database = database
         self._answered: Counter[int] = Counter()
         self._answering: Counter[str] = Counter()
         """Good answers by lane, and by service."""
@@ -71,28 +71,34 @@ class Offers:
         self.closed: dict[int, str] = {}
         """By lane: what the server does not offer, as a sentence."""
 
-    # -- before a settle ---------------------------------------------------------------------------------------------
+    # -- in a settle -------------------------------------------------------------------------------------------------
 
-    async def weighed(self, lane: Lane, lease: Lease, page: Page) -> Page:
+    async def weighed(self, tx: Transaction, lane: Lane, lease: Lease, page: Page) -> Page:
         """The page with what an answer without a word means, if it can be believed by now."""
-        if page.outcome is Outcome.NOT_OFFERED and await self._may_pass(lane, lease):
+        if page.outcome is Outcome.NOT_OFFERED and await self._may_pass(tx, lane, lease):
             return structs.replace(page, outcome=Outcome.UNREADABLE)
         if page.perhaps is None or len(lease.tasks) != 1:
             return page
-        if self._looks_like_no_route(lane, lease, page) and not await self._has_answered_before(lane):
+        if self._looks_like_no_route(lane, lease, page) and not await self._has_answered_before(tx, lane):
             return structs.replace(page, outcome=Outcome.NOT_OFFERED, perhaps=None)
         if page.perhaps is Outcome.NOT_OFFERED or not self._is_missing(lane, lease):
             return page
         gone = (Gone(lane.facet.subject, lease.tasks[0].target, page.perhaps),)
         return structs.replace(page, outcome=page.perhaps, gone=gone, perhaps=None)
 
-    async def _may_pass(self, lane: Lane, lease: Lease) -> bool:
+    async def _may_pass(self, tx: Transaction, lane: Lane, lease: Lease) -> bool:
         """Whether a route without another way that refuses will answer again: it has before, and not long ago."""
-        if _has_other_way(lane) or not (self._answered[lane.lane] or await self._has_answered_before(lane, objects=1)):
+        if _has_other_way(lane) or not (self._answered[lane.lane] or await self._has_answered_before(tx, lane, objects=1)):
             return False
         refusals = self._refusing.setdefault(lane.lane, _Refusals(lease.leased_at))
         refusals.times += 1
+        tx.on_rollback(partial(self._take_back, lane.lane, refusals))
         return refusals.times < LOOKS or lease.leased_at - refusals.since < _CLOSED_FOR
+
+    def _take_back(self, lane: int, refusals: _Refusals) -> None:
+        refusals.times -= 1
+        if not refusals.times and self._refusing.get(lane) is refusals:
+            del self._refusing[lane]
 
     def _is_missing(self, lane: Lane, lease: Lease) -> bool:
         look = self._looks.get(lease.tasks[0].task)
@@ -107,20 +113,17 @@ class Offers:
         times = doubts.looks + 1 if is_nameless else len(doubts.tasks | {lease.tasks[0].task})
         return times >= LOOKS and self._answering[lane.service.name] > doubts.answering
 
-    async def _has_answered_before(self, lane: Lane, objects: int = 0) -> bool:
+    async def _has_answered_before(self, tx: Transaction, lane: Lane, objects: int = 0) -> bool:
         """Looked up in the query log, once: what answered at any time is a route that the server has."""
         asked = lane.lane, objects
-        if asked not in self._answered_before:
-            async with self._database.reading() as tx:
-                if await has_answered(tx, lane.service.name, lane.facet.name, objects):
-                    self._answered_before.add(asked)
+        if asked not in self._answered_before and await has_answered(tx, lane.service.name, lane.facet.name, objects):
+            self._answered_before.add(asked)
+            tx.on_rollback(partial(self._answered_before.discard, asked))
         return asked in self._answered_before
 
     def goes_on(self, lane: Lane, page: Page) -> bool:
         """Whether what the server does not offer is asked in another way from now on; `lane`: as it was when it asked."""
         return page.outcome is Outcome.NOT_OFFERED and lane.lane not in self.closed and _has_other_way(lane)
-
-    # -- in a settle -------------------------------------------------------------------------------------------------
 
     async def note(self, tx: Transaction, lane: Lane, page: Page, now: datetime) -> Flavour | None:
         """Keeps a refusal with the service; answers what is known of it from now on."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 
 from msgspec import Struct
 
@@ -34,13 +34,13 @@ class Outages:
         self._is_clear: set[str] = set()
         """Services whose last answer was good, and that have no open row."""
 
-    async def note(self, tx: Transaction, service: str, page: Page, now: datetime, undo: ExitStack) -> None:
-        """Hears how one call ended; an answer after an answer costs nothing. `undo` takes it back if the transaction fails."""
+    async def note(self, tx: Transaction, service: str, page: Page, now: datetime) -> None:
+        """Hears how one call ended; an answer after an answer costs nothing."""
         if page.outcome.is_passing:
-            await self._failed(tx, service, f"{page.outcome}: {page.detail}", now, undo)
+            await self._failed(tx, service, f"{page.outcome}: {page.detail}", now)
         elif service not in self._is_clear:
             failing = self._failing.pop(service, None)
-            undo.callback(self._take_back, service, failing, 0)
+            tx.on_rollback(partial(self._take_back, service, failing, 0))
             calls = failing.calls if failing else 0
             await tx.execute(_END, to_micros(now), calls, calls, service)
             self._is_clear.add(service)
@@ -57,10 +57,10 @@ class Outages:
         elif self._failing.get(service) is failing:
             del self._failing[service]
 
-    async def _failed(self, tx: Transaction, service: str, reason: str, now: datetime, undo: ExitStack) -> None:
+    async def _failed(self, tx: Transaction, service: str, reason: str, now: datetime) -> None:
         failing = self._failing.setdefault(service, _Failing(now))
         failing.calls += 1
-        undo.callback(self._take_back, service, failing, 1)
+        tx.on_rollback(partial(self._take_back, service, failing, 1))
         self._is_clear.discard(service)
         if failing.calls < _NOTABLE or failing.is_written:
             return

@@ -161,7 +161,6 @@ class Session:
             except Exception as error:
                 wait = FIRST_WAIT if self._parts.clock.now() - began >= STEADY else wait
                 await self._note_part(_CALLS, crash_words(error, wait))
-            self._parts.ledgers.forget()
             await self._parts.clock.sleep_until(self._parts.clock.now() + wait)
             wait = min(wait * 2, LONGEST_WAIT)
 
@@ -217,16 +216,13 @@ class Session:
                 await self._look()
                 await self._supervisor.look()
             except (Busy, DiskFull) as error:
-                self._parts.ledgers.forget()
                 self._refused = self._refused or (self._parts.clock.now(), str(error))
             except BowerbirdError as error:
-                self._parts.ledgers.forget()
                 self._is_enough.set()
                 self._worker.end(Ending("failed", str(error)))
                 return
             except Exception as error:
                 # Without a watcher there is no heartbeat and no way to stop it: better to end in order.
-                self._parts.ledgers.forget()
                 self._is_enough.set()
                 self._worker.end(Ending("failed", f"the watch over the crawl broke: {type(error).__name__}: {error}"))
                 return

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
+from functools import partial
 
 from bowerbird.crawl.lanes import Lane
 from bowerbird.model import Lease, Outcome, Page
+from bowerbird.ports import Transaction
 
 STRIKES = 3
 _REFUSALS = (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE)
@@ -25,23 +26,30 @@ class Strikes:
         self.words: dict[int, str] = {}
         """By lane that lost a credential: what was refused, to whom, and in which words."""
 
-    def is_out(self, lane: Lane, lease: Lease, page: Page, undo: ExitStack) -> bool:
-        """Whether the credential is to be put aside: refused several times in a row."""
-        place, whose = (lease.credential, lane.lane), (lane.service.name, lease.credential)
+    def is_out(self, tx: Transaction, lane: Lane, lease: Lease, page: Page) -> bool:
+        """Counts an answer, and says whether the credential is to be put aside: refused several times in a row."""
+        place = (lease.credential, lane.lane)
         if page.outcome not in _REFUSALS:
             if not page.outcome.is_passing:
-                self._in_a_row.pop(place, None)
-                self._good[whose] += 1
+                self._was_good(tx, place, (lane.service.name, lease.credential))
             return False
         if not self._in_a_row[place]:
-            self._good_before[place] = self._good[whose]
+            self._good_before[place] = self._good[lane.service.name, lease.credential]
         self._in_a_row[place] += 1
-        undo.callback(self._in_a_row.subtract, [place])
+        tx.on_rollback(partial(self._in_a_row.subtract, [place]))
         is_out = self._in_a_row[place] >= STRIKES
         if is_out:
             whom = f"with the credential {lease.credential!r}" if lease.credential else "without a credential"
-            self.words[lane.lane] = f"{lane.service.name} does not answer {lane.facet.name} {whom} ({page.detail})"
+            words = f"{lane.service.name} does not answer {lane.facet.name} {whom} ({page.detail})"
+            tx.after_commit(partial(self.words.__setitem__, lane.lane, words))
         return is_out
+
+    def _was_good(self, tx: Transaction, place: tuple[str | None, int], whose: tuple[str, str | None]) -> None:
+        refused = self._in_a_row.pop(place, 0)
+        self._good[whose] += 1
+        tx.on_rollback(partial(self._good.subtract, [whose]))
+        if refused:
+            tx.on_rollback(partial(self._in_a_row.update, {place: refused}))
 
     def is_of_service(self, lane: Lane, page: Page, credential: str | None) -> bool:
         """Whether all lanes of the service lose the credential: not where only this may not be asked with it, or not by

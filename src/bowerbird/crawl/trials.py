@@ -16,7 +16,7 @@ from bowerbird.crawl.log import QueryLog, Timings
 from bowerbird.crawl.logins import count_made
 from bowerbird.crawl.patience import patiently
 from bowerbird.crawl.sessions import Sessions
-from bowerbird.errors import Busy
+from bowerbird.errors import Taken
 from bowerbird.model import Answer, Ask, Charge, Credential, Lease, Outcome, Page, Request, Saved, Service
 from bowerbird.ports import Clock, Database, Ledgers, Transaction, TriedProvider
 
@@ -127,13 +127,15 @@ class CalledTrials:
         if not await _is_time(self._ledgers, one.charges, self._clock):
             return None
         try:
-            async with self._database.transaction() as tx:
-                return await self._begun(tx, one, self._clock.now())
-        except Busy:
-            self._ledgers.forget()
+            return await patiently(partial(self._begun, one), self._clock, lambda why, at: None)
+        except Taken:
             return None
 
-    async def _begun(self, tx: Transaction, one: Candidate, now: datetime) -> Lease:
+    async def _begun(self, one: Candidate) -> Lease:
+        async with self._database.transaction() as tx:
+            return await self._charged(tx, one, self._clock.now())
+
+    async def _charged(self, tx: Transaction, one: Candidate, now: datetime) -> Lease:
         taken = await self._ledgers.charge(tx, one.charges, now)
         service = await roster.enrol_service(tx, one.service, one.speaks.network)
         lane = await roster.enrol_lane(tx, self._crawl, service, SURVEY)
@@ -144,15 +146,11 @@ class CalledTrials:
         await patiently(partial(self._ended, lease, answer, outcome), self._clock, lambda why, at: None)
 
     async def _ended(self, lease: Lease, answer: Answer, outcome: Outcome) -> None:
-        try:
-            async with self._database.transaction() as tx:
-                # Taken for lost by others, it has been booked by them.
-                if await self._log.end(tx, lease, answer, Page(outcome=outcome), Saved(), Timings(), self._clock.now()):
-                    await self._ledgers.settle(tx, lease.charges, Page(outcome=of_limits(answer)), answer)
-                    await roster.count(tx, self._crawl, 0, 0, 0)
-        except BaseException:
-            self._ledgers.forget()
-            raise
+        async with self._database.transaction() as tx:
+            # Taken for lost by others, it has been booked by them.
+            if await self._log.end(tx, lease, answer, Page(outcome=outcome), Saved(), Timings(), self._clock.now()):
+                await self._ledgers.settle(tx, lease.charges, Page(outcome=of_limits(answer)), answer)
+                await roster.count(tx, self._crawl, 0, 0, 0)
 
 
 class CountedTrials:

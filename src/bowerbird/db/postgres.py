@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
 import asyncpg
 
 from bowerbird.db.addresses import check_address, public, without_password
+from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
 from bowerbird.db.texts import all_storable, storable
 from bowerbird.errors import Busy, DiskFull, StoreError
@@ -30,11 +31,10 @@ _BUSY = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
-    asyncpg.ConnectionDoesNotExistError,
-    asyncpg.InterfaceError,
-    ConnectionError,
+    asyncpg.PostgresConnectionError,
     OSError,
 )
+"""Refusals that pass. Only what our own statements raise is held against this list: a missing file is no sleeping server."""
 
 
 @functools.cache
@@ -44,35 +44,59 @@ def numbered(sql: str) -> str:
     return parts[0] + "".join(f"${n}{part}" for n, part in enumerate(parts[1:], start=1))
 
 
-class PostgresTransaction:
+class PostgresTransaction(Hooks):
     """Statements on one pooled connection; each may take as long as the connection allows, or `patience` seconds."""
 
     def __init__(self, connection: Any, clock: Clock, patience: float | None = None) -> None:
+        super().__init__()
         self._connection = connection
         self._clock = clock
         self._patience = patience
 
-    async def _outside(self, work: Awaitable[T]) -> T:
-        with self._clock.outside():
-            return await work
+    async def _asked(self, question: Callable[..., Awaitable[Any]], sql: str, *values: Any) -> Any:
+        # Called in here: of a connection that is gone the pool says so at once, without anything to await.
+        with self._clock.outside(), _translated(self._connection):
+            return await question(numbered(sql), *values, timeout=self._patience)
 
     async def execute(self, sql: str, *values: Any) -> int:
-        tag: str = await self._outside(self._connection.execute(numbered(sql), *storable(values), timeout=self._patience))
+        tag: str = await self._asked(self._connection.execute, sql, *storable(values))
         count = tag.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        await self._outside(self._connection.executemany(numbered(sql), all_storable(rows), timeout=self._patience))
+        await self._asked(self._connection.executemany, sql, all_storable(rows))
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
-        rows: Sequence[Row] = await self._outside(
-            self._connection.fetch(numbered(sql), *storable(values), timeout=self._patience)
-        )
+        rows: Sequence[Row] = await self._asked(self._connection.fetch, sql, *storable(values))
         return rows
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None:
-        row: Row | None = await self._outside(self._connection.fetchrow(numbered(sql), *storable(values), timeout=self._patience))
+        row: Row | None = await self._asked(self._connection.fetchrow, sql, *storable(values))
         return row
+
+
+@contextmanager
+def _translated(connection: Any) -> Iterator[None]:
+    """What a statement raises, sorted by what the caller does next."""
+    try:
+        yield
+    except _DISK as error:
+        raise DiskFull(f"PostgreSQL cannot write: {error}. Free some space on its disk.") from error
+    except _BUSY as error:
+        raise Busy(f"PostgreSQL did not answer: {error}") from error
+    except asyncpg.InterfaceError as error:
+        # It says so of values of a wrong kind as well, and those stay wrong.
+        if connection is None or not _is_gone(connection):
+            raise
+        raise Busy(f"PostgreSQL did not answer: {error}") from error
+
+
+def _is_gone(connection: Any) -> bool:
+    try:
+        return bool(connection.is_closed())
+    except asyncpg.InterfaceError:
+        # The pool has taken it back already.
+        return True
 
 
 class PostgresDatabase:
@@ -103,39 +127,47 @@ class PostgresDatabase:
     @asynccontextmanager
     async def transaction(self, patience: float | None = None) -> AsyncIterator[Transaction]:
         async with self._connection() as connection:
-            transaction = connection.transaction()
-            with self._clock.outside():
-                await transaction.start()
+            tx = PostgresTransaction(connection, self._clock, patience)
             try:
-                yield PostgresTransaction(connection, self._clock, patience)
+                async with self._begun(connection):
+                    yield tx
             except BaseException:
-                await self._end(transaction.rollback())
+                tx.rolled_back()
                 raise
-            await self._end(transaction.commit())
-
-    async def _end(self, ending: Awaitable[None]) -> None:
-        with self._clock.outside():
-            await ending
+            tx.committed()
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
-        async with self._connection() as connection:
+        async with self._connection() as connection, self._begun(connection, isolation="repeatable_read", readonly=True):
             yield PostgresTransaction(connection, self._clock)
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Any]:
+    async def _begun(self, connection: Any, **manner: Any) -> AsyncIterator[None]:
+        """From the begin of a transaction to its commit, or to its rollback when the body fails: with what that has raised."""
+        transaction = connection.transaction(**manner)
+        await self._say(connection, transaction.start())
         try:
-            with self._clock.outside():
-                connection = await self._pool.acquire()
-            try:
-                yield connection
-            finally:
-                with self._clock.outside():
-                    await self._pool.release(connection)
-        except _DISK as error:
-            raise DiskFull(f"PostgreSQL cannot write: {error}. Free some space on its disk.") from error
-        except _BUSY as error:
-            raise Busy(f"PostgreSQL did not answer: {error}") from error
+            yield
+        except BaseException:
+            # What the body raised is the news; a connection that is gone, or does not take it, is not used again.
+            with suppress(Busy, DiskFull, asyncpg.InterfaceError):
+                await self._say(connection, transaction.rollback())
+            raise
+        await self._say(connection, transaction.commit())
+
+    async def _say(self, connection: Any, words: Awaitable[T]) -> T:
+        with self._clock.outside(), _translated(connection):
+            return await words
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Any]:
+        connection = await self._say(None, self._pool.acquire())
+        try:
+            yield connection
+        finally:
+            # What was to be written is written, or not; the pool throws away a connection that cannot be used again.
+            with suppress(Busy):
+                await self._say(connection, self._pool.release(connection))
 
     def any(self, kind: str) -> str:
         # Not `= any(…)`: of 5,000 members PostgreSQL would compare each with every row where it can join.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3 as standard
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from bowerbird.db.addresses import public
+from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
 from bowerbird.db.private import create_private, make_private
 from bowerbird.db.texts import all_storable, storable
@@ -47,10 +48,11 @@ def sqlite_module() -> Any:
     return pysqlite3
 
 
-class SqliteTransaction:
+class SqliteTransaction(Hooks):
     """Statements on one connection, between its begin and its commit."""
 
     def __init__(self, connection: Any) -> None:
+        super().__init__()
         self._connection = connection
 
     async def execute(self, sql: str, *values: Any) -> int:
@@ -79,9 +81,12 @@ class SqliteDatabase:
         self._clock = clock
         self._module = module
         self._writer = self._connect()
-        self._reader: Any = None
+        self._readers: list[Any] = []
+        self._idle: list[Any] = []
+        """Those of them that nobody reads with just now."""
         self._lock = asyncio.Lock()
-        self._ended: list[asyncio.Future[None]] = []
+        self._ended: list[tuple[asyncio.Future[None], Hooks]] = []
+        """Transactions that wait for their commit, in their order."""
         self._is_closed = False
         self._file = self._found()
         # At once: what a process left in the log when it was killed is none of anybody's business either.
@@ -130,29 +135,35 @@ class SqliteDatabase:
             afterwards.callback(asyncio.get_running_loop().call_soon, self._commit)
             async with self._lock:
                 is_joining: bool = self._writer.in_transaction
+                mine = SqliteTransaction(self._writer)
                 try:
                     if is_joining:
                         self._writer.execute("savepoint mine")
                     else:
                         await self._begin(self._writer, "begin immediate")
-                    yield SqliteTransaction(self._writer)
+                    yield mine
                     if is_joining:
                         self._writer.execute("release mine")
                 except BaseException as error:
-                    self._undo(error, is_joining)
+                    self._undo(mine, error, is_joining)
                     raise self._translated(error) from error
                 durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._ended.append(durable)
+                self._ended.append((durable, mine))
         await durable
 
-    def _undo(self, error: BaseException, is_joining: bool) -> None:
-        if is_joining and self._writer.in_transaction:
+    def _undo(self, mine: Hooks, error: BaseException, is_joining: bool) -> None:
+        is_mine_alone = is_joining and self._writer.in_transaction
+        if is_mine_alone:
             self._writer.execute("rollback to mine")
             self._writer.execute("release mine")
         else:
-            # Where others had joined, SQLite itself gave up the whole transaction, and they must know.
             self._roll_back(self._writer)
-            self._tell(self._translated(error))
+        try:
+            mine.rolled_back()
+        finally:
+            if not is_mine_alone:
+                # Where others had joined, SQLite itself gave up the whole transaction, and they must know.
+                self._tell(self._translated(error))
 
     def _commit(self) -> None:
         # Whoever is in the middle of a transaction comes here again at its end.
@@ -182,11 +193,13 @@ class SqliteDatabase:
     def _tell(self, error: BaseException | None) -> None:
         """Lets go all who wait for the commit that just ended, well or not."""
         ended, self._ended = self._ended, []
-        for durable in (each for each in ended if not each.done()):
-            if error is None:
-                durable.set_result(None)
-            else:
-                durable.set_exception(error)
+        if error is None:
+            for durable, hooks in ended:
+                _end(durable, hooks.committed, None)
+        else:
+            # The last first, as within each of them: a later one may have built upon what an earlier one did.
+            for durable, hooks in reversed(ended):
+                _end(durable, hooks.rolled_back, error)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
@@ -194,14 +207,31 @@ class SqliteDatabase:
             async with self.transaction() as tx:
                 yield tx
             return
-        if self._reader is None:
-            self._reader = self._connect()
-            # Only the writer checkpoints (see SAFE_VERSION).
-            self._reader.execute("pragma wal_autocheckpoint = 0")
-            self._reader.execute("pragma query_only = on")
-            # Reports and exports may sort millions of rows: on disk, so that memory stays bounded.
-            self._reader.execute("pragma temp_store = file")
-        yield SqliteTransaction(self._reader)
+        reader = self._idle.pop() if self._idle else self._new_reader()
+        try:
+            # From its first look on it sees what was committed by then, and nothing that is written meanwhile.
+            reader.execute("begin")
+            yield SqliteTransaction(reader)
+        except self._module.OperationalError as error:
+            raise self._translated(error) from error
+        finally:
+            self._has_read(reader)
+
+    def _new_reader(self) -> Any:
+        """A connection for one who reads: its view is its own, so two who read at the same time have one each."""
+        reader = self._connect()
+        # Only the writer checkpoints (see SAFE_VERSION).
+        reader.execute("pragma wal_autocheckpoint = 0")
+        reader.execute("pragma query_only = on")
+        # Reports and exports may sort millions of rows: on disk, so that memory stays bounded.
+        reader.execute("pragma temp_store = file")
+        self._readers.append(reader)
+        return reader
+
+    def _has_read(self, reader: Any) -> None:
+        if not self._is_closed:
+            self._roll_back(reader)
+            self._idle.append(reader)
 
     def _found(self) -> tuple[int, int] | None:
         """Which file stands at our path; None when there is none."""
@@ -260,9 +290,22 @@ class SqliteDatabase:
     async def close(self) -> None:
         self._commit()
         self._is_closed = True
-        for connection in (self._reader, self._writer):
-            if connection is not None:
-                connection.close()
+        for connection in (*self._readers, self._writer):
+            connection.close()
+
+
+def _end(durable: asyncio.Future[None], hooks: Callable[[], None], error: BaseException | None) -> None:
+    """Calls one transaction's hooks, then lets it go; a hook that breaks is its own affair, and others are told all the same."""
+    try:
+        hooks()
+    except Exception as broken:
+        error = error or broken
+    # One that was cancelled waits no longer; what it wrote is kept or not like everything else.
+    if not durable.done():
+        if error is None:
+            durable.set_result(None)
+        else:
+            durable.set_exception(error)
 
 
 def _check_place(path: Path, module: Any) -> None:

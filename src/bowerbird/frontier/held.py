@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from datetime import datetime, timedelta
+from functools import partial
 
 from bowerbird.model import Draw, Task, Turn
+from bowerbird.ports import Transaction
 
 LARGEST_BLOCK = 512
 """Tasks of a lane's band that are held at most, unless a crawl file says otherwise or one call takes more."""
@@ -29,36 +31,25 @@ class Held:
         self._usable_until: dict[Band, datetime] = {}
         self._block: dict[Band, int] = {}
         self._claimed_at: dict[Band, datetime] = {}
-        self._before: dict[Band, tuple[tuple[Task, ...], datetime | None]] = {}
-        """What was held when the transaction began that leases now, of the bands it has touched."""
 
-    def begin(self) -> None:
-        """A new transaction leases: what the last one did is done."""
-        self._before.clear()
-
-    def undo(self) -> None:
-        """The transaction failed: what was held before it is still ours, what it claimed is not."""
-        for band, (tasks, usable_until) in self._before.items():
-            self._tasks[band] = deque(tasks)
-            if usable_until is not None:
-                self._usable_until[band] = usable_until
-        self._before.clear()
-
-    def _touch(self, band: Band) -> None:
-        if band not in self._before:
-            self._before[band] = (tuple(self._tasks.get(band, ())), self._usable_until.get(band))
-
-    def take(self, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
-        """Up to `draw.count` tasks that are already ours."""
+    def take(self, tx: Transaction, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
+        """Up to `draw.count` tasks that are already ours; they are held again if the transaction fails."""
         band = (turn, draw.low, draw.high)
-        self._touch(band)
         tasks = self._tasks.get(band)
         if not tasks:
             return []
         if now >= self._usable_until[band]:
             tasks.clear()
             return []
-        return [tasks.popleft() for _ in range(min(draw.count, len(tasks)))]
+        taken = [tasks.popleft() for _ in range(min(draw.count, len(tasks)))]
+        tx.on_rollback(partial(self._put_back, band, taken, self._usable_until[band]))
+        return taken
+
+    def _put_back(self, band: Band, tasks: list[Task], usable_until: datetime) -> None:
+        held = self._tasks.setdefault(band, deque())
+        # Never beyond its own hold, whatever has come beside it since.
+        self._usable_until[band] = min(usable_until, self._usable_until[band]) if held else usable_until
+        held.extendleft(reversed(tasks))
 
     def claim_size(self, turn: Turn, draw: Draw, now: datetime) -> int:
         """How many to claim next: doubled while claims follow closely, otherwise just what is asked for."""
@@ -70,18 +61,26 @@ class Held:
         self._claimed_at[band] = now
         return max(size, draw.count)
 
-    def keep(self, turn: Turn, draw: Draw, tasks: list[Task], usable_until: datetime) -> None:
+    def keep(self, tx: Transaction, turn: Turn, draw: Draw, tasks: list[Task], usable_until: datetime) -> None:
+        """Holds what the transaction claims; it is not ours if that fails."""
         band = (turn, draw.low, draw.high)
         self._tasks.setdefault(band, deque()).extend(tasks)
         self._usable_until[band] = usable_until
+        tx.on_rollback(partial(self._remove, band, tasks))
 
-    def drop(self, lane: int) -> list[Task]:
-        """What is held of one lane, which is then no longer held."""
-        bands = [band for band in self._tasks if band[0].lane == lane]
-        return [task for band in bands for task in self._tasks.pop(band)]
+    def _remove(self, band: Band, tasks: list[Task]) -> None:
+        gone = {task.task for task in tasks}
+        self._tasks[band] = deque(task for task in self._tasks.get(band, ()) if task.task not in gone)
 
-    def empty(self) -> list[Task]:
-        """Everything held, which is then no longer held."""
-        tasks = [task for held in self._tasks.values() for task in held]
+    def drop(self, tx: Transaction, lane: int | None = None) -> list[Task]:
+        """What is held, of one lane or of all, which is then no longer held; it is held again if the transaction fails."""
+        dropped: list[Task] = []
+        for band in [band for band in self._tasks if lane is None or band[0].lane == lane]:
+            if tasks := list(self._tasks.pop(band)):
+                tx.on_rollback(partial(self._put_back, band, tasks, self._usable_until[band]))
+                dropped += tasks
+        return dropped
+
+    def clear(self) -> None:
+        """Nothing of it is ours any more."""
         self._tasks.clear()
-        return tasks

@@ -29,8 +29,6 @@ class TaskFrontier:
         self._lease = lease
         self._call = call
         self._held = Held(in_memory)
-        self._leasing: Transaction | None = None
-        """The last transaction that leased."""
         self._token: int | None = None
         """Of the lease under way: all parts of one choice share it."""
         self._choose = sql.choose(database.dialect, banded=False)
@@ -86,21 +84,18 @@ class TaskFrontier:
     async def lease(self, tx: Transaction, turn: Turn, draws: Sequence[Draw], now: datetime) -> Sequence[Task]:
         tasks: list[Task] = []
         self._token = None
-        if tx is not self._leasing:
-            self._held.begin()
-            self._leasing = tx
         for draw in draws:
             if (missing := draw.count - len(tasks)) > 0:
                 tasks += await self._draw(tx, turn, Draw(missing, draw.low, draw.high), now)
         return tasks
 
     async def _draw(self, tx: Transaction, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
-        tasks = self._held.take(turn, draw, now)
+        tasks = self._held.take(tx, turn, draw, now)
         missing = Draw(draw.count - len(tasks), draw.low, draw.high)
         if missing.count <= 0:
             return tasks
         claimed = await self._claim(tx, turn, missing, now)
-        self._held.keep(turn, draw, claimed[missing.count :], now + self._lease - self._call)
+        self._held.keep(tx, turn, draw, claimed[missing.count :], now + self._lease - self._call)
         return tasks + claimed[: missing.count]
 
     async def _claim(self, tx: Transaction, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
@@ -140,7 +135,7 @@ class TaskFrontier:
     async def release(self, tx: Transaction, now: datetime) -> None:
         """Gives back everything held in memory, ready at once: the last act of an orderly stop."""
         await tx.execute_many(
-            sql.GIVE_BACK, [(1, to_micros(now), "waiting", task.task, task.token) for task in self._held.empty()]
+            sql.GIVE_BACK, [(1, to_micros(now), "waiting", task.task, task.token) for task in self._held.drop(tx)]
         )
 
     # -- time ----------------------------------------------------------------------------------------------------
@@ -154,7 +149,7 @@ class TaskFrontier:
         return None if row is None else from_micros(row["due"])
 
     async def close(self, tx: Transaction, lane: int, why: str) -> None:
-        held = self._held.drop(lane)
+        held = self._held.drop(tx, lane)
         await tx.execute_many(sql.GIVE_BACK, [(1, None, "waiting", task.task, task.token) for task in held])
         await tx.execute(sql.CLOSE, why, lane)
 
@@ -165,11 +160,7 @@ class TaskFrontier:
         return len(await tx.fetch(sql.RECOVER, to_micros(now)))
 
     def let_go(self) -> None:
-        self._held.empty()
-
-    def forget(self) -> None:
-        """Takes back what the lease did whose transaction failed; without that, tasks held before would wait for their expiry."""
-        self._held.undo()
+        self._held.clear()
 
 
 def _place(due: datetime | None, now: datetime) -> tuple[int, int | None, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from functools import cache
+from functools import cache, partial
 
 from bowerbird.clock import EPOCH
 from bowerbird.limits.server_clock import Offset
@@ -28,7 +28,7 @@ class Bills:
         """How many of the items are already paid for that day; all of them are from now on."""
         if self._cleared.get(payer) != day:
             await tx.execute(_CLEAR, payer, _number(day))
-            self._cleared[payer] = day
+            tx.after_commit(partial(self._cleared.__setitem__, payer, day))
         # In one order everywhere, so that two transactions never wait for each other in a circle.
         names = sorted(set(items))
         new = 0

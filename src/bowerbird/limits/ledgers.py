@@ -1,7 +1,7 @@
 """Every account in the database, with a copy in memory that answers `when` without asking it.
 
-The copy is ahead of the database only inside the caller's transaction. If that fails the caller says `forget`, and every
-account is read again before it is next changed; until then the copy still answers `when`, and `charge` checks its word.
+The copy is ahead of the database only inside the caller's transaction. If that is rolled back, the accounts it touched are
+read again before they are next changed; until then the copy still answers `when`, and `charge` checks its word.
 Several processes may share the buckets: each change names the version it replaces, so a stale copy is noticed, read again,
 and the change decided anew.
 """
@@ -14,7 +14,7 @@ from functools import partial
 
 from msgspec import structs
 
-from bowerbird.errors import Busy
+from bowerbird.errors import Busy, Taken
 from bowerbird.limits import ledger, rows, settling
 from bowerbird.limits.bills import Bills, certain_day
 from bowerbird.limits.hearing import hear
@@ -37,13 +37,11 @@ class BookedLedgers:
     async def load(self, tx: Transaction, now: datetime) -> None:
         self._states = {state.bucket: state for state in await rows.read_all(tx)}
         self._stale.clear()
+        tx.on_rollback(partial(self._stale.update, self._states))
 
     def states(self) -> Mapping[str, LedgerState]:
         """The accounts as this process knows them, for those who show them."""
         return self._states
-
-    def forget(self) -> None:
-        self._stale.update(self._states)
 
     def when(self, charges: Sequence[Charge], now: datetime) -> datetime:
         at = now
@@ -57,7 +55,7 @@ class BookedLedgers:
     async def charge(
         self, tx: Transaction, charges: Sequence[Charge], now: datetime, *, is_made: bool = False
     ) -> Sequence[Charge]:
-        """Raises `Busy` when another process has used up what seemed to be there; never for a call that `is_made`."""
+        """Raises `Taken` when another process has used up what seemed to be there; never for a call that `is_made`."""
         # Always in the same order, so that two processes never wait for each other's rows.
         taken = {charge.bucket: await self._charge_one(tx, charge, now, is_made) for charge in sorted(charges, key=_bucket)}
         return [taken[charge.bucket] for charge in charges]
@@ -65,7 +63,7 @@ class BookedLedgers:
     async def _charge_one(self, tx: Transaction, charge: Charge, now: datetime, is_made: bool) -> Charge:
         def take(state: LedgerState) -> LedgerState:
             if not is_made and ledger.when(state, charge.amount, now, pace=self._pace) > now:
-                raise Busy(f"the calls left in {charge.bucket} were taken by another worker; choose again")
+                raise Taken(f"the calls left in {charge.bucket} were taken by another worker; choose again")
             return ledger.charged(state, charge.amount, now)
 
         state = await self._change(tx, charge, now, take)
@@ -127,6 +125,7 @@ class BookedLedgers:
         for state in states:
             phantoms = state.in_flight - flying.get(state.bucket, 0)
             if phantoms > 0 and await rows.replace(tx, state, freed_state := settling.lost(state, phantoms, now)):
+                tx.on_rollback(partial(self._stale.add, state.bucket))
                 self._states[state.bucket] = freed_state
                 freed[state.bucket] = phantoms
         return freed
@@ -135,6 +134,8 @@ class BookedLedgers:
         self, tx: Transaction, charge: Charge, now: datetime, change: Callable[[LedgerState], LedgerState]
     ) -> LedgerState:
         """Replaces one account by its next version, whatever others do to it meanwhile."""
+        # Before it is read: the row may be of our own making, and vanish with the transaction.
+        tx.on_rollback(partial(self._stale.add, charge.bucket))
         for _ in range(_MOST_TRIES):
             old = await self._fresh(tx, charge, now)
             new = change(_current(old, charge, now))

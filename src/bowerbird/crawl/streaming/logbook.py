@@ -20,7 +20,7 @@ from bowerbird.crawl.streaming.gaps import Cause, Seam, add_gap, missed, resumes
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.waits import Trouble
 from bowerbird.crawl.tally import Tally
-from bowerbird.errors import Fenced
+from bowerbird.errors import Fenced, Taken
 from bowerbird.model import Answer, Ask, Charge, Lease, Outcome, Page, Saved
 from bowerbird.ports import Transaction
 
@@ -71,12 +71,8 @@ class Logbook:
         """One transaction, tried again while our own database is busy or full."""
 
         async def once() -> T:
-            try:
-                async with self._parts.database.transaction() as tx:
-                    return await work(tx, self._parts.clock.now())
-            except BaseException:
-                self._parts.ledgers.forget()
-                raise
+            async with self._parts.database.transaction() as tx:
+                return await work(tx, self._parts.clock.now())
 
         return await patiently(once, self._parts.clock, self._tally.blocked)
 
@@ -125,7 +121,10 @@ class Logbook:
             lease = structs.replace(self._lease(now), charges=tuple(charges))
             return position, structs.replace(lease, call=await self._parts.log.begin(tx, self._stream.lane, lease))
 
-        begun = await self.write(work)
+        try:
+            begun = await self.write(work)
+        except Taken:
+            return self._parts.ledgers.when(self._stream.charges, self._parts.clock.now())
         if isinstance(begun, datetime):
             return begun
         self._position, self.lease = begun

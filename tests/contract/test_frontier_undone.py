@@ -26,7 +26,6 @@ async def lease(frontier: TaskFrontier, database: Database, times: int = 1, *, f
             if fails:
                 raise Busy("somebody else took the calls that were left")
     except Busy:
-        frontier.forget()
         return []
     return targets
 
@@ -40,6 +39,26 @@ async def test_after_a_failed_lease_every_task_is_leased_once_and_in_order(datab
     # Leases that follow each other closely claim ever larger blocks, which are held in memory.
     leased = [each for _ in range(before) for each in await lease(frontier, database)]
     assert await lease(frontier, database, times, fails=True) == []
+    while more := await lease(frontier, database, 2):
+        leased += more
+    assert leased == TARGETS
+
+
+async def test_what_a_failed_stop_gave_back_is_still_held(database: Database) -> None:
+    frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(seconds=90))
+    async with database.transaction() as tx:
+        await frontier.add(tx, [(Arrival(lane=LANE, target=each), Standing(0.0, NOW)) for each in TARGETS], None, NOW)
+    leased = [each for _ in range(4) for each in await lease(frontier, database)]
+
+    async def give_back(failure: type[Exception] | None) -> None:
+        async with database.transaction() as tx:
+            await frontier.release(tx, NOW)
+            await frontier.close(tx, LANE + 1, "nobody answers")
+            if failure is not None:
+                raise failure
+
+    with pytest.raises(Busy):
+        await give_back(Busy)
     while more := await lease(frontier, database, 2):
         leased += more
     assert leased == TARGETS
