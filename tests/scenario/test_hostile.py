@@ -12,6 +12,7 @@ from bowerbird.evaluate.hostile import WORLDS, chosen
 from bowerbird.evaluate.hostile.attacks import ATTACKS
 from bowerbird.evaluate.hostile.frames import LINE_ATTACKS, SOCKET_ATTACKS
 from bowerbird.evaluate.hostile.messages import CHANNELS, STREAM_ATTACKS
+from bowerbird.evaluate.hostile.scenes import BEYOND
 from bowerbird.evaluate.hostile.wires import WIRE_ATTACKS
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
@@ -22,6 +23,9 @@ def test_every_attack_meets_every_network_and_every_channel() -> None:
     assert len(scenes) >= 500
     assert {(each.attack, each.network) for each in scenes if each.stage == "answers"} >= {
         (attack, network) for attack in ATTACKS for network in WORLDS
+    }
+    assert {(each.part, each.network) for each in scenes if each.stage == "answers"} >= {
+        (each.facet, network) for network, facets in BEYOND.items() for each in facets
     }
     assert {each.attack for each in scenes if each.stage == "wire"} == set(WIRE_ATTACKS)
     assert {each.attack for each in scenes if each.stage == "stream"} == set(STREAM_ATTACKS)

@@ -74,6 +74,20 @@ base = "{base}"
 """
 
 
+class Beyond(Struct, frozen=True):
+    """A facet that is asked for what timelines bring."""
+
+    facet: str
+    take: str
+    when: str = ""
+
+    def text(self) -> str:
+        """In the words of a crawl file."""
+        condition = f'when = "{self.when}"\n' if self.when else ""
+        edge = f'from = "timeline"\nto = "{self.facet}"\ntake = "{self.take}"\n{condition}'
+        return f"\n[flow.facets.{self.facet}]\n[[flow.edges]]\n{edge}"
+
+
 class Scene(Struct, frozen=True, kw_only=True):
     """One dialect with limits scaled so that they bind within seconds."""
 
@@ -84,6 +98,8 @@ class Scene(Struct, frozen=True, kw_only=True):
     edges: int = 8
     """Relations per page."""
     accounts: int = 110
+    beyond: tuple[Beyond, ...] = ()
+    """What else the flow asks for, beside those that the evaluation of crashes needs."""
 
     def setup(self) -> Setup:
         settings = WorldSettings(
@@ -130,17 +146,20 @@ class Scene(Struct, frozen=True, kw_only=True):
             posts=self.posts,
             edges=self.edges,
         )
-        return text + self._purse() + "".join(self._limits())
+        return text + self._purse() + "".join(self._limits()) + "".join(each.text() for each in self.beyond)
 
     def _purse(self) -> str:
         """As much as anybody may want to spend, where calls cost money."""
         is_paid = any(facet.is_paid for facet in provider(self.dialect).facets.values())
         return "dollars = 1000000\n" if is_paid else ""
 
+    def _facets(self) -> tuple[str, ...]:
+        return FACETS + tuple(each.facet for each in self.beyond)
+
     def _limits(self) -> list[str]:
         """The server's scaled limits in the words of a crawl file."""
         table = provider(self.dialect).tables["user"]
-        limits = {(name, limit_name(limit)): limit for name in FACETS for limit in table[name].limits}
+        limits = {(name, limit_name(limit)): limit for name in self._facets() for limit in table[name].limits}
         lines = []
         for (facet, name), limit in limits.items():
             if name == "money":

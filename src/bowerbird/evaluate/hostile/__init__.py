@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from bowerbird.clock import RealClock, run_virtual
 from bowerbird.errors import UserError
+from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.children import play_all
 from bowerbird.evaluate.hostile.listening import play_stream, undisturbed
 from bowerbird.evaluate.hostile.scenes import WORLDS, Scene, chosen
@@ -96,9 +97,12 @@ class _Theatre:
             name: run_virtual(lambda clock, name=name: undisturbed(name, clock)) for name in channels
         }
         self._populations = {name: Population(WORLDS[name].setup().world) for name in networks}
-        self._expected: dict[str, Holdings] = {
-            name: run_virtual(lambda clock, name=name: healthy(WORLDS[name], self._populations[name], clock), start=_now(name))
-            for name in networks
+        worlds = {each.world for each in scenes if each.stage in ("answers", "wire")}
+        self._expected: dict[World, Holdings] = {
+            world: run_virtual(
+                lambda clock, world=world: healthy(world, self._populations[world.dialect], clock), start=_now(world.dialect)
+            )
+            for world in worlds
         }
 
     def play(self, scene: Scene, folder: Path) -> Verdict:
@@ -108,8 +112,8 @@ class _Theatre:
             return heard
         if scene.stage == "socket":
             return asyncio.run(play_socket(scene, store, folder))
-        world, population = WORLDS[scene.network], self._populations[scene.network]
-        expected = self._expected[scene.network]
+        world, population = scene.world, self._populations[scene.network]
+        expected = self._expected[world]
         if scene.stage == "wire":
             return asyncio.run(play_wire(scene, world, population, expected, store, folder))
         read: Verdict = run_virtual(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from bowerbird.evaluate.crash.scene import Beyond
 from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.attacks import ATTACKS, TURNING
 from bowerbird.evaluate.hostile.frames import LINE_ATTACKS, SOCKET_ATTACKS
@@ -22,6 +23,18 @@ WORLDS = {
     for dialect, posts in (("mastodon", 20), ("bluesky", 25), ("x", 25), ("twitter_v1", 25), ("weibo", 25))
 }
 """Small ones that stand still, by network: every page is one of several."""
+_REPOSTS = Beyond("reposts", "own_posts", "not repost and reposts > 0")
+_THREAD = Beyond("thread", "own_posts", "not repost and replies > 0")
+_QUOTES = Beyond("quotes", "own_posts", "not repost and quotes > 0")
+_TAGS = Beyond("hashtag", "tags")
+BEYOND = {
+    "mastodon": (_REPOSTS, _THREAD, _TAGS),
+    "bluesky": (_REPOSTS, _THREAD, _TAGS),
+    "x": (_REPOSTS, _QUOTES, _TAGS),
+    "twitter_v1": (_REPOSTS, Beyond("reposters", "own_posts", "not repost and reposts > 0"), _TAGS),
+    "weibo": (_REPOSTS, _THREAD, _TAGS),
+}
+"""Answers about posts and words, by network."""
 _ON_POSTGRES = ("long ids", "nul", "surrogates", "huge numbers", "dates", "wrong types", "date of 9999", "around in a circle")
 
 
@@ -37,6 +50,12 @@ class Scene(Struct, frozen=True):
     is_on_postgres: bool = False
 
     @property
+    def world(self) -> World:
+        """What is crawled: no more than the attack needs."""
+        is_beyond = self.stage == "answers" and self.part not in FACETS
+        return structs.replace(WORLDS[self.network], beyond=BEYOND[self.network]) if is_beyond else WORLDS[self.network]
+
+    @property
     def name(self) -> str:
         return f"{self.network} {self.part}: {self.attack}{' (PostgreSQL)' if self.is_on_postgres else ''}"
 
@@ -47,6 +66,7 @@ def scenes() -> Iterator[Scene]:
         for step, network in enumerate(WORLDS):
             part = _PAGED if attack in TURNING else FACETS[(number + step) % len(FACETS)]
             yield Scene(network, "answers", part, attack)
+            yield Scene(network, "answers", BEYOND[network][(number + step) % 3].facet, attack)
     for attack in _ON_POSTGRES:
         yield Scene("mastodon", "answers", "timeline", attack, True)
     for number, attack in enumerate(WIRE_ATTACKS):

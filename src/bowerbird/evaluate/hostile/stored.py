@@ -20,6 +20,11 @@ _RELATIONS = f"""
 select s.id as source, t.id as target, {_KEY.format(u="s")} as source_key, {_KEY.format(u="t")} as target_key
 from relations r join users s on s.user_no = r.source join users t on t.user_no = r.target where r.removed_at is null
 """
+_REACTIONS = """
+select r.kind, p.id as post, coalesce(k.key, p.id) as key, u.id as "user" from reactions r join posts p on p.post_no = r.post_no
+left join post_keys k on k.post_no = r.post_no join users u on u.user_no = r.user_no
+where r.gone_at is null and p.deleted_at is null
+"""
 _CRASHES = "select message from errors where outcome is null and message like 'crashed with%'"
 _ASIDE = "select q.facet, q.raw, c.targets from quarantine q join calls c on c.call = q.call"
 _SHORT = "select distinct l.facet, s.target from shortfalls s join lanes l on l.lane = s.lane"
@@ -66,11 +71,15 @@ class Trouble(Struct, frozen=True):
 async def holdings(database: Database) -> Holdings:
     async with database.reading() as tx:
         users, posts, edges = await tx.fetch(_USERS), await tx.fetch(_POSTS), await tx.fetch(_RELATIONS)
+        reactions = await tx.fetch(_REACTIONS)
     things = {f"user {row['id']}": Thing((row["id"],), (("profiles", _bare(row["key"])),)) for row in users}
     things |= {f"post {row['id']}": Thing((row["id"], row["author"]), (("timeline", _bare(row["key"])),)) for row in posts}
     for row in edges:
         lists = (("followers", _bare(row["target_key"])), ("following", _bare(row["source_key"])))
         things[f"relation {row['source']} {row['target']}"] = Thing((row["source"], row["target"]), lists)
+    for row in reactions:
+        lists = (("reposts", _bare(row["key"])), ("reposters", _bare(row["key"])))
+        things[f"{row['kind']} {row['post']} {row['user']}"] = Thing((row["post"], row["user"]), lists)
     return Holdings(things)
 
 
