@@ -305,3 +305,13 @@ def test_who_may_ask_what_depends_on_the_server_and_the_token() -> None:
     assert takers["user"] - takers["none"] == takers["user"] - takers["app"] == {"search", "quotes"}
     assert not mastodon.flavoured(GOTOSOCIAL).facets_for("none")
     assert "followers" in mastodon.flavoured(Flavour(software="takahe", version="0.11")).facets_for("none")
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    ["\x1b]0;x\x07https://one.example/users/ada", "https://one.example/users/ada\n", "\u202ehttps://one.example/a", "a-secret"],
+)
+def test_what_is_no_address_names_nobody(spoilt: str) -> None:
+    """Taken for an id it would be another account, which nobody could ever ask for."""
+    page = read(mastodon, "reposts", "7", answer([account("1"), account("2", uri=spoilt)]))
+    assert ([user.key for user in page.users], len(page.broken)) == (["1"], 1)

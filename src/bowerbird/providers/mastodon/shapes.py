@@ -19,6 +19,8 @@ kaupunki 居住地 场所 所在地"""
 _WHERE = frozenset({*_LABELS.split(), "based in", "lives in", "i live in"})
 """Labels that people give to the field in which they say where they are."""
 _OPEN = frozenset({"public", "unlisted", None})
+_SCHEMES = ("https://", "http://", "tag:")
+"""How ids begin; the last are those of posts before ActivityPub."""
 _RULES = {"gotosocial": 0, "takahe": 1}
 """Which of the ways to write an account's id is that of the software, where it does not send ids."""
 _STATUS_URI = re.compile(
@@ -56,7 +58,7 @@ class Account(Struct):
         """The account's global id. Some servers do not send it: the address of a post of its own tells it, or the rule of the
         server's software for its own accounts; or else the web address of its profile stands for it."""
         told = self.uri or self._ap_id() or self._author_in(status_uri or "") or self._by_rule(software)
-        return told or _required(self.url, "account without uri")
+        return _address(told or self.url, "account without uri")
 
     def _by_rule(self, software: str) -> str | None:
         at = ids_at(self.url or "") if software in _RULES and "@" not in self.acct else ()
@@ -171,7 +173,7 @@ class Status(Struct):
 
     @property
     def global_id(self) -> str:
-        return _required(self.uri or self.url, "status without uri")
+        return _address(self.uri or self.url, "status without uri")
 
     @property
     def is_open(self) -> bool:
@@ -208,6 +210,14 @@ def _required(text: str | None, why: str) -> str:
     if not text:
         raise ValueError(why)
     return text
+
+
+def _address(text: str | None, why: str) -> str:
+    """An id of the whole network; whoever has none that can be one would be somebody else for us."""
+    address = _required(text, why)
+    if not address.startswith(_SCHEMES) or not address.isprintable():
+        raise ValueError("a uri that is none")
+    return address
 
 
 def user_of(account: Account, raw: bytes, status_uri: str | None = None, software: str = "") -> User:
