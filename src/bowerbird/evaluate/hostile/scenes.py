@@ -66,7 +66,8 @@ def scenes() -> Iterator[Scene]:
         for step, network in enumerate(WORLDS):
             part = _PAGED if attack in TURNING else FACETS[(number + step) % len(FACETS)]
             yield Scene(network, "answers", part, attack)
-            yield Scene(network, "answers", BEYOND[network][(number + step) % 3].facet, attack)
+            if attack not in TURNING:
+                yield Scene(network, "answers", BEYOND[network][(number + step) % 3].facet, attack)
     for attack in _ON_POSTGRES:
         yield Scene("mastodon", "answers", "timeline", attack, True)
     for number, attack in enumerate(WIRE_ATTACKS):
