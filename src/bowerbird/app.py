@@ -13,8 +13,9 @@ from msgspec import Struct
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.crawl import roster
+from bowerbird.crawl.adding import wrong_kind
 from bowerbird.crawl.beside import keeping_parts, stream_parts
-from bowerbird.crawl.credentials import check_named, kinds_of, own_credentials, stream_credential, wrong_kind
+from bowerbird.crawl.credentials import Asking, check_named, names_in, own_credentials, stream_credential
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.enrolment import Enrolment, enrol
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
@@ -260,9 +261,9 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
     plain = _speaking(planned, now)
     number = await roster.enrol_service(tx, service, plain.network)
     served = Served(plain, service, wiring.flavours.get(service.name), wiring.notes)
-    kinds = partial(kinds_of, planned=planned, services=wiring.plan.services, vault=wiring.vault)
-    wiring.lost[service.name] = served.lost(wiring.plan.flow, kinds)
-    flow = served.flow(wiring.plan.flow, kinds)
+    asking = Asking(planned, wiring.plan.services, wiring.vault)
+    wiring.lost[service.name] = served.lost(wiring.plan.flow, asking)
+    flow = served.flow(wiring.plan.flow, asking)
     speaks = thrifty(served.provider, wiring.plan.budget_on(service.name).a_call)
     streams = [each for each in wiring.plan.streams if each.service.name == service.name]
     searched = searching(wiring.plan.searches, service, flow)
@@ -293,7 +294,7 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
         if lane.facet.is_lookup and plain.facets[use.name].objects_per_call == 1:
             wiring.homes[host_of(service)] = lane.lane
         credentials = own_credentials(use, planned, wiring.plan.services, wiring.vault)
-        wiring.charges[lane.lane] = _charges(speaks, lane, credentials, wiring.plan)
+        wiring.charges[lane.lane] = _charges(speaks, lane, credentials, wiring)
         add_turns(wiring.scheduler, lane, wiring.charges[lane.lane])
     for each in streams:
         # Signatures are made over the address that is asked, and streams may have another than the rest.
@@ -358,19 +359,19 @@ def _paid(facet: Facet, service: Service, credential: Credential | None, plan: C
     return budgeted(facet.name, fill(thrifty_facet(facet, budget.a_call), service.name, credential), budget)
 
 
-def _charges(speaks: TabledProvider, lane: Lane, credentials: tuple[Credential, ...], plan: CrawlPlan) -> Options:
+def _charges(speaks: TabledProvider, lane: Lane, credentials: tuple[Credential, ...], wiring: _Wiring) -> Options:
     """What one call takes with each credential that may ask this facet at all."""
     name = lane.facet.name
     holders: tuple[Credential | None, ...] = credentials or (None,)
     tables = {each: speaks.facets_for(each.kind if each else "none") for each in holders}
     charges = {
-        (each.name if each else None): _paid(table[name], lane.service, each, plan)
+        (each.name if each else None): _paid(table[name], lane.service, each, wiring.plan)
         for each, table in tables.items()
         if name in table
     }
     if not charges:
         kinds = [kind for kind in speaks.tables if name in speaks.tables[kind]]
-        raise wrong_kind(lane.service, f"{name} can only be asked", kinds)
+        raise wrong_kind(lane.service, f"{name} can only be asked", kinds, names_in(wiring.vault))
     return charges
 
 

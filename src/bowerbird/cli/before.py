@@ -10,10 +10,12 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside, unknown_servers
+from bowerbird.cli.keys import wanted_kinds
 from bowerbird.cli.looking import look, lost_facets, sorted_seeds
 from bowerbird.cli.money import own_purse
 from bowerbird.crawl import roster
-from bowerbird.crawl.credentials import usable_credentials, where
+from bowerbird.crawl.adding import how_to_add
+from bowerbird.crawl.credentials import names_in, usable_credentials
 from bowerbird.crawl.crew import Member, living, running_already
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
@@ -59,7 +61,7 @@ async def check_start(
     chaff = sorted_seeds(plan, {})
     chaff.check(skips_bad=plan.skips_bad)
     for planned in plan.services:
-        _check_credentials(planned, outside)
+        _check_credentials(plan, planned, outside)
     known = await _found(plan, outside) if exists(plan.store) else _Known()
     if known.crew and not may_join:
         raise UserError(running_already(plan.name, known.crew[0], outside.clock.now()))
@@ -169,14 +171,13 @@ async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
         await database.close()
 
 
-def _check_credentials(planned: ServicePlan, outside: Outside) -> None:
+def _check_credentials(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> None:
     service = planned.service
     needs_one = "none" not in provider(service.provider).tables
     if not usable_credentials(planned, outside.vault) and needs_one:
         raise CredentialError(
             f"{service.name} answers nobody without a credential, and the vault has none for {service.provider} that belongs to "
-            f"{service.base}; add one with: bowerbird credentials add mine --provider {service.provider}"
-            f"{where(service.provider, service.base)}"
+            f"{service.base}; {how_to_add(service, wanted_kinds(plan, planned), names_in(outside.vault))}"
         )
 
 

@@ -117,7 +117,7 @@ def check_vault(vault: FileVault) -> Check:
         found, _, advice = str(error).partition("; ")
         return Check("vault", PROBLEM, found, advice)
     if not vault.path.exists():
-        return Check("vault", OK, f"none yet at {vault.path}; `bowerbird credentials add` makes it")
+        return Check("vault", OK, f"none yet at {vault.path}: the first credential makes it")
     if not is_private(vault.path):
         return Check("vault", WARNING, f"others can read {vault.path}", f"run: chmod 600 {vault.path}")
     if nobodys := next((each for each in credentials if not each.home), None):

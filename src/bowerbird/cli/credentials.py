@@ -12,7 +12,9 @@ from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.registration import register
 from bowerbird.cli.secrets import ADDRESS, DATABASE, PROVIDERS, read_secret, required_fields
 from bowerbird.cli.servers import server_address, servers_named
+from bowerbird.crawl.adding import add_line
 from bowerbird.crawl.belonging import unbound
+from bowerbird.crawl.files.example import BASES
 from bowerbird.db.addresses import check_address, is_postgres, public
 from bowerbird.errors import CredentialError
 from bowerbird.limits.vault import FileVault
@@ -29,6 +31,9 @@ ServerOption = Annotated[
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What crawl files call this credential.")]
 
 
+_EXAMPLE = add_line("mastodon", "user", BASES["mastodon"], "mine")
+
+
 def open_vault(settings: Settings) -> FileVault:
     """The vault in force; asks for its password in a terminal if it needs one."""
     return FileVault(settings.vault, settings.vault_password, ask=_ask_password if sys.stdin.isatty() else None)
@@ -42,7 +47,10 @@ def _ask_password() -> str:
 def add(
     name: NameArgument,
     provider: Annotated[str, typer.Option("--provider", metavar="|".join(PROVIDERS), help="Whose API it opens.")],
-    kind: Annotated[str, typer.Option("--kind", metavar="user|app", help="Services keep separate limits for the two.")] = "user",
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="user|app", help="Services keep separate limits for the two.", show_default="user"),
+    ] = None,
     account: Annotated[
         str, typer.Option("--account", help="The account it belongs to: credentials of one account share limits.")
     ] = "",
@@ -73,12 +81,17 @@ def add(
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
     opened = open_vault(settings)
+    # A new secret is what replacing is for: whose it is, and where it belongs, stays as it was unless it is said anew.
+    before = _before(opened, name, provider) if replace else None
+    kind = kind or (before.kind if before else "user")
+    if before is not None:
+        account, application = account or before.account, application or before.app
     required_fields(provider, kind)
     if provider == DATABASE:
         _add_database(opened, name, read_secret(provider, kind, from_stdin=from_stdin), output, replace=replace)
         return
     said = [*(server or ()), *([register_at] if register_at else ())]
-    servers = servers_named(provider, said or (_before(opened, name, provider) if replace else ()))
+    servers = servers_named(provider, said or (before.servers if before else ()))
     if register_at is not None:
         _check_registration(provider, opened, name, replace=replace)
         fresh = register(server_address(register_at, "--register"), kind, settings, output, from_stdin=from_stdin)
@@ -116,10 +129,9 @@ def bind(name: NameArgument, server: ServerOption = None, vault: VaultOption = N
     output.result({"bound": name, "servers": bound.home, "vault": opened.path})
 
 
-def _before(vault: FileVault, name: str, provider: str) -> tuple[str, ...]:
-    """Where a credential that is replaced belonged: a new secret of the same server is what replacing is for."""
-    known = (each for each in vault.credentials() if each.name == name and each.provider == provider)
-    return next((each.servers for each in known), ())
+def _before(vault: FileVault, name: str, provider: str) -> Credential | None:
+    """The credential that is replaced."""
+    return next((each for each in vault.credentials() if each.name == name and each.provider == provider), None)
 
 
 def _places(credential: Credential) -> str:
@@ -139,7 +151,7 @@ def list_(vault: VaultOption = None, as_json: JsonFlag = False) -> None:
     output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
     credentials = opened.credentials()
     if not credentials:
-        output.line(f"No credentials in {opened.path}. Add one with `bowerbird credentials add NAME --provider {PROVIDERS[0]}`.")
+        output.line(f"No credentials in {opened.path}. Add one with: {_EXAMPLE}")
     else:
         rows = [(one.name, one.provider, one.kind, one.account, one.app, _places(one)) for one in credentials]
         output.table(f"{opened.path} ({_seal(opened)})", ("name", "provider", "kind", "account", "app", "is sent to"), rows)

@@ -10,11 +10,13 @@ import typer
 
 from bowerbird.app import vocabulary
 from bowerbird.cli.flow import named_flow
+from bowerbird.cli.keys import wanted_kinds
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import DEFAULT_FILE
-from bowerbird.crawl.credentials import LOGIN_BLUESKY, where
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.files.example import BASES, example
+from bowerbird.cli.vaults import names_taken
+from bowerbird.crawl.adding import LOGIN_BLUESKY, PUBLIC_BLUESKY, add_line, free_name
+from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.crawl.files.example import example
 from bowerbird.crawl.files.language.words import listed, meant
 from bowerbird.errors import UserError
 from bowerbird.model.money import DEFAULT_DOLLARS, in_dollars, thousandths
@@ -37,7 +39,7 @@ def command(
 ) -> None:
     """Write a commented crawl file, ready to edit and to run."""
     file = file if file.suffix == ".toml" else file.with_name(f"{file.name}.toml")
-    text = _text(file, flow, provider, base)
+    text, plan = _text(file, flow, provider, base)
     _write(file, text, is_forced=force)
     output = Output(as_json=as_json)
     output.line(f"Wrote {file}.")
@@ -47,7 +49,7 @@ def command(
     output.line("What to do next:")
     steps = (
         ("edit it: what to collect, from where, until when", f"$EDITOR {file}"),
-        ("give it a key to the network", f"bowerbird credentials add mine --provider {provider}{_server(provider, base)}"),
+        ("give it a key to the network", _key(plan)),
         ("check the set-up", f"bowerbird doctor {file}"),
         ("see what it will take and bring", f"bowerbird plan {file}"),
         ("run it, and again to go on where it stopped", f"bowerbird crawl {file}"),
@@ -72,13 +74,14 @@ def _show_prices(output: Output, provider: str) -> None:
     output.line()
 
 
-def _server(provider: str, base: str | None) -> str:
-    """Where the key will belong; Bluesky's public address takes none, there one logs in elsewhere."""
-    place = base or BASES.get(provider, "")
-    return where(provider, LOGIN_BLUESKY if place == BASES["bluesky"] else place)
+def _key(plan: CrawlPlan) -> str:
+    """The command that adds a credential; Bluesky's public address takes none, there one logs in elsewhere."""
+    planned = plan.services[0]
+    place = LOGIN_BLUESKY if planned.service.base == PUBLIC_BLUESKY else planned.service.base
+    return add_line(planned.service.provider, wanted_kinds(plan, planned)[0], place, free_name(names_taken() or ()))
 
 
-def _text(file: Path, flow: str, provider: str, base: str | None) -> str:
+def _text(file: Path, flow: str, provider: str, base: str | None) -> tuple[str, CrawlPlan]:
     words = vocabulary()
     if flow not in words.flows:
         raise UserError(f"there is no built-in flow {flow!r}{meant(flow, words.flows)}; there are: {listed(words.flows)}")
@@ -95,8 +98,7 @@ def _text(file: Path, flow: str, provider: str, base: str | None) -> str:
         # A function, so that no backslash of the address is taken for a group.
         text = re.sub(r"(?m)^base = .*$", lambda _: f'base = "{base.rstrip("/")}"', text, count=1)
     # What we hand out must be right: a wrong --base is named here, not at the first crawl.
-    parse_crawl(text, file, words)
-    return text
+    return text, parse_crawl(text, file, words)
 
 
 def _write(file: Path, text: str, *, is_forced: bool) -> None:

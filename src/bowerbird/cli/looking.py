@@ -4,13 +4,12 @@ the right address, what is the server, and what of the crawl would be asked in v
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
 from bowerbird.app import Outside, ground_of
-from bowerbird.crawl.credentials import kinds_of
+from bowerbird.crawl.credentials import Asking
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.flavours import Survey, survey
 from bowerbird.crawl.seeding.ground import Chaff
@@ -86,7 +85,7 @@ def lost_facets(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) 
     """By service, the facets of the crawl that would be asked in vain, each with the reason in words."""
     return {
         each.service.name: Served(provider(each.service.provider), each.service, flavours.get(each.service.name), []).lost(
-            plan.flow, partial(kinds_of, planned=each, services=plan.services, vault=vault)
+            plan.flow, Asking(each, plan.services, vault)
         )
         for each in plan.services
     }

@@ -13,10 +13,12 @@ import aiohttp
 from bowerbird.app import Outside
 from bowerbird.cli.before import exists
 from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, as_problem
+from bowerbird.cli.keys import wanted_kinds
 from bowerbird.cli.looking import Look, look, lost_facets, sorted_seeds
 from bowerbird.cli.trials import try_all
 from bowerbird.clock import RealClock
-from bowerbird.crawl.credentials import NOBODY, how_to_add, stream_credential, usable_credentials
+from bowerbird.crawl.adding import NOBODY, how_to_add
+from bowerbird.crawl.credentials import names_in, stream_credential, usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.crawl.served import Served
@@ -133,10 +135,10 @@ def _host(base: str) -> str:
 
 def check_credentials(plan: CrawlPlan, vault: Vault) -> list[Check]:
     """Whom each service of a crawl would be asked as: those of its own server alone."""
-    return [_check_credentials(planned, vault) for planned in plan.services]
+    return [_check_credentials(plan, planned, vault) for planned in plan.services]
 
 
-def _check_credentials(planned: ServicePlan, vault: Vault) -> Check:
+def _check_credentials(plan: CrawlPlan, planned: ServicePlan, vault: Vault) -> Check:
     name, service = f"credentials for {planned.service.name}", planned.service
     try:
         names = [each.name for each in usable_credentials(planned, vault)]
@@ -144,7 +146,7 @@ def _check_credentials(planned: ServicePlan, vault: Vault) -> Check:
         return Check(name, PROBLEM, *_parted(str(error)))
     if not names and NOBODY not in provider(service.provider).tables:
         found = f"none in the vault belongs to {service.base}, which answers nobody without"
-        return Check(name, PROBLEM, found, how_to_add(service, list(provider(service.provider).tables)))
+        return Check(name, PROBLEM, found, how_to_add(service, wanted_kinds(plan, planned), names_in(vault)))
     return Check(name, OK, ", ".join(names) or "none: it is asked as anybody may ask")
 
 

@@ -42,13 +42,29 @@ def read_secret(provider: str, kind: str, *, from_stdin: bool) -> dict[str, str]
     """One complete set of fields for this kind of credential."""
     choices = required_fields(provider, kind)
     if from_stdin:
-        return _complete(_parse(sys.stdin, choices), choices)
+        read = _parse(sys.stdin, choices)
+        _check_kind(read, provider, kind)
+        return _complete(read, choices)
     given = _from_environment(choices)
     if given:
         return _complete(given, choices)
+    _check_kind(_from_environment(_of_other(provider, kind)), provider, kind)
     if not sys.stdin.isatty():
         raise CredentialError(f"no secret was given; {_ways(choices)}")
     return {name: _prompt(name) for name in choices[0]}
+
+
+def _of_other(provider: str, kind: str) -> tuple[tuple[str, ...], ...]:
+    return FIELDS[provider, "app" if kind == "user" else "user"]
+
+
+def _check_kind(given: Mapping[str, str], provider: str, kind: str) -> None:
+    """Raises where the secret is a whole one, but of the other kind of credential."""
+    own, others = FIELDS[provider, kind], _of_other(provider, kind)
+    found = next((choice for choice in others if all(given.get(name) for name in choice)), None)
+    if found is not None and not any(all(given.get(name) for name in choice) for choice in own):
+        other = "app" if kind == "user" else "user"
+        raise CredentialError(f"{' + '.join(found)} is a secret of kind {other} on {provider}, not {kind}: add --kind {other}")
 
 
 def required_fields(provider: str, kind: str) -> tuple[tuple[str, ...], ...]:

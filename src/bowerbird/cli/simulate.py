@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import typer
 
 from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.cli.vaults import names_taken
 from bowerbird.clock import RealClock
+from bowerbird.crawl.adding import add_line, best_kinds, free_name
 from bowerbird.errors import UserError
+from bowerbird.providers import provider
 from bowerbird.simulated.faults import KINDS, MESSAGE_KINDS, Faults
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
@@ -65,10 +69,10 @@ def command(
 
 async def _serve(service: SimulatedService, flavour: str, clock: RealClock, output: Output, where: tuple[str, int]) -> None:
     async with serve(service, clock, *where) as base:
-        introduction = _introduce(service, flavour, base, clock)
-        for line in introduction.pop("lines"):
+        told = introduction(service, flavour, base, clock)
+        for line in told.pop("lines"):
             output.line(line)
-        output.result(introduction)
+        output.result(told)
         await asyncio.Event().wait()
 
 
@@ -83,7 +87,7 @@ def _rates(faults: list[str]) -> dict[str, float]:
     return rates
 
 
-def _introduce(service: SimulatedService, flavour: str, base: str, clock: RealClock) -> dict[str, Any]:
+def introduction(service: SimulatedService, flavour: str, base: str, clock: RealClock) -> dict[str, Any]:
     """What a user needs to start: address, tokens, a call to try, a piece of a crawl file."""
     now = clock.now()
     writers = writers_to_try(service, now)
@@ -105,12 +109,22 @@ def _introduce(service: SimulatedService, flavour: str, base: str, clock: RealCl
         "Try:",
         f"  curl -i -H 'Authorization: {scheme} {bearer}' '{base}{path}'",
         f"  curl '{base}/_simulated/truth/{dialect.account_key(writers[0])}'",
-        "In the vault:",
-        f"  bowerbird credentials add mine --provider {dialect.name} --server {base}",
+        "In the vault, which asks for the token:",
+        *(f"  {line}" for line in _keys(dialect.name, base, dict.fromkeys(token["kind"] for token in tokens))),
         "In a crawl file:",
         *(f"  {line}" for line in _snippet(dialect.name, base, handles)),
     ]
     return {"base": base, "dialect": dialect.name, "flavour": flavour, "tokens": tokens, "handles": handles, "lines": lines}
+
+
+def _keys(dialect: str, base: str, kinds: Iterable[str]) -> list[str]:
+    """A command for each kind of token that the network knows, each under a name that is free."""
+    known, taken, lines = provider(dialect).tables, set(names_taken() or ()), []
+    for kind in sorted(set(kinds) & known.keys(), key=best_kinds(known, dialect, provider(dialect).facets).index):
+        name = free_name(taken)
+        taken.add(name)
+        lines.append(add_line(dialect, kind, base, name))
+    return lines
 
 
 def _named(dialect: str, flavour: str) -> str:

@@ -14,6 +14,7 @@ from bowerbird.cli.next.step import Step
 from bowerbird.cli.output import Output
 from bowerbird.cli.place import Place
 from bowerbird.cli.samples import show_sample
+from bowerbird.crawl.adding import renew_line
 from bowerbird.crawl.crew import Member
 from bowerbird.crawl.flavours import SURVEY
 from bowerbird.crawl.streaming.standing import GapStanding, StreamStanding
@@ -220,7 +221,7 @@ def _show_trouble(output: Output, standing: Standing) -> None:
     for refusal in more.refusals:
         output.line(
             f"  {refusal.service} refused the credential {refusal.credential}: {refusal.reason}; "
-            f"renew it with `bowerbird credentials add {refusal.credential} --provider … --replace`"
+            f"unless you did since, renew it with: {renew_line(refusal.credential, refusal.provider)}"
         )
     if calls:
         other = ", ".join(words.answers(_count(count), name) for name, count in calls.items())

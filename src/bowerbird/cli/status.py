@@ -6,8 +6,10 @@ import asyncio
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from bowerbird.cli.money import month_values, spent_values
+from bowerbird.cli.next.again import vaults_of
 from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, read_place
@@ -22,7 +24,7 @@ from bowerbird.limits.purses import is_purse, purses
 from bowerbird.limits.rows import read_all
 from bowerbird.ports import Clock
 from bowerbird.store.reader import Reader
-from bowerbird.store.standing import read_standing
+from bowerbird.store.standing import Refusal, read_standing
 
 
 def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
@@ -45,6 +47,7 @@ async def read_status(place: Place, clock: Clock) -> Standing:
         summary = await Reader(database).summary(errors=5)
         more = await read_standing(database)
         async with database.reading() as tx:
+            more = structs.replace(more, refusals=_still_there(more.refusals, await vaults_of(tx)))
             streams, gaps = await read_streams(tx), await read_gaps(tx)
             left_alone = await roster.left_alone(tx)
             found = purses(await read_all(tx), clock.now())
@@ -62,6 +65,16 @@ async def read_status(place: Place, clock: Clock) -> Standing:
             left_alone=left_alone,
             steps=steps,
         )
+
+
+def _still_there(refusals: tuple[Refusal, ...], vaults: list[str]) -> tuple[Refusal, ...]:
+    """The refused credentials that somebody may want to renew: not those that are no longer in the vault."""
+    if not refusals:
+        return ()
+    from bowerbird.cli.vaults import names_taken
+
+    names = names_taken(vaults)
+    return refusals if names is None else tuple(each for each in refusals if each.credential in names)
 
 
 def status_values(place: Place, standing: Standing) -> dict[str, Any]:

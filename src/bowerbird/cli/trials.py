@@ -7,7 +7,7 @@ from functools import partial
 
 from bowerbird.app import Crawl, Outside, login_charges
 from bowerbird.crawl import roster
-from bowerbird.crawl.credentials import own_credentials
+from bowerbird.crawl.credentials import names_in, own_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.logins import LoginBook
 from bowerbird.crawl.sessions import Sessions
@@ -28,7 +28,7 @@ def candidates(plan: CrawlPlan, outside: Outside) -> Iterator[Candidate]:
             trial = speaks.trial(credential.kind) if isinstance(speaks, TriedProvider) else None
             if trial is not None:
                 charges = fill(trial.facet, planned.service.name, credential)
-                yield Candidate(speaks, planned.service, credential, trial.request, charges)
+                yield Candidate(speaks, planned.service, credential, trial.request, charges, names_in(outside.vault))
 
 
 def _asking(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> list[Credential]:

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import structs
+from msgspec import Struct, structs
 
+from bowerbird.crawl.adding import NOBODY, USUAL_KIND, add_line, how_to_add, wrong_kind
 from bowerbird.crawl.belonging import check_belongs, foreign, unbound
 from bowerbird.crawl.files.crawl_file import ServicePlan
-from bowerbird.crawl.files.example import BASES, LOGINS
 from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.crawl.flow import FacetUse
 from bowerbird.errors import CredentialError
 from bowerbird.model import Channel, Credential, Service
 from bowerbird.ports import Vault
-
-NOBODY = "none"
-"""The kind of those who ask without a credential."""
-USUAL_KIND = "user"
-PUBLIC_BLUESKY, LOGIN_BLUESKY = BASES["bluesky"], LOGINS["bluesky"]
-_KINDS = {"user": "the token of a user", "app": "the token of an application"}
-_WHAT = {("bluesky", "user"): "a login"}
 
 
 def usable_credentials(planned: ServicePlan, vault: Vault) -> tuple[Credential, ...]:
@@ -32,7 +25,7 @@ def usable_credentials(planned: ServicePlan, vault: Vault) -> tuple[Credential, 
     known = {each.name: each for each in vault.credentials() if each.provider == service.provider}
     for name in planned.credentials:
         if name not in known:
-            raise _unknown(name, service)
+            raise _unknown(name, service, vault)
         check_belongs(known[name], service.base)
     if planned.credentials:
         return tuple(known[name] for name in planned.credentials)
@@ -51,7 +44,7 @@ def own_credentials(use: FacetUse, planned: ServicePlan, services: Sequence[Serv
     own = []
     for name in use.credentials:
         if name not in known:
-            raise _unknown(name, service)
+            raise _unknown(name, service, vault)
         if known[name].provider == service.provider:
             _check_has_place(known[name], service.base, services)
             own.append(known[name])
@@ -87,7 +80,7 @@ def stream_credential(planned: StreamPlan, channel: Channel, services: Sequence[
     if fitting:
         # It would do, but the stream comes from another host than the rest.
         raise foreign(fitting[0], planned.host.base)
-    raise wrong_kind(planned.host, f"the stream {channel.facet.name} can only be opened", sorted(channel.kinds))
+    raise wrong_kind(planned.host, f"the stream {channel.facet.name} can only be opened", sorted(channel.kinds), names_in(vault))
 
 
 def kinds_of(use: FacetUse, planned: ServicePlan, services: Sequence[ServicePlan], vault: Vault) -> frozenset[str]:
@@ -95,39 +88,34 @@ def kinds_of(use: FacetUse, planned: ServicePlan, services: Sequence[ServicePlan
     return frozenset(each.kind for each in own_credentials(use, planned, services, vault)) or frozenset({NOBODY})
 
 
-def wanting(service: Service, takers: Sequence[str]) -> str:
-    """Why a facet cannot be asked that only these kinds of credential may ask, and what to do."""
-    what = " or ".join(_WHAT.get((service.provider, kind)) or _KINDS[kind] for kind in takers if kind != NOBODY)
-    return f"that takes {what}, and there is none for {service.base}; {how_to_add(service, takers)}"
+class Asking(Struct, frozen=True):
+    """With what a service of a crawl is asked."""
+
+    planned: ServicePlan
+    services: Sequence[ServicePlan]
+    vault: Vault
+
+    def kinds(self, use: FacetUse) -> frozenset[str]:
+        """The kinds of the credentials that a facet is asked with; `none` where it is asked without."""
+        return kinds_of(use, self.planned, self.services, self.vault)
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """The names that new credentials cannot have."""
+        return names_in(self.vault)
 
 
-def how_to_add(service: Service, takers: Sequence[str]) -> str:
-    """The command that adds a credential of the first of these kinds."""
-    kind = f" --kind {takers[0]}" if takers[0] != USUAL_KIND else ""
-    command = f"bowerbird credentials add mine --provider {service.provider}{kind}"
-    if service.base == PUBLIC_BLUESKY:
-        # Nobody can log in there: it is a cache for everybody.
-        place = f'write base = "{LOGIN_BLUESKY}" (or your own server) in the crawl file'
-        return f"{place} and add one with: {command} --server {LOGIN_BLUESKY}"
-    return f"add one with: {command}{where(service.provider, service.base)}"
+def names_in(vault: Vault) -> tuple[str, ...]:
+    return tuple(each.name for each in vault.credentials())
 
 
-def wrong_kind(service: Service, only: str, kinds: Sequence[str]) -> CredentialError:
-    """What is said where every credential there is, or none, is of a kind that may not ask this."""
+def _unknown(name: str, service: Service, vault: Vault) -> CredentialError:
+    """What is said of a credential that a crawl file names and the vault does not have, or has for another network."""
+    line = add_line(service.provider, USUAL_KIND, service.base, name)
+    other = next((each.provider for each in vault.credentials() if each.name == name), None)
+    if other is None:
+        return CredentialError(f"the vault has no {service.provider} credential called {name!r}; add it with: {line}")
     return CredentialError(
-        f"{service.name}: {only} with a credential of kind {' or '.join(kinds)}; add one with: bowerbird credentials add NAME "
-        f"--provider {service.provider} --kind {kinds[0]}{where(service.provider, service.base)}"
-    )
-
-
-def where(provider: str, base: str) -> str:
-    """The option that binds a new credential to a server, if it must be said."""
-    settled = Credential(name="new", provider=provider).belongs_to(base)
-    return "" if settled else f" --server {base}"
-
-
-def _unknown(name: str, service: Service) -> CredentialError:
-    return CredentialError(
-        f"the vault has no {service.provider} credential called {name!r}; add it with: "
-        f"bowerbird credentials add {name} --provider {service.provider}{where(service.provider, service.base)}"
+        f"{name!r} is a credential for {other}, and {service.name} speaks {service.provider}; name one of its own in the crawl "
+        f"file, or {how_to_add(service, [USUAL_KIND], names_in(vault))}"
     )

@@ -11,6 +11,7 @@ from itertools import takewhile
 from msgspec import Struct, structs
 
 from bowerbird.crawl import paging, roster
+from bowerbird.crawl.adding import USUAL_KIND, how_to_add, renew_line
 from bowerbird.crawl.lanes import Lane, LaneLease
 from bowerbird.crawl.log import QueryLog, Timings
 from bowerbird.crawl.offers import Offers
@@ -111,7 +112,15 @@ class Dispatcher:
         """Why what waits cannot be asked: no credential is left to ask with. Empty: it can be, or nothing waits."""
         if not self._parts.scheduler.is_stuck():
             return ""
-        return "; ".join(dict.fromkeys(self._strikes.words.values())) or "no credential is left to ask with"
+        why = dict.fromkeys(self._strikes.words.values()) or ("no credential is left to ask with",)
+        return "; ".join((*why, *dict.fromkeys(self._renewing(*lost) for lost in self._strikes.lost.items())))
+
+    def _renewing(self, lane: int, credential: str | None) -> str:
+        """What to do about a credential that is refused, or about the want of one."""
+        service = self._parts.lanes[lane].service
+        if credential is not None:
+            return f"renew it with: {renew_line(credential, service.provider)}"
+        return how_to_add(service, [USUAL_KIND], self._parts.sessions.taken())
 
     async def wake(self) -> datetime | None:
         """Makes ready what has come due; says when to look again: now, if something is ready, or when the next is due."""

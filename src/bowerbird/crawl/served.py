@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
-from bowerbird.crawl.credentials import wanting
+from bowerbird.crawl.adding import wanting
+from bowerbird.crawl.credentials import Asking
 from bowerbird.crawl.files.stream_plans import StreamPlan
-from bowerbird.crawl.flow import FacetUse, Flow
+from bowerbird.crawl.flow import Flow
 from bowerbird.crawl.supervisor import Part
 from bowerbird.model import Flavour, Service
 from bowerbird.ports import FlavouredProvider, TabledProvider
 
 P = TypeVar("P", bound=TabledProvider)
-Kinds = Callable[[FacetUse], Collection[str]]
-"""The kinds of credential that a facet would be asked with; `none` where there is no credential."""
 
 
 class Served(Generic[P]):
@@ -34,7 +33,7 @@ class Served(Generic[P]):
         speaks = self._plain
         return speaks.flavoured(self.flavour) if self.flavour and isinstance(speaks, FlavouredProvider) else speaks
 
-    def lost(self, flow: Flow, kinds: Kinds) -> dict[str, str]:
+    def lost(self, flow: Flow, asking: Asking) -> dict[str, str]:
         """The facets of the flow that would be asked in vain, each with the reason in words: the server does not have them, or
         not for whom the crawl asks as."""
         flow = flow.among(self._plain.facets)
@@ -43,13 +42,13 @@ class Served(Generic[P]):
         speaks = self.provider
         for use in flow.facets:
             takers = tuple(kind for kind, table in speaks.tables.items() if use.name in table)
-            if use.name not in found and takers and not any(use.name in speaks.facets_for(kind) for kind in kinds(use)):
-                found[use.name] = wanting(self._service, takers)
+            if use.name not in found and takers and not any(use.name in speaks.facets_for(kind) for kind in asking.kinds(use)):
+                found[use.name] = wanting(self._service, takers, asking.taken)
         return found
 
-    def flow(self, flow: Flow, kinds: Kinds) -> Flow:
+    def flow(self, flow: Flow, asking: Asking) -> Flow:
         """The flow without what the server does not take."""
-        return self.note(flow, self.lost(flow, kinds))
+        return self.note(flow, self.lost(flow, asking))
 
     def note(self, flow: Flow, lost: Mapping[str, str]) -> Flow:
         """The flow without these facets, with a sentence for each, and for what brings less than one might expect."""

@@ -89,6 +89,10 @@ class Sessions:
         self._redactor.learn(secret)
         return secret
 
+    def taken(self) -> list[str]:
+        """The names that new credentials cannot have."""
+        return [each.name for each in self._vault.credentials()]
+
     def closed_until(self, credential: str) -> datetime | None:
         """When the next login with this credential may be tried, if there were too many; None when it may be tried now."""
         until = self._closed.get(credential)

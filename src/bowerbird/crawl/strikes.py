@@ -26,6 +26,9 @@ class Strikes:
         self.words: dict[int, str] = {}
         """By lane that lost a credential: what was refused, to whom, and in which words."""
 
+        self.lost: dict[int, str | None] = {}
+        """By lane that lost a credential: which."""
+
     def is_out(self, tx: Transaction, lane: Lane, lease: Lease, page: Page) -> bool:
         """Counts an answer, and says whether the credential is to be put aside: refused several times in a row."""
         place = (lease.credential, lane.lane)
@@ -42,6 +45,7 @@ class Strikes:
             whom = f"with the credential {lease.credential!r}" if lease.credential else "without a credential"
             words = f"{lane.service.name} does not answer {lane.facet.name} {whom} ({page.detail})"
             tx.after_commit(partial(self.words.__setitem__, lane.lane, words))
+            tx.after_commit(partial(self.lost.__setitem__, lane.lane, lease.credential))
         return is_out
 
     def _was_good(self, tx: Transaction, place: tuple[str | None, int], whose: tuple[str, str | None]) -> None:

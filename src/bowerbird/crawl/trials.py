@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct, structs
 
 from bowerbird.crawl import roster
-from bowerbird.crawl.credentials import how_to_add
+from bowerbird.crawl.adding import how_to_add, renew_line
 from bowerbird.crawl.flavours import SURVEY, of_limits
 from bowerbird.crawl.log import QueryLog, Timings
 from bowerbird.crawl.logins import count_made
@@ -35,6 +35,8 @@ class Candidate(Struct, frozen=True):
     credential: Credential
     request: Request
     charges: tuple[Charge, ...]
+    taken: tuple[str, ...] = ()
+    """The names that new credentials cannot have."""
 
 
 class Tried(Struct, frozen=True):
@@ -47,6 +49,7 @@ class Tried(Struct, frozen=True):
     words: str = ""
     """The service's own."""
     answers: tuple[Answer, ...] = ()
+    taken: tuple[str, ...] = ()
 
     @property
     def is_refused(self) -> bool:
@@ -63,10 +66,12 @@ class Tried(Struct, frozen=True):
     @property
     def advice(self) -> str:
         """What to do about it."""
-        again = f"bowerbird credentials add {self.credential.name} --provider {self.credential.provider} --replace"
+        again = renew_line(self.credential.name, self.credential.provider)
         if self.outcome is Outcome.FORBIDDEN_SCOPE:
             other = _OTHER_KIND.get(self.credential.kind, "user")
-            return f"say what it is with: {again} --kind {other}; or {how_to_add(self.service, [self.credential.kind])}"
+            return (
+                f"say what it is with: {again} --kind {other}; or {how_to_add(self.service, [self.credential.kind], self.taken)}"
+            )
         return f"it is mistyped, revoked, or another server's; give the right one with: {again}"
 
 
@@ -94,7 +99,7 @@ class Trier:
         if outcome is Outcome.BAD_TOKEN and self._sessions.has_expired(one.credential.name, one.speaks):
             self._sessions.renew(one.credential.name)
             outcome, words = await self._once(one, answers)
-        return Tried(one.service, one.credential, outcome, words, tuple(answers))
+        return Tried(one.service, one.credential, outcome, words, tuple(answers), one.taken)
 
     async def _once(self, one: Candidate, answers: list[Answer]) -> tuple[Outcome | None, str]:
         lease = await self._book.begin(one) if self._book else None

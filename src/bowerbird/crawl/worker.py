@@ -21,7 +21,7 @@ from bowerbird.ports import Clock, Transport
 
 T = TypeVar("T")
 
-STUCK = "give it another with `bowerbird credentials add`, and start again; what waits is asked then"
+STUCK = "then start again: what waits is asked then"
 
 NOTHING_LEFT = "nothing is left to ask"
 GIVEN_UP = "were given up, the next start tries them again"

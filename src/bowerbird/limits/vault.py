@@ -99,7 +99,7 @@ class FileVault:
     def secret(self, name: str) -> Secret:
         entry = self._open().get(name)
         if entry is None:
-            raise CredentialError(f"no credential {name!r} in {self._path}; add it with `bowerbird credentials add {name}`")
+            raise CredentialError(f"no credential {name!r} in {self._path}; `bowerbird credentials list` shows what there is")
         return Secret(name=name, values=dict(entry.values))
 
     def check_name(self, name: str, *, replace: bool = False) -> None:

@@ -23,7 +23,7 @@ select count(*) as calls, coalesce(sum(new_items), 0) as items, min(settled_at) 
 from (select settled_at, new_items from calls where state = 'settled' order by call desc limit ?) as recent
 """
 _REFUSED = """
-select s.name as service, c.credential, c.reason, c.since from credentials c join services s on s.service = c.service
+select s.name as service, s.provider, c.credential, c.reason, c.since from credentials c join services s on s.service = c.service
 where c.state = 'refused' order by c.since desc
 """
 _QUARANTINE = """
@@ -73,6 +73,7 @@ class Refusal(Struct, frozen=True):
     """A credential that a service no longer accepts."""
 
     service: str
+    provider: str
     credential: str
     reason: str | None
     since: datetime
@@ -124,7 +125,9 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 async def _refusals(tx: Transaction) -> tuple[Refusal, ...]:
     rows = await tx.fetch(_REFUSED)
-    return tuple(Refusal(row["service"], row["credential"], row["reason"], from_micros(row["since"])) for row in rows)
+    return tuple(
+        Refusal(row["service"], row["provider"], row["credential"], row["reason"], from_micros(row["since"])) for row in rows
+    )
 
 
 async def read_fates(tx: Transaction, database: Database) -> dict[str, Count]:
@@ -138,10 +141,7 @@ async def read_standing(database: Database) -> Standing:
     async with database.reading() as tx:
         return Standing(
             pace=await _pace(tx),
-            refusals=tuple(
-                Refusal(row["service"], row["credential"], row["reason"], from_micros(row["since"]))
-                for row in await tx.fetch(_REFUSED)
-            ),
+            refusals=await _refusals(tx),
             quarantine=tuple(
                 Quarantined(row["facet"], row["why"], row["items"], row["kept"]) for row in await tx.fetch(_QUARANTINE)
             ),

@@ -86,6 +86,12 @@ async def again_of(tx: Transaction, place: Place, crawl: str) -> Again:
     return named if is_meant and named.plan(place.store, crawl) else _from_here(known)
 
 
+async def vaults_of(tx: Transaction) -> list[str]:
+    """The vaults besides the usual one that crawls of a store were run with."""
+    names = [row["name"] for row in await tx.fetch("select name from crawls")]
+    return [vault for name in names if (vault := (await _remembered(tx, name)).vault)]
+
+
 async def _remembered(tx: Transaction, crawl: str) -> Again:
     row = await tx.fetch_one(_READ, crawl)
     told = msgspec.json.decode(row["settings"]) if row is not None and row["settings"] else {}

@@ -281,7 +281,7 @@ def _base(table: Table, usual: str) -> tuple[str, str]:
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise table.wrong("base", f'base {base!r} is not a web address; write for example "{usual}"')
     if parts.username or parts.password:
-        raise table.wrong("base", "base must not contain a password; secrets belong into `bowerbird credentials add`")
+        raise table.wrong("base", "base must not contain a password; secrets belong into the vault: `bowerbird credentials -h`")
     return base.rstrip("/"), parts.netloc
 
 

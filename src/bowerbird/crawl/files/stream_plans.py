@@ -101,5 +101,5 @@ def _base(table: Table, default: str) -> str:
     if parts.scheme not in _SCHEMES or not parts.netloc:
         raise table.wrong("base", f'base {base!r} is not an address of a stream; write for example "wss://jetstream.example.org"')
     if parts.username or parts.password:
-        raise table.wrong("base", "base must not contain a password; secrets belong into `bowerbird credentials add`")
+        raise table.wrong("base", "base must not contain a password; secrets belong into the vault: `bowerbird credentials -h`")
     return parts._replace(scheme=_SCHEMES[parts.scheme]).geturl().rstrip("/")
