@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bowerbird.app import vocabulary
+from bowerbird.cli.looking import sorted_seeds
 from bowerbird.crawl.files.crawl_file import parse_crawl, read_crawl_file
 from bowerbird.crawl.files.example import example
 from bowerbird.crawl.files.flow_file import parse_flow
@@ -107,11 +108,26 @@ def test_seeds_in_a_text_file_may_be_commented(tmp_path: Path) -> None:
     assert list(parse_crawl(text, tmp_path / "x.toml", WORDS).seeds) == ["@a", "#tag", "@b"]
 
 
-def test_seeds_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "s.txt").write_bytes(b"\xff\xfe\x00a")
-    text = SHORT.replace('seeds = ["@Gargron", "14715", "@Gargron"]', 'seeds.file = "s.txt"')
-    with pytest.raises(UserError, match="save it as UTF-8"):
-        list(parse_crawl(text, tmp_path / "x.toml", WORDS).seeds)
+@pytest.mark.parametrize("seeds", ['file = "s.txt"', 'file = "s.csv"\nseeds.column = "id"'])
+def test_a_line_of_seeds_that_is_no_text_is_one_bad_seed(seeds: str, tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_bytes("@a\n@caf\xe9\n@b\n".encode("latin-1"))
+    (tmp_path / "s.csv").write_bytes("id,name\n@a,x\n@caf\xe9,y\n@b,\xe9\n".encode("latin-1"))
+    text = SHORT.replace('seeds = ["@Gargron", "14715", "@Gargron"]', f"seeds.{seeds}")
+    chaff = sorted_seeds(parse_crawl(text, tmp_path / "x.toml", WORDS), {})
+    assert (chaff.good, chaff.bad) == (2, 1)
+    line = 2 if "txt" in seeds else 3
+    assert f":{line}: '@caf\ufffd' is not UTF-8 text; save the file as UTF-8" in chaff.first[0]
+
+
+def test_a_file_of_seeds_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(f"id,name\n1,{'x' * 200_000}\n", "utf-8")
+    text = SHORT.replace('seeds = ["@Gargron", "14715", "@Gargron"]', 'seeds.file = "s.csv"\nseeds.column = "id"')
+    plan = parse_crawl(text, tmp_path / "x.toml", WORDS)
+    with pytest.raises(UserError, match=r"s.csv is not a table of comma-separated values"):
+        list(plan.seeds)
+    (tmp_path / "s.csv").unlink()
+    with pytest.raises(UserError, match=r"s.csv cannot be read: No such file"):
+        list(plan.seeds)
 
 
 @pytest.mark.parametrize(

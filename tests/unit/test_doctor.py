@@ -70,6 +70,27 @@ def test_a_crawl_file_that_is_wrong_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert "missing.toml" in capsys.readouterr().err
 
 
+def test_what_is_wrong_in_a_crawl_file_is_one_problem_among_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "crawl.toml").write_text('flow = "timelines"\nseeds = ["1"]\nnonsense = 3\n')
+    assert cli.run(["doctor", str(tmp_path / "crawl.toml")]) == 1
+    shown = capsys.readouterr().out
+    assert "crawl.toml:3: " in shown
+    assert "✓ clock" in shown
+    assert "1 problem to solve." in shown
+
+
+def test_seeds_that_are_no_text_are_one_problem_among_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "seeds.txt").write_bytes(b"1\n@caf\xe9\n")
+    (tmp_path / "crawl.toml").write_text(
+        'flow = "timelines"\nseeds.file = "seeds.txt"\n[service]\nprovider = "mastodon"\nbase = "http://127.0.0.1:9"\n'
+    )
+    assert cli.run(["doctor", str(tmp_path / "crawl.toml"), "--json"]) == 1
+    problems = [each for each in json.loads(capsys.readouterr().out)["checks"] if each["verdict"] == "problem"]
+    assert "seeds.txt:2: '@caf\ufffd' is not UTF-8 text" in next(each["found"] for each in problems if each["name"] == "seeds")
+    assert any(each["name"].startswith("server") for each in problems), "that nobody answers is a problem of its own"
+    assert not any("bowerbird doctor" in each["advice"] for each in problems), "who reads this has just run it"
+
+
 def test_the_services_of_a_crawl_file_are_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "crawl.toml"
     file.write_text(

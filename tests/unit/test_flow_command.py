@@ -61,6 +61,14 @@ def test_check_accepts_flow_and_crawl_files(capsys: pytest.CaptureFixture[str], 
     assert "this crawl file is fine" in out
 
 
+def test_check_takes_built_in_flows_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "check", "timelines")
+    assert (code, out.startswith("timelines: this built-in flow is fine")) == (0, True)
+    code, _, err = run(capsys, "check", "timelin")
+    assert code == 2
+    assert "did you mean 'timelines'?" in err
+
+
 def test_check_names_the_line_of_a_mistake(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     flow = tmp_path / "flow.toml"
     flow.write_text(builtin_flows()["hydrate"].replace('ranker = "fifo"', 'ranker = "fife"'), "utf-8")

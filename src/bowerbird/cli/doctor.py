@@ -12,6 +12,7 @@ import typer
 from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, check_space, check_writing, local_checks
 from bowerbird.cli.credentials import VaultOption, open_vault
 from bowerbird.cli.output import JsonFlag, Output
+from bowerbird.errors import UserError
 from bowerbird.limits.vault import FileVault
 from bowerbird.settings import Settings, load_settings
 
@@ -37,10 +38,11 @@ def command(
     Ends with exit code 1 if there is a problem; warnings do not count.
     """
     output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
-    plan = _plan(file, opened) if file else None
+    plan, faults = _plan(file, opened) if file else (None, [])
     settings = load_settings(vault=vault, contact=(plan.contact or None) if plan else None)
     spending = _spending(plan) if plan else None
     checks = local_checks(settings, opened, dict.fromkeys(one.service.provider for one in plan.services) if plan else ())
+    checks += faults
     if plan and (folder := _folder(plan)) is not None:
         checks += [check_space(folder, "disk of the store", "free some space, or write store = … on a larger disk")]
         checks += [check_writing("folder of the store", folder, "change its permissions, or write another store = …")]
@@ -65,11 +67,18 @@ def _verdict(problems: int, warnings: int) -> str:
     return "Everything is in order."
 
 
-def _plan(file: Path, vault: FileVault) -> CrawlPlan:
+def _plan(file: Path, vault: FileVault) -> tuple[CrawlPlan | None, list[Check]]:
+    """The crawl of a file, or what is wrong with that file: one problem among others."""
     # Imported here: without a file, the doctor must run even where the rest cannot.
     from bowerbird.cli.stores import read_plan
 
-    return read_plan(file, vault=vault)
+    try:
+        return read_plan(file, vault=vault), []
+    except UserError as error:
+        if not file.is_file():
+            raise
+        found, _, advice = str(error).partition("; ")
+        return None, [Check("crawl file", PROBLEM, found, advice or "mend it, and look again at the rest of the crawl")]
 
 
 def _folder(plan: CrawlPlan) -> Path | None:

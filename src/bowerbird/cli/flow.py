@@ -22,7 +22,6 @@ from bowerbird.errors import UserError
 app = typer.Typer(help="List, draw, check and copy crawl flows.", no_args_is_help=True)
 
 FlowArgument = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A built-in flow, a flow file or a crawl file.")]
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A flow file or a crawl file.")]
 ImageOption = Annotated[Path | None, typer.Option("--image", metavar="OUT.svg", help="Draw it as an SVG image into this file.")]
 
 
@@ -51,12 +50,12 @@ def show(flow: FlowArgument, image: ImageOption = None, as_json: JsonFlag = Fals
 
 
 @app.command()
-def check(file: FileArgument, as_json: JsonFlag = False) -> None:
-    """Check a flow file or a crawl file and name the line of the first mistake."""
+def check(flow: FlowArgument, as_json: JsonFlag = False) -> None:
+    """Check a flow or a crawl file and name the line of the first mistake."""
     output, words = Output(as_json=as_json), vocabulary()
-    kind, flow = _checked(file, words)
-    output.line(f"{file}: this {kind} is fine ({len(flow.facets)} facets, {len(flow.edges)} edges, flow {flow.name!r}).")
-    output.result({"file": file, "kind": kind, "flow": flow.name, "is_fine": True})
+    kind, found = _named(flow, words)
+    output.line(f"{flow}: this {kind} is fine ({len(found.facets)} facets, {len(found.edges)} edges, flow {found.name!r}).")
+    output.result({"file": flow, "kind": kind, "flow": found.name, "is_fine": True})
 
 
 @app.command()
@@ -78,14 +77,19 @@ def copy(
 
 def named_flow(name: str, words: Vocabulary) -> Flow:
     """The flow meant by a built-in name or a file; raises `UserError` that says what there is."""
+    return _named(name, words)[1]
+
+
+def _named(name: str, words: Vocabulary) -> tuple[str, Flow]:
+    """What a built-in name or a file is, and the flow in it."""
     if name in words.flows:
-        return flow_of(read(words.flows[name], f"built-in flow {name!r}"), words.facets(), words.rankers)
+        return "built-in flow", flow_of(read(words.flows[name], f"built-in flow {name!r}"), words.facets(), words.rankers)
     if not Path(name).is_file():
         hint = meant(name, words.flows)
         raise UserError(
             f"There is no flow {name!r}{hint}; built in: {listed(words.flows)}. Or give the path of a flow or crawl file."
         )
-    return _checked(Path(name), words)[1]
+    return _checked(Path(name), words)
 
 
 def described(flow: Flow) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Look(Struct, frozen=True):
     def advice(self) -> str:
         if self.moved:
             return f'write base = "{self.moved}" in the crawl file; credentials must belong to that address too'
-        return "check `base` in the crawl file and the network, or run `bowerbird doctor` with the crawl file"
+        return "check `base` in the crawl file, and the network"
 
 
 async def look(planned: ServicePlan, outside: Outside, most: int = _MOST_QUESTIONS) -> Look:

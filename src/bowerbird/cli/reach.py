@@ -26,7 +26,7 @@ from bowerbird.crawl.trials import Tried
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.versions import newest, version_of
-from bowerbird.errors import BowerbirdError, CredentialError
+from bowerbird.errors import BowerbirdError, CredentialError, UserError
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Flavour, Outcome, Service
 from bowerbird.ports import StreamProvider, Vault
@@ -57,7 +57,10 @@ async def server_checks(plan: CrawlPlan, outside: Outside) -> list[Check]:
     except CredentialError:
         # A missing credential has a line of its own.
         return checks
-    checks += _check_seeds(plan, lost)
+    try:
+        checks += _check_seeds(plan, lost)
+    except UserError as error:
+        return [*checks, Check("seeds", PROBLEM, *_parted(str(error)))]
     checks += [check for each in plan.services for check in _lacking(plan, each.service, flavours.get(each.service.name), lost)]
     if any(each.problem for each in looks):
         return checks

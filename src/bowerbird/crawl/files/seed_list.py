@@ -11,9 +11,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from msgspec import Struct
 
@@ -161,13 +162,29 @@ def _check_column(table: Table, seeds: SeedList) -> None:
         raise table.wrong("column", f"the CSV has no column {seeds.column!r}{hint}")
 
 
+def is_text(seed: str) -> bool:
+    """Whether it could be read as UTF-8; what could not is carried along, to be named with its line like any bad seed."""
+    return not any("\udc80" <= mark <= "\udcff" for mark in seed)
+
+
+@contextmanager
+def _opened(path: Path, newline: str | None = None) -> Iterator[TextIO]:
+    try:
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline=newline) as file:
+            yield file
+    except OSError as error:
+        raise UserError(f"the seeds file {path} cannot be read: {error.strerror}; check its permissions") from None
+    except csv.Error as error:
+        raise UserError(f"the seeds file {path} is not a table of comma-separated values: {error}; mend it") from None
+
+
 def _header(path: Path) -> list[str]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with _opened(path, newline="") as file:
         return next(csv.reader(file), []) or [""]
 
 
 def _column(path: Path, column: str) -> Iterator[tuple[int, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with _opened(path, newline="") as file:
         rows = csv.DictReader(file)
         for row in rows:
             yield rows.line_num, (row.get(column) or "").strip()
@@ -175,10 +192,7 @@ def _column(path: Path, column: str) -> Iterator[tuple[int, str]]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """One seed per line, with its number; `# ` opens a comment line, while `#word` is a hashtag."""
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.startswith("# ") and line.strip() != "#":
-                    yield number, line.strip()
-    except UnicodeDecodeError as error:
-        raise UserError(f"The seeds file {path} is not UTF-8 text ({error.reason}); save it as UTF-8 and try again.") from None
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if not line.startswith("# ") and line.strip() != "#":
+                yield number, line.strip()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from bowerbird.crawl.files.seed_list import Seed
+from bowerbird.crawl.files.seed_list import Seed, is_text
 from bowerbird.crawl.flow import Flow
 from bowerbird.crawl.seeding.homes import host_of
 from bowerbird.errors import UserError
@@ -87,6 +87,9 @@ class Ground(Struct, frozen=True):
 
     def place(self, text: str) -> Placed:
         """What a person means; an address of another server of the crawl goes to that server."""
+        if not is_text(text):
+            shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            raise UserError(f"{shown!r:.60} is not UTF-8 text; save the file as UTF-8")
         host = urlsplit(text).netloc.lower() if "://" in text else ""
         return next((each for each in self.plots if host and host_of(each.service) == host), self.plots[0]).place(text)
 
