@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
-from bowerbird.crawl import roster
+from bowerbird.crawl import left_out, roster
 from bowerbird.crawl.adding import wrong_kind
 from bowerbird.crawl.beside import keeping_parts, stream_parts
 from bowerbird.crawl.credentials import Asking, check_named, names_in, own_credentials, stream_credential
@@ -48,7 +48,7 @@ from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Worker
 from bowerbird.export.sample import enough
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.filling import fill, fill_login
+from bowerbird.limits.filling import fill, login_charges, renewal_charges
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.limits.purses import Means, budgeted, money_in
 from bowerbird.model import Arrival, Charge, Credential, Facet, Flavour, Service
@@ -152,6 +152,8 @@ class _Wiring(Struct, frozen=True):
     notes: list[str] = []
     lost: dict[str, dict[str, str]] = {}
     """By service, the facets that it cannot be asked for, each with the reason."""
+    aside: dict[int, Lane] = {}
+    """The lanes of these: what is led to them waits."""
 
 
 async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own, asked: Mapping[str, Survey]) -> Crawl:
@@ -170,9 +172,10 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
         for service in plan.services:
             await _add_service(tx, wiring, service, outside.clock.now)
+        await left_out.mark(tx, row.crawl, {number: lane.left_out for number, lane in wiring.aside.items()}, now)
         taken = [each for own in wiring.charges.values() for charges in own.values() for each in charges]
         await ledgers.open(tx, money_in((*taken, *(each for stream in wiring.streams for each in stream.charges))), now)
-        admission = Admission(database, row.crawl, wiring.lanes, plan.flow.filters.max_users)
+        admission = Admission(database, row.crawl, wiring.lanes | wiring.aside, plan.flow.filters.max_users)
         await admission.open(tx)
         # A new start is a new chance: the user may have mended what the service refused.
         for lane, charges in wiring.charges.items():
@@ -190,6 +193,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         log=log,
         scheduler=wiring.scheduler,
         lanes=wiring.lanes,
+        aside=wiring.aside,
         sessions=sessions,
         lease_time=LEASE_TIME,
     )
@@ -212,7 +216,8 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         judging = Judging(partial(enough, database, plan.name), wiring.tally, outside.clock, loop.end)
         beside.append(Part(name="sample", run=judging.run))
     before = partial(rebuilder.open, wiring.queues)
-    session = Session(parts, row.crawl, me, loop, dispatcher, wiring.tally, plan.flow.stop, beside, before)
+    barred = str if wiring.streams else dispatcher.barred
+    session = Session(parts, row.crawl, me, loop, dispatcher, wiring.tally, plan.flow.stop, beside, before, barred)
     return Crawl(
         plan=plan,
         database=database,
@@ -243,35 +248,22 @@ def _locator(plan: CrawlPlan) -> AreaLocator | None:
     return AreaLocator(areas, resolver_in(load_settings().cache_folder)) if areas else None
 
 
-def login_charges(vault: Vault, credential: str, speaks: Provider, service: Service) -> tuple[Charge, ...]:
-    """What a login takes from the buckets that the network keeps for logins."""
-    owner = next((each for each in vault.credentials() if each.name == credential), None)
-    return fill_login(getattr(speaks, "session_limits", ()), service.name, owner)
-
-
-def renewal_charges(vault: Vault, credential: str, speaks: Provider, service: Service) -> tuple[Charge, ...]:
-    """What the renewal of a session takes: the same as any call that it stands before."""
-    owner = next((each for each in vault.credentials() if each.name == credential), None)
-    charges = fill(next(iter(speaks.facets.values())), service.name, owner)
-    return tuple(each for each in charges if not each.limit.only_paged and not each.limit.is_money)
-
-
 async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, now: Callable[[], datetime]) -> None:
     service = planned.service
     plain = _speaking(planned, now)
     number = await roster.enrol_service(tx, service, plain.network)
     served = Served(plain, service, wiring.flavours.get(service.name), wiring.notes)
     asking = Asking(planned, wiring.plan.services, wiring.vault)
-    wiring.lost[service.name] = served.lost(wiring.plan.flow, asking)
-    flow = served.flow(wiring.plan.flow, asking)
+    lost = wiring.lost[service.name] = served.lost(wiring.plan.flow, asking)
+    flow, kept = served.note(wiring.plan.flow, lost), left_out.kept(wiring.plan.flow.among(plain.facets), lost)
     speaks = thrifty(served.provider, wiring.plan.budget_on(service.name).a_call)
     streams = [each for each in wiring.plan.streams if each.service.name == service.name]
     searched = searching(wiring.plan.searches, service, flow)
     streams = served.streams(streams, wiring.mute)
     filled = filling(streams, speaks, flow)
     uses = (*flow.facets, *searched.values(), *(use for use in filled if use.name not in searched))
-    numbers = {use.name: await roster.enrol_lane(tx, wiring.crawl, number, use.name) for use in uses}
-    seeder = FlowSeeder(flow, numbers, partial(Homes(wiring.homes).away_from, service), wiring.locator)
+    numbers = {use.name: await roster.enrol_lane(tx, wiring.crawl, number, use.name) for use in (*uses, *kept.facets)}
+    seeder = FlowSeeder(kept, numbers, partial(Homes(wiring.homes).away_from, service), wiring.locator)
     for use in uses:
         place = _place(wiring.plan, use, flow, speaks, numbers)
         lane = Lane(
@@ -296,13 +288,23 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
         credentials = own_credentials(use, planned, wiring.plan.services, wiring.vault)
         wiring.charges[lane.lane] = _charges(speaks, lane, credentials, wiring)
         add_turns(wiring.scheduler, lane, wiring.charges[lane.lane])
+    for use in (use for use in kept.facets if use.name in lost):
+        wiring.aside[numbers[use.name]] = Lane(
+            lane=numbers[use.name],
+            service=service,
+            provider=plain,
+            facet=plain.facets[use.name],
+            ranker=_ranker(wiring.own, use, _place(wiring.plan, use, kept, plain, numbers)),
+            seeder=seeder,
+            left_out=lost[use.name],
+        )
     for each in streams:
         # Signatures are made over the address that is asked, and streams may have another than the rest.
         speaking = Served(provider(service.provider, now=now, base=each.host.base), service, served.flavour, [])
         await _add_stream(tx, wiring, each, speaking.provider, seeder)
-    sources = {numbers[use.name]: use.name for use in flow.facets if is_source(speaks.facets[use.name])}
+    sources = {numbers[use.name]: use.name for use in kept.facets if is_source(plain.facets[use.name])}
     heard = {each.lane: STREAM for each in wiring.streams if each.service.name == service.name}
-    wiring.queues.extend(queues_of(flow, service, seeder, numbers, sources | heard))
+    wiring.queues.extend(queues_of(kept, service, seeder, numbers, sources | heard))
 
 
 def _speaking(planned: ServicePlan, now: Callable[[], datetime]) -> Known:

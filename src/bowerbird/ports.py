@@ -152,6 +152,7 @@ class Provider(Protocol):
         ...
 
 
+@runtime_checkable
 class TabledProvider(Provider, Protocol):
     """A provider that knows which kinds of credential may ask what, and how often; its limits can be replaced."""
 

@@ -96,6 +96,10 @@ class SmallServer:
         self.slow_batch: set[str] = set()
         """A batch of just these is answered only after somebody has asked for a single post."""
         self._asked_for_one = asyncio.Event()
+        self.hidden: set[str] = set()
+        """Routes that it does not have for now."""
+        self.members_only: set[str] = set()
+        """Routes that it answers only with a token."""
 
     def accounts(self) -> list[str]:
         return [str(number) for number in range(1, 7)]
@@ -128,7 +132,11 @@ class SmallServer:
             if self.slow_batch == set(request.query.getall("id[]", [])):
                 await self._asked_for_one.wait()
             return self._batch(request)
-        return self._said(self.manner.no_route) if request.match_info.http_exception else await handler(request)
+        route = request.match_info.route.resource.canonical if request.match_info.route.resource else ""
+        if route in self.members_only and "Authorization" not in request.headers:
+            return web.json_response({"error": "This method requires an authenticated user"}, status=401)
+        is_lacking = request.match_info.http_exception or route in self.hidden
+        return self._said(self.manner.no_route) if is_lacking else await handler(request)
 
     def _said(self, words: tuple[int, str, str]) -> web.Response:
         return web.Response(status=words[0], content_type=words[1], text=words[2])
@@ -206,7 +214,14 @@ class Crawled(Struct, frozen=True):
 
 @asynccontextmanager
 async def crawled(
-    server: SmallServer, flow: str, seeds: list[str], *, store: str = ":memory:", most: int = 400, more: str = ""
+    server: SmallServer,
+    flow: str,
+    seeds: list[str],
+    *,
+    store: str = ":memory:",
+    most: int = 400,
+    more: str = "",
+    is_guest: bool = False,
 ) -> AsyncIterator[Crawled]:
     """Runs a crawl of the server to its end, at most so many calls; `more`: tables at the end of its file."""
     text = (
@@ -219,7 +234,7 @@ async def crawled(
     outside = Outside(
         clock=clock,
         transport=transport,
-        vault=TokenVault("mastodon", [Token(value="secret", kind="user")], base=server.base),
+        vault=TokenVault("mastodon", [] if is_guest else [Token(value="secret", kind="user")], base=server.base),
         glance=timedelta(milliseconds=50),
     )
     try:

@@ -9,10 +9,10 @@ from functools import partial
 import pytest
 from msgspec import structs
 
-from bowerbird.app import login_charges, renewal_charges
 from bowerbird.clock import RealClock
 from bowerbird.crawl.logins import LoginBook
 from bowerbird.crawl.sessions import Sessions
+from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Answer, Credential, Request, Secret, Service
 from bowerbird.ports import Database

@@ -15,9 +15,11 @@ import typer
 
 from bowerbird.cli.controls import CrawlOption
 from bowerbird.cli.ledger_files import LedgerFile, flat
+from bowerbird.cli.leftovers import show_left_out
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
+from bowerbird.crawl.left_out import LeftOut, read_left_out
 from bowerbird.errors import UserError
 from bowerbird.model import Facet
 from bowerbird.ports import Database
@@ -36,6 +38,7 @@ _SUBJECTS = {
 _WHY = {
     Cause.BUDGET: "not asked for yet",
     Cause.REACH: "beyond what the service lists",
+    Cause.LEFT_OUT: "that may not be asked for",
     Cause.OUTAGE: "while the service was away or nobody listened",
     Cause.PROTECTED: "not shown to us",
     Cause.OPTED_OUT: "of authors who asked not to be collected",
@@ -80,21 +83,25 @@ def command(
     if out is not None and out.exists():
         raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
 
-    async def read() -> tuple[str | None, dict[str, tuple[Totals, list[Entry]]]]:
+    async def read() -> tuple[str | None, list[LeftOut], dict[str, tuple[Totals, list[Entry]]]]:
         async with read_place(found, RealClock()) as database:
             chosen = await _chosen(database, found, crawl)
-            return chosen, {view: await _read(database, view, chosen, top, out) for view in views}
+            async with database.reading() as tx:
+                left_out = await read_left_out(tx, chosen)
+            return chosen, left_out, {view: await _read(database, view, chosen, top, out) for view in views}
 
-    chosen, lines = asyncio.run(read())
+    chosen, left_out, lines = asyncio.run(read())
     if chosen is not None:
         output.line(
             f"Of the crawl {chosen} alone, of several in {found.shown}; a day counts the posts that it was first to bring."
         )
+    show_left_out(output, left_out)
     for view, (totals, entries) in lines.items():
         _show(output, view, totals, entries if by is not None else [])
     if out is not None:
         output.line(f"Every line is in {out}.")
-    output.result({"store": found.shown, "crawl": chosen, "out": out, **{view: _values(*each) for view, each in lines.items()}})
+    told = {"store": found.shown, "crawl": chosen, "out": out, "left_out": msgspec.to_builtins(left_out)}
+    output.result(told | {view: _values(*each) for view, each in lines.items()})
 
 
 def facet_of(name: str, facet: str) -> Facet | None:

@@ -21,6 +21,7 @@ from bowerbird.crawl.adding import NOBODY, how_to_add
 from bowerbird.crawl.credentials import names_in, stream_credential, usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.stream_plans import StreamPlan
+from bowerbird.crawl.left_out import main_facets
 from bowerbird.crawl.served import Served
 from bowerbird.crawl.trials import Tried
 from bowerbird.db import open_database
@@ -61,7 +62,10 @@ async def server_checks(plan: CrawlPlan, outside: Outside) -> list[Check]:
         checks += _check_seeds(plan, lost)
     except UserError as error:
         return [*checks, Check("seeds", PROBLEM, *_parted(str(error)))]
-    checks += [check for each in plan.services for check in _lacking(plan, each.service, flavours.get(each.service.name), lost)]
+    vain = _in_vain(plan, lost)
+    for planned in plan.services:
+        name = planned.service.name
+        checks += _lacking(plan, planned.service, flavours.get(name), lost[name], vain)
     if any(each.problem for each in looks):
         return checks
     return checks + [_check_tried(each) for each in await _tried(plan, outside)]
@@ -90,17 +94,37 @@ def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> list
     return checks or [Check("seeds", OK, f"{chaff.good:,} can be asked about")]
 
 
-def _lacking(plan: CrawlPlan, service: Service, flavour: Flavour | None, lost: Mapping[str, Mapping[str, str]]) -> list[Check]:
-    """One warning for each thing that the crawl would ask in vain, or bring less of than one might expect."""
+def _in_vain(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+    """The facets for which the flow is there, if none of the services can be asked for any of them."""
+    facets = [(each.service, provider(each.service.provider).facets) for each in plan.services]
+    asked = [(service.name, table[use.name]) for service, table in facets for use in plan.flow.among(table).facets]
+    main = main_facets([facet for _, facet in asked])
+    is_vain = all(facet.name in lost[name] for name, facet in asked if facet.name in main)
+    return main if is_vain and not plan.streams else frozenset()
+
+
+def _lacking(
+    plan: CrawlPlan, service: Service, flavour: Flavour | None, lost: Mapping[str, str], vain: frozenset[str]
+) -> list[Check]:
+    """What the crawl would ask in vain, or bring less of than one might expect: a warning for each, or a problem where it could
+    do nothing of what it is there for."""
     notes: list[str] = []
     served = Served(provider(service.provider), service, flavour, notes)
+    problems = [Check(f"server {service.name}", PROBLEM, *_missing(name, lost[name])) for name in lost if name in vain]
     # Those that seeds need are named with them.
-    served.note(plan.flow, {facet: why for facet, why in lost[service.name].items() if facet not in plan.flow.seeds})
+    served.note(plan.flow, {name: why for name, why in lost.items() if name not in plan.flow.seeds and name not in vain})
     streams = [each for each in plan.streams if each.service.name == service.name]
     served.streams(streams, [])
     if flavour and flavour.streaming and any(_host(each.host.base) != _host(flavour.streaming) for each in streams):
         notes.append(f"it says that it streams from {flavour.streaming}; write that as `base` of the stream")
-    return [Check(f"server {service.name}", WARNING, *_parted(note.removeprefix(service.name).lstrip(": "))) for note in notes]
+    parted = [_parted(note.removeprefix(service.name).lstrip(": ")) for note in notes]
+    return problems + [Check(f"server {service.name}", WARNING, *each) for each in parted]
+
+
+def _missing(facet: str, why: str) -> tuple[str, str]:
+    """A facet without which the crawl brings nothing of what it is there for, and what to do."""
+    found, advice = _parted(why)
+    return f"cannot be asked for {facet}: {found}. The crawl could do nothing else of what it is there for", advice
 
 
 def _parted(sentence: str) -> tuple[str, str]:

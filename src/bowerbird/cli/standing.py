@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
+from bowerbird.cli.leftovers import show_left_out
 from bowerbird.cli.live import words
 from bowerbird.cli.money import month_words, months, own_purse, spent_lines
 from bowerbird.cli.next.step import Step
@@ -17,6 +18,7 @@ from bowerbird.cli.samples import show_sample
 from bowerbird.crawl.adding import renew_line
 from bowerbird.crawl.crew import Member
 from bowerbird.crawl.flavours import SURVEY
+from bowerbird.crawl.left_out import LeftOut
 from bowerbird.crawl.streaming.standing import GapStanding, StreamStanding
 from bowerbird.crawl.worker import NOTHING_LEFT
 from bowerbird.export.sample import Sample
@@ -49,6 +51,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     """By crawl: how many of its seeds asked not to be collected."""
     steps: Mapping[str, Step] = {}
     """By crawl: what to do next."""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def show_standing(output: Output, place: Place, standing: Standing) -> None:
@@ -61,6 +64,7 @@ def show_standing(output: Output, place: Place, standing: Standing) -> None:
     output.line()
     _show_stored(output, place, standing)
     _show_frontier(output, summary)
+    show_left_out(output, standing.left_out)
     _show_streams(output, standing)
     for sample in standing.samples:
         show_sample(output, sample)

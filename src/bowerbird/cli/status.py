@@ -18,6 +18,7 @@ from bowerbird.cli.standing import Standing, show_standing
 from bowerbird.clock import RealClock
 from bowerbird.crawl import roster
 from bowerbird.crawl.crew import Member, living
+from bowerbird.crawl.left_out import read_left_out
 from bowerbird.crawl.streaming.standing import read_gaps, read_streams
 from bowerbird.export.sample import read_samples
 from bowerbird.limits.purses import is_purse, purses
@@ -50,6 +51,7 @@ async def read_status(place: Place, clock: Clock) -> Standing:
             more = structs.replace(more, refusals=_still_there(more.refusals, await vaults_of(tx)))
             streams, gaps = await read_streams(tx), await read_gaps(tx)
             left_alone = await roster.left_alone(tx)
+            left_out = tuple(await read_left_out(tx))
             found = purses(await read_all(tx), clock.now())
         samples = tuple(await read_samples(database, place.crawl))
         steps = await steps_of(database, place, clock.now())
@@ -64,6 +66,7 @@ async def read_status(place: Place, clock: Clock) -> Standing:
             samples=samples,
             left_alone=left_alone,
             steps=steps,
+            left_out=left_out,
         )
 
 
@@ -91,4 +94,5 @@ def status_values(place: Place, standing: Standing) -> dict[str, Any]:
     crew: list[Member] = msgspec.to_builtins(standing.crew)
     heard = {"streams": msgspec.to_builtins(standing.streams), "gaps": msgspec.to_builtins(standing.gaps)}
     samples = [figure_values(sample) for sample in standing.samples]
+    heard["left_out"] = msgspec.to_builtins(standing.left_out)
     return {"store": place.shown, "at": standing.now, "processes": crew, **summary, **more, **heard, "samples": samples}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from bowerbird.app import Crawl, Outside, login_charges
+from bowerbird.app import Crawl, Outside
 from bowerbird.crawl import roster
 from bowerbird.crawl.credentials import names_in, own_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
@@ -13,7 +13,7 @@ from bowerbird.crawl.logins import LoginBook
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.trials import CalledTrials, Candidate, CountedTrials, TrialBook, Tried, Trier
 from bowerbird.errors import CredentialError
-from bowerbird.limits.filling import fill
+from bowerbird.limits.filling import fill, login_charges
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Credential, Outcome
 from bowerbird.ports import Database, TriedProvider

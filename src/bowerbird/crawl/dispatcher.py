@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from itertools import takewhile
 from msgspec import Struct, structs
 
 from bowerbird.crawl import paging, roster
-from bowerbird.crawl.adding import USUAL_KIND, how_to_add, renew_line
+from bowerbird.crawl.barring import Barring
 from bowerbird.crawl.lanes import Lane, LaneLease
 from bowerbird.crawl.log import QueryLog, Timings
 from bowerbird.crawl.offers import Offers
@@ -21,7 +21,6 @@ from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.shortfalls import note_shortfall
 from bowerbird.crawl.spoilt import answers_to
-from bowerbird.crawl.strikes import Strikes
 from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, set_back, settled
 from bowerbird.crawl.visits import seeds_left_alone, visits_of
 from bowerbird.errors import Fenced, Taken
@@ -58,6 +57,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     scheduler: Scheduler
     lanes: dict[int, Lane]
     """Changed while the crawl runs, where a server takes no batches after all."""
+    aside: Mapping[int, Lane] = {}
+    """Lanes that are not asked in this run: what is led to them waits there."""
     sessions: Sessions
     lease_time: timedelta
 
@@ -91,7 +92,7 @@ class Dispatcher:
         self._swept_at: datetime | None = None
         self._outages = Outages()
         self.offers = Offers(parts.lanes, parts.frontier)
-        self._strikes = Strikes()
+        self._barring = Barring(parts.lanes, parts.aside, parts.scheduler, parts.sessions.taken)
 
     # -- lease ---------------------------------------------------------------------------------------------------
 
@@ -112,15 +113,11 @@ class Dispatcher:
         """Why what waits cannot be asked: no credential is left to ask with. Empty: it can be, or nothing waits."""
         if not self._parts.scheduler.is_stuck():
             return ""
-        why = dict.fromkeys(self._strikes.words.values()) or ("no credential is left to ask with",)
-        return "; ".join((*why, *dict.fromkeys(self._renewing(*lost) for lost in self._strikes.lost.items())))
+        return self._barring.stuck()
 
-    def _renewing(self, lane: int, credential: str | None) -> str:
-        """What to do about a credential that is refused, or about the want of one."""
-        service = self._parts.lanes[lane].service
-        if credential is not None:
-            return f"renew it with: {renew_line(credential, service.provider)}"
-        return how_to_add(service, [USUAL_KIND], self._parts.sessions.taken())
+    def barred(self) -> str:
+        """Why this run could not do what its flow is there for, as a sentence; empty: it could."""
+        return self._barring.barred(self.offers.closed)
 
     async def wake(self) -> datetime | None:
         """Makes ready what has come due; says when to look again: now, if something is ready, or when the next is due."""
@@ -131,7 +128,8 @@ class Dispatcher:
                 # What is held for calls that nobody may make would be waited for until its lease runs out.
                 await parts.frontier.release(tx, now)
             woken = await self._sweep(tx, now)
-            return now if woken & parts.lanes.keys() else await parts.frontier.next_due(tx, list(parts.lanes))
+            asked = parts.lanes.keys() - self.offers.closed.keys()
+            return now if woken & asked else await parts.frontier.next_due(tx, list(asked))
 
     async def _sweep(self, tx: Transaction, now: datetime) -> frozenset[int]:
         woken = await self._parts.frontier.sweep(tx, now)
@@ -203,26 +201,20 @@ class Dispatcher:
         async with self._parts.database.transaction() as tx:
             page = await self.offers.weighed(tx, lane, lease, page)
             has_expired = self._has_expired(lane, lease, page)
-            is_refused = not has_expired and self._strikes.is_out(tx, lane, lease, page)
+            is_refused = not has_expired and self._barring.is_out(tx, lane, lease, page)
             report, seeded, woken = await self._settle(tx, lane, lease, answer, page, is_refused)
             learned = await self.offers.note(tx, lane, page, self._parts.clock.now())
+            losing = await self._barring.note(tx, lane, lease, page, self._parts.clock.now()) if is_refused else frozenset()
         self._parts.scheduler.touched([charge.bucket for charge in lease.charges])
         self._parts.scheduler.wake(seeded)
         self._parts.scheduler.wake_turns(woken)
         if has_expired and lease.credential is not None:
             self._parts.sessions.renew(lease.credential)
-        if is_refused:
-            self._parts.scheduler.refuse(self._refusing(lane, page, lease.credential), lease.credential)
+        self._parts.scheduler.refuse(losing, lease.credential)
         not_offered = self.offers.settled(lane, lease, page, learned)
         if not_offered:
             self._parts.scheduler.close(lane.lane)
         return structs.replace(report, not_offered=not_offered)
-
-    def _refusing(self, lane: Lane, page: Page, credential: str | None) -> set[int]:
-        """The lanes that lose a refused credential: those of the service, whose word counts nowhere else, or this one alone."""
-        if not self._strikes.is_of_service(lane, page, credential):
-            return {lane.lane}
-        return {each.lane for each in self._parts.lanes.values() if each.service.name == lane.service.name}
 
     def _has_expired(self, lane: Lane, lease: Lease, page: Page) -> bool:
         """Whether the token has only run out: the next call then opens a new session."""
@@ -269,7 +261,6 @@ class Dispatcher:
     async def add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> frozenset[int]:
         """Puts targets into the frontier where their lanes' rankers want them, and those that the rankers name thereupon."""
         lanes: set[int] = set()
-        arrivals = [arrival for arrival in arrivals if arrival.lane not in self.offers.closed]
         if self._admission is not None:
             arrivals = await self._admission.admitted(tx, arrivals)
         while arrivals:
@@ -281,13 +272,16 @@ class Dispatcher:
         return frozenset(lanes)
 
     async def _standings(self, tx: Transaction, arrivals: Sequence[Arrival], now: datetime) -> list[tuple[Arrival, Standing]]:
-        parts = self._parts
-        remembering = [arrival for arrival in arrivals if parts.lanes[arrival.lane].ranker.remembers]
-        known = await parts.frontier.known(tx, remembering) if remembering else {}
+        remembering = [arrival for arrival in arrivals if self._lane(arrival).ranker.remembers]
+        known = await self._parts.frontier.known(tx, remembering) if remembering else {}
         return [
-            (arrival, parts.lanes[arrival.lane].ranker.added(arrival, known.get((arrival.lane, arrival.target)), now))
+            (arrival, self._lane(arrival).ranker.added(arrival, known.get((arrival.lane, arrival.target)), now))
             for arrival in arrivals
         ]
+
+    def _lane(self, arrival: Arrival) -> Lane:
+        """Where a target goes, be it to wait."""
+        return self._parts.lanes.get(arrival.lane) or self._parts.aside[arrival.lane]
 
     async def _as_they_are(self, tx: Transaction, lane: Lane, tasks: Sequence[Task]) -> Sequence[Task]:
         """The leased tasks with what their ranker wrote into them while the call was out."""

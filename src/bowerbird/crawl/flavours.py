@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl import roster
+from bowerbird.crawl.left_out import left_out_of
 from bowerbird.crawl.log import QueryLog
 from bowerbird.crawl.logins import count_made
 from bowerbird.crawl.patience import patiently
@@ -132,6 +133,8 @@ class Surveyor:
             await roster.enrol_service(tx, server.service, server.speaks.network)
             await self._ledgers.load(tx, now)
             known, is_fresh = await known_flavour(tx, name, now)
+            # What it lacked the last time it may have by now.
+            is_fresh &= server.speaks.lacks(known).keys().isdisjoint(await left_out_of(tx, name))
         before = asked[name].answers if name in asked else ()
         for answer in before:
             await self._surely(partial(self._hear, server, server.charges, answer))

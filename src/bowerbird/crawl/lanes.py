@@ -34,6 +34,8 @@ class Lane(Struct, frozen=True, kw_only=True):
     follows_opted_out: bool = False
     links: Links | None = None
     """For a walk that sees one side of each relation only: the other side, as far as the store knows it."""
+    left_out: str = ""
+    """Why it is not asked in this run, and what to do; what is led to it waits."""
 
     def draws(self, is_paged: bool, now: datetime) -> Sequence[Draw]:
         """How the next call of one half of the lane is made up."""

@@ -16,6 +16,7 @@ from msgspec import Struct, field, structs
 
 from bowerbird.crawl.flavours import keep_refusal
 from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.left_out import mark_lane
 from bowerbird.crawl.log import has_answered
 from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page
 from bowerbird.ports import FlavouredProvider, Frontier, Transaction
@@ -132,6 +133,7 @@ class Offers:
         learned = await keep_refusal(tx, lane.service.name, lane.facet.name, page.detail, now)
         if not self.goes_on(lane, page):
             await self._frontier.close(tx, lane.lane, f"{page.outcome}: {page.detail}"[:500])
+            await mark_lane(tx, lane.lane, f"the server said: {page.detail}", now)
         return learned
 
     def witness(self, lane: Lane, lease: Lease, page: Page) -> list[Arrival]:

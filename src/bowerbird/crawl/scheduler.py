@@ -141,6 +141,12 @@ class Scheduler:
         for turns in self._lanes.values():
             self._doubtful.update((option, None) for option in turns.options if option.choice.credential == credential)
 
+    def is_bare(self, lane: int, *, without: str | None = "") -> bool:
+        """Whether a lane has no credential left to ask with, or would have none `without` this one."""
+        halves = [self._lanes[turn] for each in (False, True) if (turn := Turn(lane, each)) in self._lanes]
+        options = [option for turns in halves for option in turns.options]
+        return bool(options) and all(option.is_off or option.choice.credential == without for option in options)
+
     def is_stuck(self) -> bool:
         """No ready lane has a credential left to ask with."""
         ready = [turns for turns in self._lanes.values() if turns.is_ready]

@@ -46,10 +46,6 @@ class Served(Generic[P]):
                 found[use.name] = wanting(self._service, takers, asking.taken)
         return found
 
-    def flow(self, flow: Flow, asking: Asking) -> Flow:
-        """The flow without what the server does not take."""
-        return self.note(flow, self.lost(flow, asking))
-
     def note(self, flow: Flow, lost: Mapping[str, str]) -> Flow:
         """The flow without these facets, with a sentence for each, and for what brings less than one might expect."""
         name, flow = self._service.name, flow.among(self._plain.facets).without(lost.keys())

@@ -49,9 +49,10 @@ class Session:
         stop: Stop,
         beside: Sequence[Part] = (),
         before: Callable[[], Awaitable[None]] | None = None,
+        barred: Callable[[], str] = str,
     ) -> None:
         """`beside`: what runs as long as the loop of calls does, such as streams and scheduled backups; `before`: what must be
-        done before its first call."""
+        done before its first call; `barred`: why the crawl could not do what it is there for, if it could not."""
         self._parts = parts
         self._crawl = crawl
         self._enrolment = enrolment
@@ -64,6 +65,7 @@ class Session:
         """Since when our own database refuses, and what it said first."""
         self._beside = beside
         self._before = before
+        self._barred = barred
         self._supervisor = Supervisor(parts.clock, self._note_part)
         self._is_enough = asyncio.Event()
         self.is_begun = False
@@ -105,6 +107,8 @@ class Session:
     def _judged(self, ending: Ending) -> Ending:
         """The ending with what parts never managed to do and what servers do not offer; a crawl that brought nothing because of
         it has failed."""
+        if ending.state == "finished" and not self.tally.size(in_all=False).posts and (why := self._barred()):
+            return Ending("failed", why)
         failures = [part.failure() for part in self._beside if part.failure is not None]
         lacking, is_barren = self.tally.not_offered, self._is_barren(ending)
         if not any(failures) and not lacking and not is_barren:

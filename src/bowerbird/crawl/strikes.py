@@ -42,9 +42,7 @@ class Strikes:
         tx.on_rollback(partial(self._in_a_row.subtract, [place]))
         is_out = self._in_a_row[place] >= STRIKES
         if is_out:
-            whom = f"with the credential {lease.credential!r}" if lease.credential else "without a credential"
-            words = f"{lane.service.name} does not answer {lane.facet.name} {whom} ({page.detail})"
-            tx.after_commit(partial(self.words.__setitem__, lane.lane, words))
+            tx.after_commit(partial(self.words.__setitem__, lane.lane, refusal(lane, lease, page)))
             tx.after_commit(partial(self.lost.__setitem__, lane.lane, lease.credential))
         return is_out
 
@@ -61,3 +59,9 @@ class Strikes:
         if page.outcome is not Outcome.BAD_TOKEN or credential is None:
             return False
         return self._good[lane.service.name, credential] <= self._good_before.get((credential, lane.lane), 0)
+
+
+def refusal(lane: Lane, lease: Lease, page: Page) -> str:
+    """What was refused, to whom, and in which words."""
+    whom = f"with the credential {lease.credential!r}" if lease.credential else "without a credential"
+    return f"{lane.service.name} does not answer {lane.facet.name} {whom} ({page.detail})"

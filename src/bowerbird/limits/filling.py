@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bowerbird.errors import FlowError, UserError
-from bowerbird.model import Charge, Credential, Facet, Limit, Subject
+from bowerbird.model import Charge, Credential, Facet, Limit, Service, Subject
+from bowerbird.ports import Provider, Vault
 
 ANONYMOUS = "anonymous"
 
@@ -22,6 +23,19 @@ def _charge(facet: Facet, limit: Limit, names: dict[str, str]) -> Charge:
 def fill_login(limits: tuple[Limit, ...], service: str, credential: Credential | None) -> tuple[Charge, ...]:
     """What a login takes from the buckets that a network keeps for logins."""
     return fill(Facet(name="login", subject=Subject.USER, yields=frozenset(), limits=limits), service, credential)
+
+
+def login_charges(vault: Vault, credential: str, speaks: Provider, service: Service) -> tuple[Charge, ...]:
+    """What a login takes from the buckets that the network keeps for logins."""
+    owner = next((each for each in vault.credentials() if each.name == credential), None)
+    return fill_login(getattr(speaks, "session_limits", ()), service.name, owner)
+
+
+def renewal_charges(vault: Vault, credential: str, speaks: Provider, service: Service) -> tuple[Charge, ...]:
+    """What the renewal of a session takes: the same as any call that it stands before."""
+    owner = next((each for each in vault.credentials() if each.name == credential), None)
+    charges = fill(next(iter(speaks.facets.values())), service.name, owner)
+    return tuple(each for each in charges if not each.limit.only_paged and not each.limit.is_money)
 
 
 def _names(facet: Facet, service: str, credential: Credential | None) -> dict[str, str]:

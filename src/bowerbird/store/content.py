@@ -54,8 +54,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "quarantine": ("subject",),
     },
     _SERVICE: {
-        "services": ("flavour",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",), "tasks": ("failure",),
-        "credentials": ("reason",), "streams": ("reason",), "trends": ("place", "word"),
+        "services": ("flavour",), "lanes": ("left_out",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",),
+        "tasks": ("failure",), "credentials": ("reason",), "streams": ("reason",), "trends": ("place", "word"),
     },
     _POSITION: {
         "tasks": ("cursor", "newest", "head"), "streams": ("cursor", "head"), "gaps": ("after_key", "before_key"),

@@ -17,7 +17,7 @@ from bowerbird.store.summary import CrawlState, ErrorNote, LaneState, LedgerStat
 
 _CRAWLS = "select crawl, name, flow, state, wanted, reason, calls, items, created_at, updated_at from crawls order by crawl"
 _LANES = """
-select l.lane, c.name as crawl, s.name as service, l.facet
+select l.lane, c.name as crawl, s.name as service, l.facet, l.left_out
 from lanes l join crawls c on c.crawl = l.crawl join services s on s.service = l.service order by l.lane
 """
 _LEDGERS = """
@@ -125,6 +125,7 @@ class Reader:
                 service=row["service"],
                 facet=row["facet"],
                 tasks={str(state): count for (lane, state), count in counts.items() if lane == row["lane"]},
+                left_out=row["left_out"],
             )
             for row in await tx.fetch(_LANES)
         )

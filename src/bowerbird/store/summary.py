@@ -43,6 +43,8 @@ class LaneState(Struct, frozen=True, kw_only=True):
     service: str
     facet: str
     tasks: dict[str, Count]
+    left_out: str | None = None
+    """Why it is not asked, and what to do; None: it is."""
 
 
 class LedgerState(Struct, frozen=True, kw_only=True):

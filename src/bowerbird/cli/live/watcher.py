@@ -71,7 +71,7 @@ class Watcher:
     async def _read(self) -> tuple[str, tuple[LaneState, ...], tuple[StreamStanding, ...]]:
         plan = self._crawl.plan
         row = await self._reader.crawl(plan.name)
-        lanes = tuple(lane for lane in await self._reader.lanes() if lane.crawl == plan.name)
+        lanes = tuple(lane for lane in await self._reader.lanes() if lane.crawl == plan.name and lane.left_out is None)
         streams: tuple[StreamStanding, ...] = ()
         if plan.streams:
             async with self._crawl.database.reading() as tx:

@@ -74,4 +74,4 @@ async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...
 
 
 def _has_questions(lane: LaneState) -> bool:
-    return any(lane.tasks[state].value for state in _WAITING if state in lane.tasks)
+    return lane.left_out is None and any(lane.tasks[state].value for state in _WAITING if state in lane.tasks)

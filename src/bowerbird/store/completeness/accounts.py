@@ -177,6 +177,7 @@ async def _authors(
             is_protected=user.is_protected if user else False,
             opts_out=user.opts_out if user else False,
             emptied=posts.captured if user and user.opts_out else 0,
+            left_out=lane.left_out,
         )
         found.append(
             _Account(
@@ -234,6 +235,7 @@ async def _lists(
             is_protected=user.is_protected if user else False,
             opts_out=user.opts_out if user else False,
             hidden=UNLISTED,
+            left_out=lane.left_out,
         )
         found.append(
             _Account(lane=lane, target=task.target, user=user, items=side, captured=there, deleted=ended, evidence=evidence)

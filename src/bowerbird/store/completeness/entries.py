@@ -18,6 +18,8 @@ class Cause(StrEnum):
     """It was not asked for, or not yet: calls, time or the flow's own limits did not suffice."""
     REACH = "reach"
     """The service does not list so much, or nothing so old."""
+    LEFT_OUT = "left_out"
+    """It was not asked for: no credential that may, or the server does not offer it."""
     OUTAGE = "outage"
     """The service did not answer, or nobody listened to it."""
     PROTECTED = "protected"
@@ -35,6 +37,11 @@ def given_up(failure: str | None) -> tuple[Cause, str]:
     if outcome == Outcome.NOT_OFFERED:
         return Cause.REACH, f"not offered by the server: {words}"
     return Cause.UNKNOWN, f"given up: {failure}"
+
+
+def left_out(why: str) -> tuple[Cause, str]:
+    """What is said of anything that waits for a facet which is not asked."""
+    return Cause.LEFT_OUT, f"not asked for: {why}"
 
 
 OPTED_OUT = "their authors asked not to be collected"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bowerbird.model import Subject
 from bowerbird.ports import Transaction
-from bowerbird.store.completeness.entries import Cause, Entry, Missing, opted_out, summed
+from bowerbird.store.completeness.entries import Cause, Entry, Missing, left_out, opted_out, summed
 from bowerbird.store.completeness.world import LaneFacts, Surroundings
 
 _ASKED = """
@@ -43,7 +43,7 @@ async def _entry(tx: Transaction, lane: LaneFacts) -> Entry | None:
     absent = {each["fate"]: int(each["posts"]) for each in await tx.fetch(_ABSENT, lane.lane, lane.service)}
     if not row["asked"] and not absent:
         return None
-    parts = [*_missing(absent), *opted_out(row["opted_out"])]
+    parts = [*_missing(absent, lane), *opted_out(row["opted_out"])]
     low, likely, high = summed(parts)
     return Entry(
         subject=f"{lane.facet.name} of {lane.crawl}",
@@ -60,9 +60,10 @@ async def _entry(tx: Transaction, lane: LaneFacts) -> Entry | None:
     )
 
 
-def _missing(absent: Mapping[str, int]) -> list[Missing]:
+def _missing(absent: Mapping[str, int], lane: LaneFacts) -> list[Missing]:
+    fates = _FATES | (dict.fromkeys(("waiting", "failed"), left_out(lane.left_out)) if lane.left_out else {})
     return [
         Missing(cause=cause, low=absent[fate], likely=absent[fate], high=absent[fate], why=why)
-        for fate, (cause, why) in _FATES.items()
+        for fate, (cause, why) in fates.items()
         if absent.get(fate)
     ]

@@ -13,7 +13,7 @@ from math import ceil, sqrt
 
 from msgspec import Struct
 
-from bowerbird.store.completeness.entries import Cause, Missing, given_up, opted_out, summed
+from bowerbird.store.completeness.entries import Cause, Missing, given_up, left_out, opted_out, summed
 from bowerbird.store.completeness.facts import WEEK, ShortfallFacts, TaskFacts
 from bowerbird.store.completeness.rates import Rate, missed
 
@@ -53,6 +53,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Posts of an account that opted out: stored without their content."""
     hidden: str = HIDDEN
     """Why some are counted and not shown."""
+    left_out: str = ""
+    """Why they are not asked for."""
 
     @property
     def is_pending(self) -> bool:
@@ -189,6 +191,8 @@ def _expected(account: Evidence, habits: Habits, left: int) -> int:
 
 def _waiting(account: Evidence) -> tuple[Cause, str]:
     task = account.task
+    if account.left_out:
+        return left_out(account.left_out)
     if task is not None and task.state == "failed":
         return given_up(task.failure)
     if account.was_out:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.model import Subject
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.store.completeness.entries import Cause, Entry, Missing, given_up, opted_out, summed
+from bowerbird.store.completeness.entries import Cause, Entry, Missing, given_up, left_out, opted_out, summed
 from bowerbird.store.completeness.facts import AccountReader, ShortfallFacts, TaskFacts
 from bowerbird.store.completeness.rates import Rate, missed
 from bowerbird.store.completeness.told import Told
@@ -153,6 +153,8 @@ def _waiting(query: _Query, around: Surroundings) -> list[Missing]:
 
 
 def _why(query: _Query, around: Surroundings) -> tuple[Cause, str]:
+    if query.lane.left_out:
+        return left_out(query.lane.left_out)
     if query.task.state == "failed":
         return given_up(query.task.failure)
     if around.was_out(query.lane, query.task.waits_since(query.lane.as_of)):

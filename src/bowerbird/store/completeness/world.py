@@ -15,7 +15,7 @@ Facets = Callable[[str, str], Facet | None]
 """The facet of a provider by name: the tables of the networks live elsewhere."""
 
 _LANES = """
-select l.lane, l.facet, c.name as crawl, s.service, s.name as service_name, s.provider, s.network,
+select l.lane, l.facet, l.left_out, c.name as crawl, s.service, s.name as service_name, s.provider, s.network,
     coalesce((select max(w.seen_at) from workers w where w.name = c.name), c.updated_at) as as_of
 from lanes l join crawls c on c.crawl = l.crawl join services s on s.service = l.service order by l.lane
 """
@@ -33,6 +33,8 @@ class LaneFacts(Struct, frozen=True, kw_only=True):
     network: str
     facet: Facet
     as_of: datetime
+    left_out: str = ""
+    """Why it is not asked; empty: it is."""
 
 
 class Span(Struct, frozen=True):
@@ -82,6 +84,7 @@ async def read_surroundings(tx: Transaction, facets: Facets, crawl: str | None =
                 network=row["network"],
                 facet=facet,
                 as_of=from_micros(row["as_of"]),
+                left_out=(row["left_out"] or "").partition("; ")[0],
             )
         )
     return Surroundings(lanes=lanes, outages=await _outages(tx), crawl=crawl)
