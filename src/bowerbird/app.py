@@ -15,7 +15,7 @@ from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.crawl import left_out, roster
 from bowerbird.crawl.adding import wrong_kind
 from bowerbird.crawl.beside import keeping_parts, stream_parts
-from bowerbird.crawl.credentials import Asking, check_named, names_in, own_credentials, stream_credential
+from bowerbird.crawl.credentials import Asking, check_named, names_in, own_credentials, stream_credentials
 from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.enrolment import Enrolment, enrol
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
@@ -42,7 +42,7 @@ from bowerbird.crawl.served import Served
 from bowerbird.crawl.session import Session
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.streaming.book import enrol_stream
-from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.streaming.stream import Key, Keys, Stream
 from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Worker
@@ -325,7 +325,7 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
     service, wanted = planned.service, msgspec.structs.replace(planned.subscription, owner=wiring.plan.owner)
     number = await roster.enrol_service(tx, service, speaks.network)
     channel = channel_of(planned, speaks)
-    credential = stream_credential(planned, channel, wiring.plan.services, wiring.vault)
+    able = stream_credentials(planned, channel, wiring.plan.services, wiring.vault) or (None,)
     wiring.streams.append(
         Stream(
             stream=await enrol_stream(tx, wiring.crawl, number, wanted),
@@ -337,8 +337,7 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
             host=planned.host,
             provider=listening(speaks),
             seeder=seeder,
-            credential=credential.name if credential else None,
-            charges=_paid(channel.facet, service, credential, wiring.plan),
+            keys=Keys([Key(each.name if each else None, _paid(channel.facet, service, each, wiring.plan)) for each in able]),
         )
     )
 

@@ -21,7 +21,7 @@ from bowerbird.crawl.scheduler import Scheduler
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.streaming.book import enrol_stream
-from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.streaming.stream import Key, Keys, Stream
 from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.crawl.tally import Tally
 from bowerbird.db import open_database
@@ -326,7 +326,7 @@ class Scene:
         self.worker = 0
 
     async def streamer(
-        self, channel: str = "ticks", credential: str | None = None, store: Store | None = None, host: Service = SERVICE
+        self, channel: str = "ticks", *credentials: str | None, store: Store | None = None, host: Service = SERVICE
     ) -> Streamer:
         """A streamer of a new worker of the same crawl."""
         provider, wanted = TinyProvider(), Subscription(channel=channel)
@@ -338,6 +338,7 @@ class Scene:
             number = await enrol_stream(tx, crawl, service, wanted)
             lane = await roster.enrol_lane(tx, crawl, service, channel)
         seeder = FlowSeeder(FLOW, numbers)
+        charges = fill(provider.channels[channel].facet, SERVICE.name, None)
         lanes = {numbers[use.name]: _lane(numbers[use.name], provider, use.name, seeder) for use in FLOW.facets}
         self.parts = self._parts(crawl, lanes, store or Store(self.database))
         self.tally = Tally(self.clock.now())
@@ -353,8 +354,7 @@ class Scene:
             host=host,
             provider=provider,
             seeder=seeder,
-            credential=credential,
-            charges=fill(provider.channels[channel].facet, SERVICE.name, None),
+            keys=Keys([Key(each, charges) for each in credentials or (None,)]),
         )
         return Streamer(self.parts, self.transport, Dispatcher(self.parts, crawl), stream, self.tally)
 

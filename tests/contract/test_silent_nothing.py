@@ -273,3 +273,25 @@ def test_a_search_that_finds_nothing_says_so_in_the_summary(monkeypatch: pytest.
     shown = capsys.readouterr().out
     assert "nothing    was found" in shown
     assert "note       sim: search finds only posts by and to the user of the token: it may stay empty." in shown
+
+
+def test_a_stream_is_opened_as_somebody_whom_the_service_takes(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    """Not as the first in the vault, whatever it is worth; and the doctor tries them all."""
+    server = servers["mastodon"]
+    good = next(token.value for token in server.service.tokens if token.kind == "user")
+    add("mastodon", server, "user", "access_token=wrong", monkeypatch)
+    monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", good)
+    assert cli.run(["credentials", "add", "good", "--provider", "mastodon", "--server", server.base]) == 0
+    Path("a.toml").write_text(
+        f'flow = "listen"\nstop.duration = "4s"\n[service]\nname = "sim"\nprovider = "mastodon"\nbase = "{server.base}"\n'
+        '[[streams]]\nchannel = "public"\n'
+    )
+    _, problems = doctored("a.toml", capsys)
+    assert "refuses the credential 'mine'" in problems["credential mine"]["found"]
+    assert cli.run(["crawl", "a.toml"]) == 0, capsys.readouterr()
+    capsys.readouterr()
+    assert cli.run(["status", "a.toml", "--json"]) == 0
+    (stream,) = json.loads(capsys.readouterr().out)["streams"]
+    assert stream["connections"] == 1

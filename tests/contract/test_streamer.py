@@ -394,12 +394,30 @@ def test_an_expired_session_is_opened_anew_and_a_bad_token_is_not_tried_for_long
         scene.vault.keep(Secret(name="mine", values={"token": "", "password": "p", "session": "old"}))
         scene.transport.script.extend([401, 401, [words(1)]])
         scene.transport.answers.extend([(400, b""), (200, b"new")])
-        async with listening(await scene.streamer(credential="mine")):
+        async with listening(await scene.streamer("ticks", "mine")):
             await scene.wait(10 * MINUTE)
             paths = [(request.path, request.headers["authorization"]) for request in scene.transport.requests]
             assert paths == [("/stream", "old"), ("/refresh", "old"), ("/login", "p"), ("/stream", "new")]
             assert (await scene.stream())["state"] == "refused"
             await scene.wait(10 * MINUTE)
+        assert await scene.posts() == [1]
+
+    play(work)
+
+
+def test_a_refused_credential_is_left_for_the_next_that_may_open_the_stream() -> None:
+    async def work(scene: Scene) -> None:
+        for name in ("mine", "yours", "theirs"):
+            scene.vault.keep(Secret(name=name, values={"token": name}))
+        scene.transport.script.extend([401, 401, [words(1), CUT], 401])
+        async with listening(await scene.streamer("ticks", "mine", "yours", "theirs")):
+            await scene.wait(MINUTE)
+            shown = [request.headers["authorization"] for request in scene.transport.requests]
+            assert shown[:3] == ["mine", "yours", "theirs"], "at once, not after the long wait of a refused stream"
+            await scene.wait(10 * MINUTE)
+            assert (await scene.stream())["state"] == "refused", "when all were refused, a human must look"
+            refused = {row["credential"] for row in await scene.rows("select credential from credentials")}
+            assert refused == {"mine", "yours", "theirs"}, "and status says which"
         assert await scene.posts() == [1]
 
     play(work)

@@ -18,7 +18,7 @@ from bowerbird.cli.looking import Look, look, lost_facets, sorted_seeds
 from bowerbird.cli.trials import try_all
 from bowerbird.clock import RealClock
 from bowerbird.crawl.adding import NOBODY, how_to_add
-from bowerbird.crawl.credentials import names_in, stream_credential, usable_credentials
+from bowerbird.crawl.credentials import names_in, stream_credentials, usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.crawl.left_out import main_facets
@@ -187,10 +187,10 @@ def _check_stream(planned: StreamPlan, plan: CrawlPlan, vault: Vault) -> Check:
     if not isinstance(speaks, StreamProvider):
         return Check(name, PROBLEM, f"{speaks.name} has no streams", "take it out of the crawl file")
     try:
-        credential = stream_credential(planned, speaks.channels[planned.subscription.channel], plan.services, vault)
+        able = stream_credentials(planned, speaks.channels[planned.subscription.channel], plan.services, vault)
     except CredentialError as error:
         return Check(name, PROBLEM, *_parted(str(error)))
-    whose = f"as {credential.name}" if credential else "without a credential"
+    whose = f"as {' or '.join(each.name for each in able)}" if able else "without a credential"
     return Check(name, OK, f"{planned.subscription.channel} of {speaks.name} at {planned.host.base}, {whose}")
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 
 from bowerbird.app import Crawl, Outside
 from bowerbird.crawl import roster
-from bowerbird.crawl.credentials import names_in, own_credentials
+from bowerbird.crawl.credentials import names_in, own_credentials, stream_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.logins import LoginBook
+from bowerbird.crawl.needed import channel_of
 from bowerbird.crawl.sessions import Sessions
 from bowerbird.crawl.trials import CalledTrials, Candidate, CountedTrials, TrialBook, Tried, Trier
 from bowerbird.errors import CredentialError
 from bowerbird.limits.filling import fill, login_charges
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Credential, Outcome
-from bowerbird.ports import Database, TriedProvider
+from bowerbird.ports import Database, StreamProvider, TriedProvider
 from bowerbird.providers import provider, with_limits
 
 
@@ -32,8 +34,19 @@ def candidates(plan: CrawlPlan, outside: Outside) -> Iterator[Candidate]:
 
 
 def _asking(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> list[Credential]:
-    found = {each.name: each for use in plan.flow.facets for each in own_credentials(use, planned, plan.services, outside.vault)}
-    return list(found.values())
+    asking = [each for use in plan.flow.facets for each in own_credentials(use, planned, plan.services, outside.vault)]
+    asking += [each for each in _listening(plan, planned, outside) if each.belongs_to(planned.service.base)]
+    return list({each.name: each for each in asking}.values())
+
+
+def _listening(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> Iterator[Credential]:
+    """Those that the streams of a service may be opened as."""
+    speaks = provider(planned.service.provider)
+    for each in plan.streams:
+        if each.service.name == planned.service.name and isinstance(speaks, StreamProvider):
+            # A stream that nobody may open has a line of its own.
+            with suppress(CredentialError):
+                yield from stream_credentials(each, channel_of(each, speaks), plan.services, outside.vault)
 
 
 async def try_all(

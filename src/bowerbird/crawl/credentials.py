@@ -65,8 +65,11 @@ def _check_has_place(credential: Credential, base: str, services: Sequence[Servi
         check_belongs(credential, base)
 
 
-def stream_credential(planned: StreamPlan, channel: Channel, services: Sequence[ServicePlan], vault: Vault) -> Credential | None:
-    """Whom a stream is opened as: the one named, or the first of its host's whose kind the channel takes."""
+def stream_credentials(
+    planned: StreamPlan, channel: Channel, services: Sequence[ServicePlan], vault: Vault
+) -> tuple[Credential, ...]:
+    """Whom a stream may be opened as: the one named, or all of its host's whose kind the channel takes; nobody: it is opened
+    without a credential."""
     plan = next(each for each in services if each.service.name == planned.service.name)
     if planned.credential:
         named = structs.replace(plan, service=planned.host, credentials=(planned.credential,))
@@ -76,7 +79,7 @@ def stream_credential(planned: StreamPlan, channel: Channel, services: Sequence[
     fitting = [each for each in candidates if not channel.kinds or each.kind in channel.kinds]
     own = [each for each in fitting if each.belongs_to(planned.host.base)]
     if own or not channel.kinds:
-        return own[0] if own else None
+        return tuple(own)
     if fitting:
         # It would do, but the stream comes from another host than the rest.
         raise foreign(fitting[0], planned.host.base)

@@ -160,6 +160,11 @@ class Logbook:
         await self.write(work)
         self._landed(page.outcome, page.detail)
 
+    async def refuse(self, credential: str, words: str) -> None:
+        """Tells everyone who looks that the service refuses whom the stream was opened as."""
+        service = self._stream.service.name
+        await self.write(lambda tx, now: roster.refuse_credential(tx, service, credential, words, now))
+
     async def connected(self, answer: Answer, cause: Cause) -> None:
         """The call has become a connection: its limits are settled, and what nobody heard before it is a gap."""
         lease, channel = self._out(), self._stream.channel

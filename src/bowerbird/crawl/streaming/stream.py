@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from bowerbird.model import Channel, Charge, Service, Subscription
 from bowerbird.ports import Seeder, StreamProvider
+
+
+class Key(Struct, frozen=True):
+    """One way to open a stream: as whom, and what a connection then takes from each bucket."""
+
+    credential: str | None = None
+    charges: tuple[Charge, ...] = ()
+
+
+class Keys:
+    """Whom a stream is opened as: one of those that may, until the service refuses it."""
+
+    def __init__(self, keys: Sequence[Key] = (Key(),)) -> None:
+        self._keys = tuple(keys)
+        self._place = 0
+
+    @property
+    def current(self) -> Key:
+        return self._keys[self._place]
+
+    def turn(self) -> bool:
+        """Leaves the current one for the next; False when all had their turn, and it is that of the first again."""
+        self._place = (self._place + 1) % len(self._keys)
+        return self._place > 0
 
 
 class Stream(Struct, frozen=True, kw_only=True):
@@ -25,9 +49,17 @@ class Stream(Struct, frozen=True, kw_only=True):
     """The same service as the connection reaches it: many networks stream from another host than they answer from."""
     provider: StreamProvider
     seeder: Seeder
-    credential: str | None = None
-    charges: tuple[Charge, ...] = ()
-    """What opening a connection takes from each bucket."""
+    keys: Keys
+
+    @property
+    def credential(self) -> str | None:
+        """Whom it is opened as now."""
+        return self.keys.current.credential
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """What opening a connection takes from each bucket."""
+        return self.keys.current.charges
 
     @property
     def channel(self) -> Channel:

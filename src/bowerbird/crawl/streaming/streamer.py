@@ -28,6 +28,8 @@ STEADY = timedelta(minutes=1)
 """A connection that lived so long was a good one, even if nothing was said."""
 TOO_BIG = 1009
 """The WebSocket's close code for a message beyond the bound."""
+_ABOUT_KEYS = frozenset({Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE})
+"""Refusals of whom it is opened as: another may be let in."""
 _ABOUT_US = frozenset({Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE, Outcome.NOT_OFFERED})
 """Refusals of whoever asks, or of the stream as such: no other wording of the subscription would help."""
 STOPPED = Ended("asked to stop")
@@ -136,7 +138,7 @@ class Streamer:
             else:
                 trouble, cause = await self._converse(line, cause)
             if not self._ending.is_set() and not trouble.is_wanted:
-                pause = self._pause(trouble)
+                pause = await self._pause(trouble)
                 self._is_refused = pause.state == REFUSED and trouble.outcome in _ABOUT_US
                 await self._rest(pause)
         await self._logbook.release()
@@ -177,13 +179,15 @@ class Streamer:
         self._refusal = f"{page.outcome}: {page.detail}"
         return Trouble(outcome=page.outcome, words=self._refusal, retry_after=page.retry_after)
 
-    def _pause(self, trouble: Trouble) -> Pause:
+    async def _pause(self, trouble: Trouble) -> Pause:
         credential = self._stream.credential
-        is_bad_token = trouble.outcome is Outcome.BAD_TOKEN and credential is not None
-        if is_bad_token and credential and self._parts.sessions.has_expired(credential, self._stream.provider):
+        if credential is None or trouble.outcome not in _ABOUT_KEYS:
+            return self._waits.after(trouble)
+        if trouble.outcome is Outcome.BAD_TOKEN and self._parts.sessions.has_expired(credential, self._stream.provider):
             self._parts.sessions.renew(credential)
             return Pause(timedelta(0), "waiting", trouble.words)
-        return self._waits.after(trouble)
+        await self._logbook.refuse(credential, trouble.words)
+        return Pause(timedelta(0), "waiting", trouble.words) if self._stream.keys.turn() else self._waits.after(trouble)
 
     # -- one connection ------------------------------------------------------------------------------------------
 
