@@ -75,6 +75,31 @@ async def test_a_server_that_ends_the_connection_is_waited_for(migrated_url: str
     await database.close()
 
 
+async def test_a_worker_that_falls_asleep_in_a_transaction_lets_go_of_its_locks(migrated_url: str) -> None:
+    """A laptop that is closed, a machine that is cut off: the others go on, and the sleeper tries again when it wakes up."""
+    sleeper = await PostgresDatabase.open(migrated_url, RealClock(), patience=1)
+    other = await PostgresDatabase.open(migrated_url, RealClock())
+    change = "update sequences set value = value + 1"
+
+    async def fall_asleep() -> None:
+        async with sleeper.transaction() as mine:
+            await mine.execute(change)
+            async with other.transaction() as theirs:
+                assert await theirs.execute(change) > 0
+            await mine.execute(change)
+
+    with pytest.raises(Busy):
+        await fall_asleep()
+    async with sleeper.transaction() as mine:
+        assert await mine.execute(change) > 0
+    async with sleeper.reading() as tx:
+        row = await tx.fetch_one("show idle_in_transaction_session_timeout")
+    assert row is not None
+    assert row["idle_in_transaction_session_timeout"] == "0"
+    await sleeper.close()
+    await other.close()
+
+
 async def test_who_reads_sees_one_moment_however_long_it_takes(tmp_path: Path, postgres_url: str) -> None:
     count = "select count(*) as number from sequences"
     for where in (str(tmp_path / "crawl.db"), postgres_url):

@@ -19,7 +19,7 @@ from bowerbird.ports import Clock, Row, Transaction
 T = TypeVar("T")
 
 _PATIENCE = 60
-"""Seconds within which one statement of a running crawl must be answered."""
+"""Seconds within which one statement of a running crawl must be answered, and the next one follow it."""
 _UPGRADE = 7 * 24 * 3600
 """Seconds that one statement of an upgrade may take: it may write every row of a large store anew."""
 _DISK = (asyncpg.DiskFullError, asyncpg.OutOfMemoryError, asyncpg.ReadOnlySQLTransactionError)
@@ -32,6 +32,7 @@ _BUSY = (
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
     asyncpg.PostgresConnectionError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
     OSError,
 )
 """Refusals that pass. Only what our own statements raise is held against this list: a missing file is no sleeping server."""
@@ -75,6 +76,16 @@ class PostgresTransaction(Hooks):
         return row
 
 
+def _manner(patience: float) -> dict[str, str]:
+    """How the server treats our sessions."""
+    return {
+        # It costs more than it saves on statements of a millisecond.
+        "jit": "off",
+        # A machine that sleeps or is cut off in the middle of a transaction would keep its locks from all others.
+        "idle_in_transaction_session_timeout": f"{patience * 1000:.0f}",
+    }
+
+
 @contextmanager
 def _translated(connection: Any) -> Iterator[None]:
     """What a statement raises, sorted by what the caller does next."""
@@ -113,9 +124,8 @@ class PostgresDatabase:
         check_address(where)
         try:
             with clock.outside():
-                # JIT costs more than it saves on statements of a millisecond.
                 pool = await asyncpg.create_pool(
-                    where, min_size=1, max_size=4, command_timeout=patience, server_settings={"jit": "off"}
+                    where, min_size=1, max_size=4, command_timeout=patience, server_settings=_manner(patience)
                 )
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raise StoreError(
@@ -139,7 +149,10 @@ class PostgresDatabase:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
         async with self._connection() as connection, self._begun(connection, isolation="repeatable_read", readonly=True):
-            yield PostgresTransaction(connection, self._clock)
+            tx = PostgresTransaction(connection, self._clock)
+            # Whoever reads holds up nobody, and may take its time between two looks.
+            await tx.execute("set local idle_in_transaction_session_timeout = 0")
+            yield tx
 
     @asynccontextmanager
     async def _begun(self, connection: Any, **manner: Any) -> AsyncIterator[None]:

@@ -18,8 +18,8 @@ from bowerbird.evaluate.crash.tally import Tally
 from bowerbird.ports import Clock, Database
 
 _SHORTLY = timedelta(milliseconds=50)
-_SOON = timedelta(minutes=1)
-"""Within this time a process on a busy machine looks at its database."""
+_SOON = timedelta(minutes=3)
+"""Within this time a process on a busy machine looks at its database, and a server ends the session of one that sleeps in it."""
 # Of another machine, and silent: nobody can look whether its process lives.
 _AGE = "update workers set host = 'elsewhere', seen_at = ? where pid = ? and ended_at is null"
 _LIVING = "select count(*) as living from workers where pid = ? and ended_at is null"
