@@ -125,7 +125,9 @@ def test_a_trial_is_booked_like_any_other_call(
     spent = ledgers(capsys)
     assert spent["sim/mine/token"] == 4, "all but the question what the server is"
     assert doctored(file, capsys) == (0, {})
-    assert ledgers(capsys)["sim/mine/token"] == 5
+    then = ledgers(capsys)
+    assert then["sim/mine/token"] == 5
+    assert then["sim/address"] == spent["sim/address"] + 1, "what the server is asked about itself counts like any call"
 
 
 def ledgers(capsys: Capsys) -> dict[str, int]:

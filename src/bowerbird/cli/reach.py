@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import aiohttp
 
-from bowerbird.app import Outside
+from bowerbird.app import Outside, unknown_servers
 from bowerbird.cli.before import exists
 from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check, as_problem
 from bowerbird.cli.keys import wanted_kinds
@@ -21,6 +22,7 @@ from bowerbird.crawl.adding import NOBODY, how_to_add
 from bowerbird.crawl.credentials import names_in, stream_credentials, usable_credentials
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.stream_plans import StreamPlan
+from bowerbird.crawl.flavours import Surveyor
 from bowerbird.crawl.left_out import main_facets
 from bowerbird.crawl.served import Served
 from bowerbird.crawl.trials import Tried
@@ -30,12 +32,13 @@ from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, CredentialError, UserError
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Flavour, Outcome, Service
-from bowerbird.ports import StreamProvider, Vault
+from bowerbird.ports import Database, StreamProvider, Vault
 from bowerbird.providers import provider
 
 _PATIENCE = timedelta(seconds=10)
 _MOST_SKEW = timedelta(minutes=1)
 _SERVER_ERROR = 500
+Account = tuple[Database, BookedLedgers]
 
 
 async def network_checks(places: Mapping[str, Service], database: str | None, user_agent: str) -> list[Check]:
@@ -50,9 +53,14 @@ async def network_checks(places: Mapping[str, Service], database: str | None, us
 async def server_checks(plan: CrawlPlan, outside: Outside) -> list[Check]:
     """What each server of a crawl says it is, what of the crawl would be asked there in vain, and whether it takes the
     credentials: the same that a crawl looks at when it starts."""
-    looks = [await look(planned, outside) for planned in plan.services]
+    async with _account(plan, outside) as account:
+        return await _server_checks(plan, outside, account)
+
+
+async def _server_checks(plan: CrawlPlan, outside: Outside, account: Account | None) -> list[Check]:
+    looks, checks = await _looks(plan, outside, account)
     flavours = {each.service.name: each.survey.flavour for each in looks if each.survey is not None}
-    checks = [check for each in looks for check in _looked(each)]
+    checks += [check for each in looks for check in _looked(each)]
     try:
         lost = lost_facets(plan, outside.vault, flavours)
     except CredentialError:
@@ -68,7 +76,23 @@ async def server_checks(plan: CrawlPlan, outside: Outside) -> list[Check]:
         checks += _lacking(plan, planned.service, flavours.get(name), lost[name], vain)
     if any(each.problem for each in looks):
         return checks
-    return checks + [_check_tried(each) for each in await _tried(plan, outside)]
+    return checks + [_check_tried(each) for each in await try_all(plan, outside, *(account or (None, None)))]
+
+
+async def _looks(plan: CrawlPlan, outside: Outside, account: Account | None) -> tuple[list[Look], list[Check]]:
+    """What is seen of each service. What a server is asked about itself counts like any call without a credential: it is booked
+    where there is a store, and not asked where nothing is left for it."""
+    unknown, looks, checks = {each.service.name: each for each in unknown_servers(plan, outside.clock)}, [], []
+    for planned in plan.services:
+        name, now = planned.service.name, outside.clock.now()
+        server = unknown.get(name)
+        if account and server and account[1].when(server.charges, now) > now + _PATIENCE:
+            checks.append(Check(f"server {name}", WARNING, "its limit for questions is used up for now", "try again later"))
+            continue
+        looks.append(await look(planned, outside))
+        if account and server and (found := looks[-1].survey):
+            await Surveyor(*account, outside.transport, outside.clock).book(server, found)
+    return looks, checks
 
 
 def _looked(found: Look) -> list[Check]:
@@ -133,15 +157,20 @@ def _parted(sentence: str) -> tuple[str, str]:
     return found, advice
 
 
-async def _tried(plan: CrawlPlan, outside: Outside) -> list[Tried]:
-    """Tries the credentials, on the account of the crawl's store where there is one of this version."""
+@asynccontextmanager
+async def _account(plan: CrawlPlan, outside: Outside) -> AsyncIterator[Account | None]:
+    """The crawl's store and its ledgers, where there is one of this version: calls are made on its account."""
     if not exists(plan.store):
-        return await try_all(plan, outside, None, None)
-    database = await open_database(plan.store, outside.clock)
+        yield None
+        return
+    database, ledgers = await open_database(plan.store, outside.clock), BookedLedgers()
     try:
         if await version_of(database) != newest():
-            return await try_all(plan, outside, None, None)
-        return await try_all(plan, outside, database, BookedLedgers())
+            yield None
+            return
+        async with database.reading() as tx:
+            await ledgers.load(tx, outside.clock.now())
+        yield database, ledgers
     finally:
         await database.close()
 

@@ -147,6 +147,11 @@ class Surveyor:
         self._asked.append((server, told))
         return told.flavour
 
+    async def book(self, server: Unknown, found: Survey) -> None:
+        """Counts what a server was asked outside of a crawl."""
+        for answer in found.answers:
+            await self._surely(partial(self._hear, server, server.charges, answer))
+
     async def log(self, tx: Transaction, log: QueryLog, crawl: int) -> int:
         """Keeps what was learned, with the questions in the query log of a crawl as its calls: all of it or nothing. Answers how
         many there were."""

@@ -14,6 +14,7 @@ from bowerbird.cli.next.costs import cheapest
 from bowerbird.cli.next.step import Step
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.flow import Size
+from bowerbird.crawl.left_out import LeftOut
 from bowerbird.crawl.worker import GIVEN_UP, NOTHING_LEFT
 from bowerbird.export.sample import GOOD_ENOUGH
 from bowerbird.limits.purses import SPENT, Purse
@@ -34,6 +35,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     """Services and facets that have questions left."""
     purses: tuple[Purse, ...] = ()
     agreed: Wish | None = None
+    left_out: tuple[LeftOut, ...] = ()
     half_width: float | None = None
     """What its last run was to reach."""
     now: datetime
@@ -42,6 +44,9 @@ class Ended(Struct, frozen=True, kw_only=True):
 def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
     """What to do about a crawl; `plan`: what its file says now, None where nobody knows."""
     if ended.state == "finished" and ended.reason.startswith(NOTHING_LEFT) and GIVEN_UP not in ended.reason:
+        lacking = [each for each in ended.left_out if each.advice and each.targets]
+        if first := tuple(f"to ask for {each.facet} of {each.service} too, {each.advice}" for each in lacking):
+            return Step(first=first, command=again.line())
         return Step(about=f"there is nothing left to ask; more seeds in {again.file} would be asked by: {again.line()}")
     failed = ("mend what it failed for, named above",) if ended.state == "failed" else ()
     if plan is None:

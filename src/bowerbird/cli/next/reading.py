@@ -57,6 +57,7 @@ async def step_after(database: Database, plan: CrawlPlan, again: Again, now: dat
 async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...], now: datetime) -> Ended:
     from bowerbird.cli.agreed import read_agreed
     from bowerbird.cli.next.deciding import Ended
+    from bowerbird.crawl.left_out import read_left_out
 
     row = await roster.read_crawl(tx, crawl.crawl)
     size = Size(calls=row.calls, items=row.items, users=row.users, posts=row.posts)
@@ -68,6 +69,7 @@ async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...
         waiting=frozenset((lane.service, lane.facet) for lane in own if _has_questions(lane)),
         purses=purses(await read_all(tx), now),
         agreed=await read_agreed(tx, crawl.name),
+        left_out=tuple(await read_left_out(tx, crawl.name)),
         half_width=(msgspec.json.decode(crawl.flow).get("stop") or {}).get("half_width"),
         now=now,
     )
