@@ -1,7 +1,7 @@
 """A stream for tests: a provider of a few words, a service that follows a script, and a real engine around the streamer.
 
-Its messages: `post 12`, `gone 12`, `left 7` (user 7), `by 7 12` (post 12 of user 7), `outdated`, `future`, `undelivered 9`,
-`closing overloaded`, `refetch 5`. Event 12 happened 12 seconds after the start.
+Its messages: `post 12`, `gone 12`, `left 7` (user 7), `by 7 12` (post 12 of user 7), `likes 7 12` (user 7 likes post 12),
+`outdated`, `future`, `undelivered 9`, `closing overloaded`, `refetch 5`. Event 12 happened 12 seconds after the start.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ from bowerbird.model import (
     Outcome,
     Page,
     Post,
+    Reaction,
+    ReactionKind,
     Request,
     Secret,
     Service,
@@ -102,10 +104,11 @@ class TinyListener:
         newest = max(numbers, default=None)
         if newest is not None and self._has_cursor:
             self._cursor = newest
+        likes = [Reaction(ReactionKind.LIKE, word[2], word[1]) for word in words if word[0] == "likes"]
         refetch = tuple(("repo", word[1]) for word in words if word[0] == "refetch")
         return Heard(
-            pages=(_page(posts, gone),) if posts or gone else (),
-            events=len(posts) + len(gone) + len(refetch),
+            pages=(_page(posts, gone, likes),) if posts or gone or likes else (),
+            events=len(posts) + len(gone) + len(likes) + len(refetch),
             cursor=str(newest) if newest is not None and self._has_cursor else None,
             head=str(newest) if newest is not None else None,
             newest_at=START + newest * SECOND if newest is not None else None,
@@ -118,7 +121,7 @@ class TinyListener:
         return self._has_cursor and number <= self._cursor
 
 
-def _page(posts: Sequence[list[str]], gone: Sequence[Gone]) -> Page:
+def _page(posts: Sequence[list[str]], gone: Sequence[Gone], likes: Sequence[Reaction]) -> Page:
     authors = sorted({word[1] if word[0] == "by" else "1" for word in posts})
     return Page(
         users=tuple(User(id=f"x:{author}", key=author, handle=f"u{author}") for author in authors),
@@ -126,6 +129,7 @@ def _page(posts: Sequence[list[str]], gone: Sequence[Gone]) -> Page:
             Post(id=f"x:{word[-1]}", key=word[-1], author=f"x:{word[1] if word[0] == 'by' else 1}", text="t") for word in posts
         ),
         gone=tuple(gone),
+        reactions=tuple(likes),
         results=len(posts),
     )
 

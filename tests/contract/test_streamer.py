@@ -62,6 +62,19 @@ def test_what_is_heard_is_saved_with_its_cursor_and_its_call(database_url: str) 
     play(work, database_url)
 
 
+def test_what_is_new_is_counted_alike_by_the_call_the_crawl_and_the_process_reactions_too(database_url: str) -> None:
+    async def work(scene: Scene) -> None:
+        scene.transport.script.append([said("by 7 4", "by 8 5"), said("likes 7 5", "likes 8 4", "likes 8 4", "by 8 5")])
+        async with listening(await scene.streamer()):
+            await scene.wait(5 * SECOND)
+        stored = [(await scene.row(f"select count(*) as n from {table}"))["n"] for table in ("users", "posts", "reactions")]
+        assert stored == [2, 2, 2]
+        call, crawl = await scene.row("select * from calls"), await scene.row("select * from crawls")
+        assert (call["new_items"], crawl["items"], scene.tally.items) == (6, 6, 6)
+
+    play(work, database_url)
+
+
 def test_what_the_flow_makes_of_it_is_added_to_the_frontier() -> None:
     async def work(scene: Scene) -> None:
         scene.transport.script.append([said("by 7 4", "refetch 5")])

@@ -67,6 +67,11 @@ def test_a_lone_task_gets_everything_new_on_its_page() -> None:
     assert (visit.new, len(visit.post_times), visit.relations) == (3, 2, (link,))
 
 
+def test_reactions_and_tags_are_news_of_a_list_as_relations_are() -> None:
+    for facts in (Saved(relations_new=2), Saved(reactions_new=2), Saved(tags_new=2)):
+        assert visits_of([task(1, "1")], Page(), facts, NOW)[1].new == facts.items_new == 2
+
+
 def test_a_visit_tells_what_a_list_lost_and_whether_a_profile_showed_a_post() -> None:
     left = Saved(relations_removed=2)
     assert visits_of([task(1, "1")], Page(), left, NOW)[1].removed == 2

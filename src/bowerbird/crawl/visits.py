@@ -28,7 +28,7 @@ def visits_of(
             outcome=gone.get(task.target, page.outcome),
             is_finished=page.cursor is None,
             results=page.results,
-            new=len(news[task.target]) + (saved.relations_new if len(tasks) == 1 else 0),
+            new=len(news[task.target]) + (saved.entries_new if len(tasks) == 1 else 0),
             removed=saved.relations_removed if len(tasks) == 1 else 0,
             shows_posts=task.target in users and users[task.target].id in shown,
             post_times=tuple(post.created_at for post in news[task.target] if post.created_at is not None),

@@ -168,9 +168,14 @@ class Saved(Struct, frozen=True, kw_only=True):
         return sum(post.is_new for post in self.posts)
 
     @property
+    def entries_new(self) -> int:
+        """Entries of lists: relations, reactions, tags of users."""
+        return self.relations_new + self.reactions_new + self.tags_new
+
+    @property
     def items_new(self) -> int:
-        """Records of whatever kind that were not stored before."""
-        return self.users_new + self.posts_new + self.relations_new + self.reactions_new + self.tags_new
+        """Records of whatever kind that were not stored before. What counts as new is said here and nowhere else."""
+        return self.users_new + self.posts_new + self.entries_new
 
 
 def asked_about(tasks: Sequence[Task], page: Page) -> Mapping[str, Task]:
