@@ -30,6 +30,7 @@ from bowerbird.crawl.logins import LoginBook
 from bowerbird.crawl.long_lists import LongLists
 from bowerbird.crawl.needed import channel_of, filling, listening, searching
 from bowerbird.crawl.own import Own
+from bowerbird.crawl.plans import agree
 from bowerbird.crawl.rebuilding import Queues, Rebuilder, queues_of
 from bowerbird.crawl.scheduler import Scheduler
 from bowerbird.crawl.seeding.admission import Admission
@@ -100,6 +101,8 @@ class Outside(Struct, frozen=True, kw_only=True):
     is_paced: bool = True
     is_alone: bool = False
     """Whether a crawl that another process runs already is refused."""
+    applies: bool | None = None
+    """Whether a plan that differs from the crawl's becomes it or is refused; None: it does where nobody else runs the crawl."""
 
 
 class Crawl(Struct, frozen=True, kw_only=True):
@@ -165,6 +168,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     async with database.transaction() as tx:
         row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
         me = await enrol(tx, plan.name, now, is_alone=outside.is_alone)
+        await agree(tx, plan, row.crawl, me, now, applies=outside.applies)
         log = QueryLog(row.crawl, me.number)
         scheduler, tally = Scheduler(ledgers), Tally(now)
         tally.asked(await surveyor.log(tx, log, row.crawl))

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from simulated_server import Server, running
 
 from bowerbird import cli
+from bowerbird.db.sqlite import sqlite_module
 from bowerbird.simulated.faults import Faults
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
@@ -268,6 +270,53 @@ def test_who_joins_a_paused_crawl_is_told_so_and_waits_with_the_others(
     ends = [child.end() for child in children]
     assert [code for code, _, _ in ends] == [0, 0]
     assert {json.loads(out)["reason"] for _, out, _ in ends} == {"asked to stop"}
+
+
+def versions(folder: Path) -> list[int]:
+    with closing(sqlite_module().connect(folder / "a.db")) as store:
+        return [version for (version,) in store.execute("select version from plans order by version")]
+
+
+@pytest.mark.usefixtures("token")
+def test_a_changed_file_is_shown_and_applied_when_the_user_says_so(
+    server: Server, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    run = ["crawl", str(file), "--calls", "2", "--quiet", "--json"]
+    assert [cli.run(run), cli.run(run)] == [0, 0]
+    assert versions(folder) == [1]
+    file.write_text(file.read_text() + '\n[filters]\nlanguages = ["pt"]\n')
+    capsys.readouterr()
+    assert cli.run(run[:2]) == 2
+    refused = capsys.readouterr().err
+    assert "filters.languages is new: pt" in refused
+    assert f"`bowerbird crawl {file} --apply`" in refused
+    assert cli.run([*run, "--apply"]) == 0
+    assert "filters.languages is new: pt" in capsys.readouterr().err
+    assert cli.run(run) == 0
+    assert versions(folder) == [1, 2]
+
+
+@pytest.mark.usefixtures("token")
+def test_a_second_process_with_another_file_is_refused_and_if_it_insists_the_first_one_ends_in_order(
+    server: Server, folder: Path, children: list[Child], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = server.crawl_file(folder / "a.toml")
+    children.append(Child(file))
+    children[0].wait_for('"state": "running"')
+    children[0].wait_for('"posts": ')
+    file.write_text(file.read_text() + '\n[filters]\nlanguages = ["pt"]\n')
+    assert cli.run(["crawl", str(file), "--join"]) == 2
+    refused = capsys.readouterr().err
+    assert "filters.languages is new: pt" in refused
+    assert f"process {children[0].process.pid} on " in refused
+    assert children[0].process.poll() is None
+    children.append(Child(file, "--join", "--apply"))
+    code, out, _ = children[0].end()
+    assert (code, json.loads(out)["state"]) == (0, "stopped")
+    assert "start again with the crawl file" in json.loads(out)["reason"]
+    assert cli.run(["stop", str(file)]) == 0
+    assert (children[1].end()[0], versions(folder)) == (0, [1, 2])
 
 
 @pytest.mark.usefixtures("token")

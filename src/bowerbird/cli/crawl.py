@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Outside, open_crawl
 from bowerbird.cli.before import check_start
+from bowerbird.cli.changed import applies
 from bowerbird.cli.consent import check_consent, keep_consent
 from bowerbird.cli.credentials import VaultOption, open_vault
 from bowerbird.cli.live.report import report_values, show_report
@@ -69,6 +70,9 @@ def command(
         typer.Option("--skip-bad", help="Leave out seeds that cannot be understood, and say which."),
     ] = False,
     join: Annotated[bool, typer.Option("--join", help="Work beside another process that runs the same crawl.")] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Let the crawl follow its file where that was changed since; what differs is shown.")
+    ] = False,
     is_agreed: Annotated[
         bool, typer.Option("--yes", help="Agree to what the crawl file lets the crawl spend, without being asked.")
     ] = False,
@@ -90,6 +94,7 @@ def command(
         limits={"calls": calls, "items": items, "dollars": dollars, "duration": span},
         again=again,
         joins=join,
+        applies=apply,
         is_agreed=is_agreed,
         view=chosen_view(as_json=as_json, is_quiet=quiet),
     )
@@ -112,6 +117,7 @@ class _Wish(Struct, frozen=True):
     limits: Mapping[str, object]
     again: Again
     joins: bool
+    applies: bool
     is_agreed: bool
     view: View
 
@@ -130,6 +136,7 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
             again, plan = (again, plan) if known.name == plan.name else (structs.replace(again, name=known.name), known)
         plan = structs.replace(plan, called=again.kept())
         start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
+        outside = structs.replace(outside, applies=await applies(plan, outside, again, is_told=wish.applies, say=say))
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
             for note in (*crawl.notes, *await check_tokens(crawl, outside)):

@@ -34,6 +34,11 @@ def running_already(crawl: str, member: Member, now: datetime) -> str:
     )
 
 
+async def is_lone(tx: Transaction, crawl: str, me: int, now: datetime) -> bool:
+    """Whether nobody but this worker works on a crawl."""
+    return all(member.worker == me for member in await living(tx, crawl, now))
+
+
 async def living(tx: Transaction, crawl: str | None, now: datetime) -> list[Member]:
     """The processes that work on a crawl (or on any), without those that died before they could say so."""
     dead = set(await roster.dead_workers(tx, _NOBODY, now))

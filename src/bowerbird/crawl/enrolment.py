@@ -30,6 +30,8 @@ class Enrolment:
     def __init__(self, name: str, worker: int) -> None:
         self._name = name
         self._worker = worker
+        self.plan = 0
+        """The version of the crawl's plan that this process follows."""
 
     def number(self) -> int:
         return self._worker

@@ -14,6 +14,7 @@ from bowerbird.crawl.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.earlier_clock import note_pulled_back, pull_back
 from bowerbird.crawl.enrolment import Enrolment
 from bowerbird.crawl.flow import Size, Stop
+from bowerbird.crawl.plans import OUTDATED, version_held
 from bowerbird.crawl.recovery import Recovery
 from bowerbird.crawl.supervisor import FIRST_WAIT, LONGEST_WAIT, STEADY, Part, Supervisor, crash_words
 from bowerbird.crawl.tally import Tally
@@ -242,6 +243,7 @@ class Session:
             await parts.ledgers.load(tx, now)
             freed = await self._recovery.recover(tx, me, now)
             row = await roster.read_crawl(tx, self._crawl)
+            is_outdated = await version_held(tx, self._crawl) != self._enrolment.plan
             await self._note_clock(tx, now)
             await self._note_outage(tx, now)
             is_paused = row.wanted == "paused"
@@ -256,9 +258,9 @@ class Session:
         parts.scheduler.wake(frozenset(parts.lanes))
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
-        if row.wanted == "stopped":
+        if row.wanted == "stopped" or is_outdated:
             self._is_enough.set()
-            self._worker.end(Ending("stopped", "asked to stop"))
+            self._worker.end(Ending("stopped", "asked to stop" if row.wanted == "stopped" else OUTDATED))
         # Other workers' calls count too.
         self.tally.elsewhere = _minus(_size(row), self.tally.size(in_all=False))
 

@@ -39,7 +39,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     _OURS: {
         "crawls": ("name", "flow", "settings", "reason"), "lanes": ("facet",), "services": ("name", "provider", "base"),
-        "workers": ("name", "host"), "sequences": ("name",), "migrations": ("name",), "rebuilds": ("edges",),
+        "workers": ("name", "host", "identity", "place"), "plans": ("document",), "rebuilds": ("edges",),
+        "sequences": ("name",), "migrations": ("name",),
         "streams": ("name", "channel", "options"), "ledgers": ("bucket",), "credentials": ("credential",), "bills": ("payer",),
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
