@@ -219,8 +219,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     if plan.flow.stop.half_width is not None:
         judging = Judging(partial(enough, database, plan.name), wiring.tally, outside.clock, loop.end)
         beside.append(Part(name="sample", run=judging.run))
-    before = partial(rebuilder.open, wiring.queues)
-    barred = str if wiring.streams else dispatcher.barred
+    before, barred = partial(rebuilder.open, wiring.queues), str if wiring.streams else dispatcher.barred
     session = Session(parts, row.crawl, me, loop, dispatcher, wiring.tally, plan.flow.stop, beside, before, barred)
     return Crawl(
         plan=plan,
@@ -248,8 +247,7 @@ def _store(database: Database, wiring: _Wiring) -> Store | LocatingStore:
 
 def _locator(plan: CrawlPlan) -> AreaLocator | None:
     """Who says where things are, in a crawl that is about places."""
-    areas = [place.area for place in plan.places]
-    return AreaLocator(areas, resolver_in(load_settings().cache_folder)) if areas else None
+    return AreaLocator([place.area for place in plan.places], resolver_in(load_settings().cache_folder)) if plan.places else None
 
 
 async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, now: Callable[[], datetime]) -> None:
