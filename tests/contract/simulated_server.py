@@ -7,11 +7,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
-from bowerbird.clock import RealClock
+from bowerbird.clock import EPOCH, RealClock
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
@@ -24,6 +25,14 @@ class Server(Struct, frozen=True):
 
     service: SimulatedService
     base: str
+
+    def post_keys(self, count: int) -> list[str]:
+        """Posts that anybody may read."""
+        service, now = self.service, RealClock().now()
+        open_ones = (each for each in range(len(service.world)) if service.truth.is_collectable(each, now))
+        keys = (service.dialect.account_key(each) for each in open_ones)
+        posts = (service.posts_to_find(key, EPOCH, now, now) for key in keys)
+        return list(islice((key for found in posts for key, deleted_at in found.items() if deleted_at is None), count))
 
     def crawl_file(self, path: Path, *, flow: str = "timelines", seeds: int = 40, more: str = "") -> Path:
         chosen = self.service.truth.sample_accounts(seeds, generator(1, 5), RealClock().now())

@@ -57,7 +57,7 @@ def test_a_query_that_chooses_nobody_is_refused_and_leaves_nothing_behind(
 
 
 def test_a_crawl_that_goes_on_may_choose_nobody_new(server: Server, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    key = server.service.dialect.account_key(0)
+    key = server.service.dialect.account_key(1)
     write(server, folder / "a.toml", f' = ["{key}"]')
     assert cli.run(["crawl", "a.toml", "-q"]) == 0
     write(server, folder / "a.toml", '.query = "users where followers > 1000000"')

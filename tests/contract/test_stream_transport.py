@@ -263,7 +263,7 @@ async def test_no_server_at_all_is_an_answer_that_says_so(wire: Wire) -> None:
     await transport.close()
     assert isinstance(got, Answer)
     assert got.status == 0
-    assert "cannot connect" in got.failure
+    assert "cannot reach" in got.failure
 
 
 # -- server-sent events and lines -------------------------------------------------------------------------------------

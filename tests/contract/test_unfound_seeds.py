@@ -63,7 +63,7 @@ def test_a_seed_whose_list_could_not_be_had_is_told_of_and_erases_nothing(store:
             async with crawl.database.reading() as tx:
                 (short,) = await tx.fetch("select target, cause, detail from shortfalls")
             assert (short["target"], short["cause"]) == ("123456789", "unknown")
-            assert short["detail"] == "the list could not be had: the service says not found"
+            assert short["detail"] == "the list could not be had: not there"
 
     run_virtual(main, start=START)
 

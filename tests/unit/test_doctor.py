@@ -98,7 +98,7 @@ def test_the_services_of_a_crawl_file_are_asked(tmp_path: Path, capsys: pytest.C
     )
     assert cli.run(["doctor", str(file), "--json"]) == 1
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
-    assert "cannot be reached" in checks["service here"]["found"]
+    assert "does not answer: cannot reach" in checks["service here"]["found"]
 
 
 LISTENING = """
@@ -123,7 +123,7 @@ def test_the_streams_of_a_crawl_file_are_looked_at_and_their_hosts_asked(
     stream = 'channel = "jetstream"\nbase = "ws://127.0.0.1:10"\nname = "ears"'
     checks = doctored(tmp_path / "crawl.toml", "bluesky", stream, capsys)
     assert checks["stream ears"]["found"] == "jetstream of bluesky at http://127.0.0.1:10, without a credential"
-    assert "http://127.0.0.1:10 cannot be reached" in checks["host of stream ears"]["found"]
+    assert "http://127.0.0.1:10 does not answer" in checks["host of stream ears"]["found"]
     assert "provider=bluesky)" in checks["contact"]["found"]
 
 

@@ -52,6 +52,8 @@ class Start(Struct, frozen=True):
 
     plan: CrawlPlan
     asked: Mapping[str, Survey]
+    notes: tuple[str, ...] = ()
+    """What is left out, for the user to know once the crawl really starts."""
 
 
 async def check_start(
@@ -70,9 +72,7 @@ async def check_start(
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
     is_new = known.state is None or not known.state.calls
     asked = await _check_new(plan, outside, known.ledgers) if is_new else {}
-    for line in (*chaff.report(), *left_out(plan)):
-        say(line)
-    return Start(_limited(plan, known, limits), asked)
+    return Start(_limited(plan, known, limits), asked, (*chaff.report(), *left_out(plan)))
 
 
 def left_out(plan: CrawlPlan) -> Iterator[str]:

@@ -18,13 +18,14 @@ from bowerbird.cli.ledger_files import LedgerFile, flat
 from bowerbird.cli.leftovers import show_left_out
 from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import Place, PlaceArgument, find_place, read_place
+from bowerbird.cli.sums import show_sums, sums_values
 from bowerbird.clock import RealClock
 from bowerbird.crawl.left_out import LeftOut, read_left_out
 from bowerbird.errors import UserError
 from bowerbird.model import Facet
 from bowerbird.ports import Database
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.store.completeness import VIEWS, Cause, Entry, Total, ledger
+from bowerbird.store.completeness import VIEWS, Cause, Entry, PostSums, Total, ledger, read_sums
 from bowerbird.store.reader import Reader
 
 _CAUSES = tuple(Cause)
@@ -83,24 +84,32 @@ def command(
     if out is not None and out.exists():
         raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
 
-    async def read() -> tuple[str | None, list[LeftOut], dict[str, tuple[Totals, list[Entry]]]]:
+    async def read() -> tuple[str | None, list[LeftOut], dict[str, tuple[Totals, list[Entry]]], PostSums]:
         async with read_place(found, RealClock()) as database:
             chosen = await _chosen(database, found, crawl)
             async with database.reading() as tx:
                 left_out = await read_left_out(tx, chosen)
-            return chosen, left_out, {view: await _read(database, view, chosen, top, out) for view in views}
+            lines = {view: await _read(database, view, chosen, top, out) for view in views}
+            return chosen, left_out, lines, await read_sums(database, chosen)
 
-    chosen, left_out, lines = asyncio.run(read())
+    chosen, left_out, lines, sums = asyncio.run(read())
+    captured = {view: totals["posts"].captured for view, (totals, _) in lines.items() if "posts" in totals}
     if chosen is not None:
         output.line(
             f"Of the crawl {chosen} alone, of several in {found.shown}; a day counts the posts that it was first to bring."
         )
     show_left_out(output, left_out)
     for view, (totals, entries) in lines.items():
-        _show(output, view, totals, entries if by is not None else [])
+        if totals:
+            _show(output, view, totals, entries if by is not None else [])
+    if barren := [view for view, (totals, _) in lines.items() if not totals]:
+        output.line(f"{', '.join(f'by {view}' for view in barren)}: nothing of this kind was asked for")
+        output.line()
+    show_sums(output, sums, captured, chosen)
     if out is not None:
         output.line(f"Every line is in {out}.")
     told = {"store": found.shown, "crawl": chosen, "out": out, "left_out": msgspec.to_builtins(left_out)}
+    told["posts"] = sums_values(sums, captured, chosen)
     output.result(told | {view: _values(*each) for view, each in lines.items()})
 
 
@@ -143,9 +152,6 @@ def _keep(entries: Iterable[Entry], view: str, top: int) -> list[Entry]:
 
 def _show(output: Output, view: str, totals: Totals, entries: list[Entry]) -> None:
     output.line(f"by {view}", style="bold")
-    if not totals:
-        output.line("  nothing of this kind was asked for")
-        return
     for items, total in totals.items():
         _show_total(output, view, items, total)
     if entries:
@@ -181,7 +187,7 @@ def _row(entry: Entry, apart: Sequence[str]) -> tuple[str, ...]:
 
 def _range(low: int, likely: int, high: int | None) -> str:
     if high is None:
-        return f"at least {low:,}"
+        return f"at least {low:,}" + (f", most likely {likely:,} or more" if likely > low else "")
     return f"{likely:,}" if low == high else f"{likely:,} ({low:,} to {high:,})"
 
 

@@ -139,7 +139,8 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
         outside = structs.replace(outside, applies=await applies(plan, outside, again, is_told=wish.applies, say=say))
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
-            for note in (*crawl.notes, *await check_tokens(crawl, outside)):
+            # Said last: of a crawl that is refused nobody shall read that it goes on.
+            for note in (*await check_tokens(crawl, outside), *start.notes, *crawl.notes):
                 say(note)
             if agreed is not None:
                 await keep_consent(crawl.database, start.plan, agreed, clock.now())

@@ -30,7 +30,7 @@ def list_flows(as_json: JsonFlag = False) -> None:
     """Say which flows are built in and what each collects."""
     output, words = Output(as_json=as_json), vocabulary()
     flows = [named_flow(name, words) for name in words.flows]
-    output.table("", ("flow", "facets", "collects"), [(flow.name, _facets(flow), flow.about) for flow in flows])
+    output.table("", ("flow", "asks for", "collects"), [(flow.name, _facets(flow), flow.about) for flow in flows])
     output.line()
     output.line("Draw one with `bowerbird flow show NAME`; write a crawl file for it with `bowerbird init`.")
     output.result({"flows": [{"name": flow.name, "about": flow.about, "facets": _facets(flow).split(", ")} for flow in flows]})
@@ -54,7 +54,8 @@ def check(flow: FlowArgument, as_json: JsonFlag = False) -> None:
     """Check a flow or a crawl file and name the line of the first mistake."""
     output, words = Output(as_json=as_json), vocabulary()
     kind, found = _named(flow, words)
-    output.line(f"{flow}: this {kind} is fine ({len(found.facets)} facets, {len(found.edges)} edges, flow {found.name!r}).")
+    shape = f"{len(found.facets)} kinds of question, {len(found.edges)} ways from one to the next"
+    output.line(f"{flow}: this {kind} is fine (flow {found.name!r}: {shape}).")
     output.result({"file": flow, "kind": kind, "flow": found.name, "is_fine": True})
 
 

@@ -46,7 +46,7 @@ class Look(Struct, frozen=True):
         """Why nothing can be asked there, in words; empty: it can."""
         service = self.service
         if self.failure:
-            return f"the service {service.name} at {service.base} cannot be reached ({self.failure})"
+            return f"the service {service.name} at {service.base} does not answer: {self.failure}"
         if self.moved:
             return f"{service.base} sends every question on to {self.moved}, which is not followed"
         return ""

@@ -111,7 +111,7 @@ def _show_uses(output: Output, likely: Course) -> None:
     rows = [
         (each.service, each.facet, each.credential or "none", _number(each.calls), in_words(each.hours)) for each in likely.uses
     ]
-    output.table(title, ("service", "facet", "credential", "calls", "time"), rows)
+    output.table(title, ("service", "asks for", "credential", "calls", "time"), rows)
     names = dict.fromkeys(each.credential for each in likely.uses)
     if len(names) > 1:
         uses = {name: [each for each in likely.uses if each.credential == name] for name in names}
@@ -119,7 +119,7 @@ def _show_uses(output: Output, likely: Course) -> None:
             (name or "none", _number(sum(each.calls for each in own)), in_words(max(e.hours for e in own)))
             for name, own in uses.items()
         ]
-        output.table("By credential, with the time of its slowest facet:", ("credential", "calls", "time"), sums)
+        output.table("By credential, with the time of what takes it longest:", ("credential", "calls", "time"), sums)
 
 
 def _change(likely: Course, course: Course) -> str:

@@ -23,6 +23,7 @@ from bowerbird.crawl.credentials import names_in, stream_credentials, usable_cre
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.stream_plans import StreamPlan
 from bowerbird.crawl.flavours import Surveyor
+from bowerbird.crawl.http.failures import said
 from bowerbird.crawl.left_out import main_facets
 from bowerbird.crawl.served import Served
 from bowerbird.crawl.trials import Tried
@@ -32,6 +33,7 @@ from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, CredentialError, UserError
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Flavour, Outcome, Service
+from bowerbird.model.plain import outcome_words
 from bowerbird.ports import Database, StreamProvider, Vault
 from bowerbird.providers import provider
 
@@ -179,9 +181,9 @@ def _check_tried(found: Tried) -> Check:
     name = f"credential {found.credential.name}"
     if found.is_refused:
         return Check(name, PROBLEM, found.sentence, found.advice)
-    if found.outcome is Outcome.OK or (found.outcome is not None and found.outcome.is_about_target):
+    if found.outcome is Outcome.OK:
         return Check(name, OK, f"{found.service.name} takes it")
-    why = "its limit is used up for now" if found.outcome is None else found.words or str(found.outcome)
+    why = "its limit is used up for now" if found.outcome is None else found.words or outcome_words(found.outcome)
     return Check(name, WARNING, f"{found.service.name} did not say whether it takes it ({why})", "try again later")
 
 
@@ -232,7 +234,7 @@ async def _check_service(session: aiohttp.ClientSession, name: str, service: Ser
             return _judge(name, service.base, response.status, _skew(response.headers.get("Date"), now))
     except (aiohttp.ClientError, OSError, ValueError) as error:
         return as_problem(
-            name, OSError(f"{service.base} cannot be reached: {error}"), "check the address, the network and any proxy"
+            name, OSError(f"{service.base} does not answer: {said(error)}"), "check the address, the network and any proxy"
         )
 
 

@@ -45,7 +45,7 @@ def command(
     samples = asyncio.run(read())
     drawn = [_drawn(sample, size, seed) for sample in samples]
     if not samples:
-        output.line("No sample: no crawl here uses a ranker that walks; try the flow `sample`.")
+        output.line("No sample: no crawl here walks from account to account; try the flow `sample`.")
     for sample, accounts in zip(samples, drawn, strict=True):
         show_sample(output, sample)
         _show_accounts(output, accounts, top)

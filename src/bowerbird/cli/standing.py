@@ -8,6 +8,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
+from bowerbird.cli import post_counts
 from bowerbird.cli.leftovers import show_left_out
 from bowerbird.cli.live import words
 from bowerbird.cli.money import month_words, months, own_purse, spent_lines
@@ -31,8 +32,6 @@ _MOST_BUCKETS = 8
 _MOST_GAPS = 5
 _STATES = {"waiting": "waiting", "leased": "being asked", "asleep": "answered", "failed": "given up"}
 """What tasks may be, and the words for it."""
-_EMPTIED = {"opted_out": "their authors asked not to be collected", "deleted": "deleted since"}
-"""Why stored posts have no content any more."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -84,11 +83,12 @@ def _show_crawl(output: Output, standing: Standing, crawl: CrawlState) -> None:
             f"  process {member.pid} on {member.host}, for {time}, last seen {words.span(standing.now - member.seen_at)} ago"
         )
     since = words.at(crawl.created_at, standing.now)
-    output.line(f"  {words.many(crawl.calls, 'call')}, {words.many(crawl.items, 'new item')} since {since}")
+    amounts = words.amounts(posts=crawl.posts, users=crawl.users, items=crawl.items, calls=crawl.calls)
+    output.line(f"  {amounts} since {since}")
     if own := own_purse(standing.purses, crawl.name):
         output.line(f"  {spent_lines([own], standing.now)[0]}")
     if seeds := standing.left_alone.get(crawl.crawl):
-        output.line(f"  {words.many(seeds, 'seed')} asked not to be collected")
+        output.line(f"  {words.many(seeds, 'seed')} asked not to be collected, in all runs")
 
 
 def _state(crawl: CrawlState, crew: list[Member]) -> str:
@@ -102,22 +102,27 @@ def _state(crawl: CrawlState, crew: list[Member]) -> str:
 def _show_stored(output: Output, place: Place, standing: Standing) -> None:
     stored, more = standing.summary.stored, standing.more
     output.line("stored", style="bold")
-    counts = ((stored.posts, "post"), (stored.users_seen, "profile"), (stored.relations, "relation"))
-    output.line("  " + ", ".join(_many(count, what) for count, what in counts))
-    for fate, why in _EMPTIED.items():
-        if fate in more.posts:
-            output.line(f"  {_count(more.posts[fate])} of these posts by id and time only: {why}")
+    output.line(f"  {post_counts.told(more.posts)}")
+    reactions = f", {_many(stored.reactions, 'reaction')}" if stored.reactions.value else ""
+    output.line(f"  {_many(stored.users_seen, 'profile')}, {_many(stored.relations, 'relation')}{reactions}")
     output.line(f"  {_many(stored.users_stubs, 'more account')} known only by id; {place.shown} takes {words.size(more.size)}")
     if more.completeness.claimed:
         part = words.share(more.completeness.stored, more.completeness.claimed)
-        authors = words.many(more.completeness.users, "sampled author")
-        output.line(f"  {part} of what the profiles of {authors} claim (private posts included)")
+        output.line(f"  {part} of the posts that {_authors(more.completeness)} (private ones included)")
     if any((more.gone.users, more.gone.relations, more.gone.posts)):
         output.line(f"  gone: {_gone(more.gone)}; `bowerbird gone` lists them")
     if more.media or place.has_media:
         output.line(f"  media: {_media(more)}")
     output.line(f"  {_pace(standing)}")
     output.line()
+
+
+def _authors(completeness: store.Completeness) -> str:
+    """Of which authors' listings it was told: all that were listed, or a sample of them."""
+    if completeness.users == 1:
+        return "the profile of the one author listed so far counts"
+    drawn = ", drawn evenly from all that were," if completeness.is_sample else ""
+    return f"the profiles of {completeness.users:,} authors listed so far{drawn} count"
 
 
 def _media(more: store.Standing) -> str:
@@ -149,8 +154,8 @@ def _show_frontier(output: Output, summary: Summary) -> None:
         if not lane.facet.startswith(("stream ", SURVEY))
     ]
     if rows:
-        output.line("questions, by facet (what is asked)", style="bold")
-        output.table("", ("  facet", *(("crawl",) if apart else ()), "service", *_STATES.values()), rows)
+        output.line("questions, by what is asked for", style="bold")
+        output.table("", ("  asks for", *(("crawl",) if apart else ()), "service", *_STATES.values()), rows)
         output.line()
 
 
@@ -234,7 +239,7 @@ def _show_trouble(output: Output, standing: Standing) -> None:
         kept = "" if group.kept == group.items else f" (kept {group.kept:,} of {group.items:,})"
         output.line(f"  in quarantine: {words.many(group.items, 'item')} of {group.facet}: {group.why}{kept}")
     for error in summary.errors:
-        said = f"{words.outcome(error.outcome)}: {error.message}" if error.outcome else error.message
+        said = f"{words.outcome_words(error.outcome)}: {error.message}" if error.outcome else error.message
         output.line(f"  {words.span(standing.now - error.at)} ago, {error.part}: {said}".rstrip(": "))
     if not (more.refusals or calls or more.quarantine or summary.errors):
         output.line("  none")

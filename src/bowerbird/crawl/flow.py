@@ -144,7 +144,8 @@ class Stop(Struct, frozen=True):
             if limit is not None and getattr(size, name) >= limit:
                 return f"{limit:,} {name if limit != 1 else name[:-1]} reached"
         if self.duration is not None and size.elapsed >= self.duration:
-            return f"ran for {span(self.duration)}"
+            with_earlier = f" ({span(self.duration)} with earlier runs)" if size.earlier else ""
+            return f"ran for {span(max(self.duration - size.earlier, timedelta(0)))}{with_earlier}"
         return None
 
 
@@ -156,6 +157,9 @@ class Size(Struct, frozen=True, kw_only=True):
     users: int = 0
     posts: int = 0
     elapsed: timedelta = timedelta(0)
+    """How long it was run."""
+    earlier: timedelta = timedelta(0)
+    """How much of that was before this run."""
 
 
 class Filters(Struct, frozen=True):

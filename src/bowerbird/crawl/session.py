@@ -121,7 +121,7 @@ class Session:
         if is_barren and not is_unanswered:
             reason += f"; nothing was answered at all, the last time: {self.tally.trouble}"
         if is_unanswered:
-            reason += "; nothing else was answered: ask for other facets, or ask another server (`bowerbird doctor` says which)"
+            reason += "; nothing else was answered: ask for something else, or ask another server (`bowerbird doctor` says which)"
         return Ending("failed" if is_unheard or is_refused or is_unanswered or is_barren else ending.state, reason)
 
     def _is_barren(self, ending: Ending) -> bool:
@@ -286,7 +286,12 @@ class Session:
         size = self.tally.size()
         elapsed = self.tally.ran_before + (self._parts.clock.now() - self.tally.started_at)
         # Calls in flight are as good as made: a budget of calls is never overdrawn.
-        return self._stop.reached(structs.replace(size, calls=size.calls + in_flight, elapsed=elapsed)) or ""
+        return (
+            self._stop.reached(
+                structs.replace(size, calls=size.calls + in_flight, elapsed=elapsed, earlier=self.tally.ran_before)
+            )
+            or ""
+        )
 
     def _last_moment(self) -> datetime:
         """When the crawl's time is over."""

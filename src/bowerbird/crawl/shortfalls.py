@@ -10,6 +10,7 @@ from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.spoilt import is_of_items
 from bowerbird.model import Lease, Outcome, Page, Settled, Task
+from bowerbird.model.plain import outcome_words
 from bowerbird.ports import Transaction
 
 SPOILT = "some of what the server listed could not be read and was set aside"
@@ -68,7 +69,7 @@ def shortfall(lane: Lane, task: Task, page: Page, now: datetime) -> Shortfall | 
 def _refused(task: Task, outcome: Outcome) -> Shortfall:
     """A list that could not be had: whether its subject is there at all is another question, for its own facet."""
     is_hidden = outcome in (Outcome.PROTECTED, Outcome.BLOCKED)
-    detail = f"the list could not be had: the service says {outcome.value.replace('_', ' ')}"
+    detail = f"the list could not be had: {outcome_words(outcome)}"
     return Shortfall(cause="protected" if is_hidden else "unknown", detail=detail, after=task.visited_at)
 
 

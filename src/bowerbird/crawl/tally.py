@@ -10,6 +10,7 @@ from msgspec import structs
 from bowerbird.crawl.dispatcher import Report
 from bowerbird.crawl.flow import Size
 from bowerbird.model import Outcome
+from bowerbird.model.plain import told
 
 _RECENT = timedelta(seconds=30)
 _NAMED = 5
@@ -64,7 +65,7 @@ class Tally:
         if report.not_offered:
             self.not_offered.append(report.not_offered)
         if report.outcome is not Outcome.OK and not report.outcome.is_about_target:
-            self.blocked(f"{report.facet}: {report.outcome} {report.detail}".strip(), now)
+            self.blocked(f"{report.facet}: {told(report.outcome, report.detail)}", now)
         if report.outcome in _SILENT:
             self.down.setdefault(report.service, (now, report.detail))
         else:

@@ -108,6 +108,8 @@ class Trier:
         answer = await self._asked(one)
         answers.append(answer)
         outcome, words = one.speaks.tried(answer)
+        # Whom it asks about may be nobody: to say so, the service took the credential.
+        outcome = Outcome.OK if outcome.is_about_target else outcome
         if self._book and lease:
             await self._book.end(lease, answer, outcome or of_limits(answer))
         return outcome, words

@@ -15,7 +15,9 @@ from bowerbird.store.items import ItemReader
 from bowerbird.store.log import Timings, read_timings
 from bowerbird.store.summary import CrawlState, ErrorNote, LaneState, LedgerState, Stored, Summary
 
-_CRAWLS = "select crawl, name, flow, state, wanted, reason, calls, items, created_at, updated_at from crawls order by crawl"
+_CRAWLS = """
+select crawl, name, flow, state, wanted, reason, calls, items, users, posts, created_at, updated_at from crawls order by crawl
+"""
 _LANES = """
 select l.lane, c.name as crawl, s.name as service, l.facet, l.left_out
 from lanes l join crawls c on c.crawl = l.crawl join services s on s.service = l.service order by l.lane
@@ -113,6 +115,7 @@ class Reader:
             users_stubs=_tally(users, is_stub=True),
             posts=await self._counter.total(tx, "posts"),
             relations=await self._counter.total(tx, "relations"),
+            reactions=await self._counter.total(tx, "reactions"),
             quarantined=await _set_aside(tx),
             errors=await self._counter.total(tx, "errors"),
         )

@@ -36,9 +36,9 @@ select coalesce(sum(claimed), 0) as claimed, coalesce(sum(case when stored < cla
 from (
     select u.posts as claimed, (select count(*) from posts p where p.author = u.user_no) as stored
     from (
-        select coalesce(
+        select distinct coalesce(
             (select k.user_no from user_keys k where k.service = l.service and k.key = t.target),
-            (select x.user_no from users x where x.id = s.network || ':' || t.target)
+            (select x.user_no from users x where x.id in (t.target, s.network || ':' || t.target))
         ) as user_no
         from tasks t join lanes l on l.lane = t.lane join services s on s.service = l.service
         where t.task {sampled} and t.visits > 0 and l.facet = 'timeline'
@@ -94,6 +94,8 @@ class Completeness(Struct, frozen=True):
     users: int
     claimed: int
     stored: int
+    is_sample: bool = False
+    """There are more than these."""
 
 
 class Gone(Struct, frozen=True):
@@ -174,7 +176,9 @@ async def _completeness(tx: Transaction, database: Database) -> Completeness:
     chosen = sorted({1 + number * top // count for number in range(count)})
     sampled = _COMPLETE.format(sampled=database.any("bigint"))
     row = await tx.fetch_one(sampled, database.members(chosen))
-    return Completeness(int(row["users"]), int(row["claimed"]), int(row["stored"])) if row else Completeness(0, 0, 0)
+    if row is None:
+        return Completeness(0, 0, 0)
+    return Completeness(int(row["users"]), int(row["claimed"]), int(row["stored"]), is_sample=top > count)
 
 
 async def _media(tx: Transaction, database: Database) -> dict[str, Count]:

@@ -21,6 +21,8 @@ class CrawlState(Struct, frozen=True, kw_only=True):
     reason: str | None
     calls: int
     items: int
+    users: int
+    posts: int
     created_at: datetime
     updated_at: datetime
 
@@ -32,6 +34,7 @@ class Stored(Struct, frozen=True, kw_only=True):
     users_stubs: Count
     posts: Count
     relations: Count
+    reactions: Count
     quarantined: Count
     errors: Count
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.model import Outcome
+from bowerbird.model.plain import outcome_words
 from bowerbird.ports import Database, Row
 
 ABOUT_TARGET = tuple(outcome.value for outcome in Outcome if outcome.is_about_target)
@@ -40,6 +41,10 @@ join tasks t on t.lane = c.lane and t.target = c.targets
 where c.call > ? and w.name = ? and c.objects = 1 and c.outcome = '{Outcome.NOT_FOUND}'
     and t.depth = 0 and t.added_by is null and t.visits = 1
 order by c.call
+"""
+_SEEDS = """
+select count(distinct t.target) as seeds from tasks t join lanes l on l.lane = t.lane join crawls w on w.crawl = l.crawl
+where w.name = ? and t.depth = 0 and t.added_by is null
 """
 _LANES = "select l.lane from lanes l join crawls w on w.crawl = l.crawl where w.name = ?"
 
@@ -80,6 +85,19 @@ async def closed_seeds(database: Database, crawl: str, after: int) -> dict[str, 
     closed = {each.target: each.reason for each in found if each.crawl == crawl and each.reason != Outcome.NOT_FOUND}
     async with database.reading() as tx:
         return closed | {row["target"]: row["reason"] for row in await tx.fetch(_CLOSED, after, crawl)}
+
+
+async def hopeless(database: Database, crawl: str) -> str:
+    """Why a crawl can bring nothing, in words: none of its seeds is there for us; empty if some may be."""
+    unfound, closed = await unfound_seeds(database, crawl, 0), await closed_seeds(database, crawl, 0)
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_SEEDS, crawl)
+    seeds = int(row["seeds"]) if row else 0
+    if not seeds or len({*unfound, *closed}) < seeds:
+        return ""
+    if seeds == 1:
+        return "its only seed was not found" if unfound else f"its only seed is {outcome_words(next(iter(closed.values())))}"
+    return f"none of its {seeds:,} seeds was found" if not closed else f"none of its {seeds:,} seeds is to be seen"
 
 
 async def last_call(database: Database) -> int:

@@ -6,12 +6,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bowerbird.cli import post_counts
 from bowerbird.cli.live import words
-from bowerbird.cli.live.glimpse import Glimpse, as_values
+from bowerbird.cli.live.glimpse import as_values
 from bowerbird.cli.live.run import Run
 from bowerbird.cli.money import spent_lines
 from bowerbird.cli.next.step import Step
 from bowerbird.cli.output import Output
+from bowerbird.crawl.flow import Size
 from bowerbird.crawl.worker import NOTHING_LEFT
 
 _STYLES = {"finished": "green", "failed": "red"}
@@ -22,9 +24,10 @@ def show_report(output: Output, run: Run, step: Step, place: str) -> None:
     """The summary of a run for people; `place`: what `status` is told to look at it."""
     last, ending = run.last, run.ending
     output.line(_headline(run), style=_STYLES.get(ending.state, "yellow"))
-    output.line(f"  this run   {_amounts(last, is_whole=False)} in {words.span(last.elapsed)}")
+    output.line(f"  this run   {_amounts(last.run)} in {words.span(last.elapsed)}")
     if last.whole != last.run:
-        output.line(f"  in all     {_amounts(last, is_whole=True)}")
+        output.line(f"  in all     {_amounts(last.whole)}")
+    output.line(f"  stored     {_stored(run)}")
     for line in spent_lines(last.purses, last.now):
         output.line(f"  spent      {line}")
     for line in _troubles(run):
@@ -52,16 +55,18 @@ def report_values(run: Run) -> dict[str, Any]:
     """The summary for machines."""
     values = {name: value for name, value in as_values(run.last).items() if name not in ("doing", "left")}
     ending = {"state": run.ending.state, "reason": run.ending.reason, "was_interrupted": run.was_interrupted}
-    seeds = {"seeds_not_found": run.unfound, "seeds_closed": run.closed, "seeds_left_alone": run.left_alone}
-    return values | ending | seeds | {"posts_opted_out": run.opted_out.value}
+    seeds = {
+        "seeds_not_found": run.unfound,
+        "seeds_closed": run.closed,
+        "seeds_left_alone": run.left_alone,
+        "seeds_left_alone_in_all": run.left_alone_in_all,
+    }
+    stored = post_counts.values(run.fates)
+    return values | ending | seeds | {"posts_stored": stored, "posts_opted_out": stored["opted_out"]}
 
 
-def _amounts(last: Glimpse, *, is_whole: bool) -> str:
-    size = last.whole if is_whole else last.run
-    parts = [words.many(size.posts, "post"), words.many(size.users, "profile")]
-    relations = size.items - size.posts - size.users
-    parts += [words.many(relations, "relation")] if relations else []
-    return ", ".join(parts) + f" with {words.many(size.calls, 'call')}"
+def _amounts(size: Size) -> str:
+    return words.amounts(posts=size.posts, users=size.users, items=size.items, calls=size.calls)
 
 
 def _troubles(run: Run) -> list[str]:
@@ -69,7 +74,7 @@ def _troubles(run: Run) -> list[str]:
     faults = {name: count for name, count in last.by_outcome.items() if name != "ok"}
     lines = [f"because    {last.trouble}"] if run.ending.state == "failed" and last.trouble else []
     if run.ending.state != "failed" and not last.whole.items:
-        lines.append("nothing    was found: every question was answered, and with nothing new")
+        lines.append(f"nothing    {_nothing(run)}")
     lines += [f"note       {note}" for note in run.notes]
     if faults:
         lines.append("answers    " + ", ".join(words.answers(count, name) for name, count in sorted(faults.items())))
@@ -78,13 +83,18 @@ def _troubles(run: Run) -> list[str]:
     if run.unfound:
         lines.append(f"seeds      {_unfound(run.unfound)}")
     lines += [f"seeds      {_closed(reason, run.closed)}" for reason in dict.fromkeys(run.closed.values())]
-    if run.opted_out.value:
-        about = "" if run.opted_out.is_exact else "about "
-        kept = f"{about}{words.many(run.opted_out.value, 'stored post')}"
-        lines.append(f"opt-outs   {kept} by id and time only: their authors asked not to be collected")
-    if run.left_alone:
-        lines.append(f"seeds      {_left_alone(run.left_alone, run.first_left_alone)}")
+    if run.left_alone_in_all:
+        lines.append(f"seeds      {_left_alone(run)}")
     return lines
+
+
+def _nothing(run: Run) -> str:
+    """Why a crawl that did not fail has nothing, as far as it is known."""
+    if run.ending.reason != NOTHING_LEFT:
+        return "was found before it ended"
+    if run.last.given_up:
+        return "was found: some questions were given up, the others answered with nothing new"
+    return "was found: every question was answered, and with nothing new"
 
 
 def _unfound(seeds: Sequence[str]) -> str:
@@ -97,9 +107,21 @@ def _closed(reason: str, closed: Mapping[str, str]) -> str:
     seeds = [seed for seed, why in closed.items() if why == reason]
     more = f" and {len(seeds) - _MOST_SEEDS:,} more; `bowerbird gone` lists them" if len(seeds) > _MOST_SEEDS else ""
     verb = "is" if len(seeds) == 1 else "are"
-    return f"{words.many(len(seeds), 'seed')} {verb} {reason.replace('_', ' ')}: {', '.join(seeds[:_MOST_SEEDS])}{more}"
+    return f"{words.many(len(seeds), 'seed')} {verb} {words.outcome_words(reason)}: {', '.join(seeds[:_MOST_SEEDS])}{more}"
 
 
-def _left_alone(count: int, first: Sequence[str]) -> str:
+def _left_alone(run: Run) -> str:
+    """Those of this run by name, and how many there are in all where that is more."""
+    count, first = run.left_alone, run.first_left_alone
+    if not count:
+        return f"{words.many(run.left_alone_in_all, 'seed')} asked not to be collected, as earlier runs found"
     more = f" and {count - len(first):,} more" if count > len(first) else ""
-    return f"{words.many(count, 'seed')} asked not to be collected: {', '.join(first)}{more}"
+    whole = f" ({run.left_alone_in_all:,} in all)" if run.left_alone_in_all > count else ""
+    return f"{words.many(count, 'seed')} asked not to be collected{whole}: {', '.join(first)}{more}"
+
+
+def _stored(run: Run) -> str:
+    """Everything in the store; of a store that several crawls share, what this one brought."""
+    stored, own = post_counts.total(run.fates), run.last.whole.posts
+    shared = f"; {own:,} of them by this crawl" if stored.is_exact and stored.value > own else ""
+    return post_counts.told(run.fates) + shared

@@ -17,12 +17,13 @@ from bowerbird.cli.live.dump import write_dump
 from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
-from bowerbird.crawl.worker import Ending
-from bowerbird.ports import Clock, Database
+from bowerbird.crawl import roster
+from bowerbird.crawl.worker import NOTHING_LEFT, Ending
+from bowerbird.ports import Clock
 from bowerbird.settings import service_manager
 from bowerbird.store.counts import Count
 from bowerbird.store.standing import read_fates
-from bowerbird.store.unfound import closed_seeds, last_call, unfound_seeds
+from bowerbird.store.unfound import closed_seeds, hopeless, last_call, unfound_seeds
 
 Enough = Callable[[Glimpse], str]
 """Gives a reason to end the crawl, or nothing."""
@@ -48,8 +49,10 @@ class Run(Struct, frozen=True):
     left_alone: int = 0
     """Seeds that, as this run found, asked not to be collected."""
     first_left_alone: tuple[str, ...] = ()
-    opted_out: Count = Count(0)
-    """Stored posts that are kept by id and time only: their authors asked not to be collected."""
+    left_alone_in_all: int = 0
+    """The same, with what earlier runs found."""
+    fates: dict[str, Count] = {}
+    """What became of the stored posts, whoever brought them: see `store.standing.read_fates`."""
     notes: tuple[str, ...] = ()
     """What servers do not take of the crawl, or bring less of than one might expect."""
 
@@ -112,6 +115,7 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
         await _dismiss(watching, view)
         view.close()
     unfound = await unfound_seeds(crawl.database, crawl.plan.name, last)
+    ending = await _with_seeds(crawl, ending)
     return Run(
         ending,
         await Watcher(crawl, outside.clock).glimpse(),
@@ -120,14 +124,25 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
         await closed_seeds(crawl.database, crawl.plan.name, last),
         crawl.tally.left_alone,
         crawl.tally.first_left_alone,
-        await _opted_out(crawl.database),
+        *await _stored(crawl),
         tuple(crawl.notes),
     )
 
 
-async def _opted_out(database: Database) -> Count:
-    async with database.reading() as tx:
-        return (await read_fates(tx, database)).get("opted_out", Count(0))
+async def _with_seeds(crawl: Crawl, ending: Ending) -> Ending:
+    """A crawl that ended with nothing because none of its seeds is to be seen has failed, and says why."""
+    if ending.state != "finished" or crawl.tally.size().items or not (why := await hopeless(crawl.database, crawl.plan.name)):
+        return ending
+    reason = why if ending.reason == NOTHING_LEFT else f"{ending.reason}; {why}"
+    await crawl.session.abandon(reason)
+    return Ending("failed", reason)
+
+
+async def _stored(crawl: Crawl) -> tuple[int, dict[str, Count]]:
+    """How many seeds of the crawl asked not to be collected, in all, and what became of the stored posts."""
+    async with crawl.database.reading() as tx:
+        alone = (await roster.left_alone(tx)).get(crawl.number, 0)
+        return alone, await read_fates(tx, crawl.database)
 
 
 async def _show(watcher: Watcher, view: View, clock: Clock) -> None:

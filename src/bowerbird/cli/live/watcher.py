@@ -181,7 +181,8 @@ _WAITING = ("waiting", "leased")
 
 def _short(said: str) -> str:
     """What came instead of an answer, without the details that a library adds."""
-    return said.partition(": ")[0] or "silence"
+    # Whom it cannot be reached at is said before it.
+    return (said.rpartition(": ")[2] if said.startswith("cannot reach ") else said.partition(": ")[0]) or "silence"
 
 
 def _with(size: Size, questions: int) -> Size:

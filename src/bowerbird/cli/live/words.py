@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from bowerbird.model.plain import outcome_words as outcome_words
 from bowerbird.model.times import span as span
 
 _MINUTE, _HOUR = 60, 3_600
@@ -46,32 +47,17 @@ def many(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "s")
 
 
-_OUTCOMES = {
-    "bad_token": "refused for want of a good token",
-    "forbidden_scope": "refused to this kind of token",
-    "not_found": "not there",
-    "not_offered": "not offered by the server",
-    "unanswered": "without an answer",
-    "overloaded": "server in trouble",
-    "rate_limited": "asked to slow down",
-    "second_limit": "asked to slow down for a moment",
-    "quota_exhausted": "quota used up",
-    "bad_request": "called wrong by the server",
-    "fenced": "too late, asked again",
-    "unasked": "not sent",
-    "fault": "could not be settled",
-    "lost": "lost with the process that asked",
-}
-
-
-def outcome(name: str) -> str:
-    """What an answer means, in a few words."""
-    return _OUTCOMES.get(name, name.replace("_", " "))
+def amounts(*, posts: int, users: int, items: int, calls: int) -> str:
+    """`1,614 posts, 82 profiles, 5 relations or reactions with 20 calls`: what a crawl, or a run of it, brought first."""
+    parts = [many(posts, "post"), many(users, "profile")]
+    others = items - posts - users
+    parts += [f"{others:,} relation{'s or reactions' if others != 1 else ' or reaction'}"] if others else []
+    return ", ".join(parts) + f" with {many(calls, 'call')}"
 
 
 def answers(count: int | str, name: str) -> str:
     """`12 not there`."""
-    return f"{count:,} {outcome(name)}" if isinstance(count, int) else f"{count} {outcome(name)}"
+    return f"{count:,} {outcome_words(name)}" if isinstance(count, int) else f"{count} {outcome_words(name)}"
 
 
 def share(part: int, whole: int) -> str:

@@ -22,7 +22,7 @@ class Found(Struct, frozen=True, kw_only=True):
     opted_out: int
     """Accounts that asked not to be collected and were left alone; their posts count nowhere."""
     closed: int
-    """Seeds that are protected, suspended or gone: there is nothing to see."""
+    """Other seeds that are protected, suspended or gone: there is nothing to see."""
     refused: int
     calls: int
     quota: dict[str, tuple[int, int]]
@@ -35,7 +35,8 @@ async def compare(scene: Scene, database: Database, now: datetime) -> Found:
         posts, users, opted_out = await _posts(tx), await _users(tx), await _users(tx, "and u.opts_out = 1")
     service, dialect = scene.service, scene.service.dialect
     there = [dialect.account_key(account) for account in scene.seeds if service.truth.is_available(account, now)]
-    open_keys = [key for key in there if key not in opted_out]
+    shy = {dialect.account_key(account) for account in scene.seeds} & opted_out
+    open_keys = [key for key in there if key not in shy]
     wanted = {post for key in open_keys for post in _to_find(scene, key, now)}
     audit = service.audit()
     return Found(
@@ -43,8 +44,8 @@ async def compare(scene: Scene, database: Database, now: datetime) -> Found:
         profiles_there=len(open_keys),
         posts=len(wanted & posts),
         posts_there=len(wanted),
-        opted_out=sum(key in opted_out for key in there),
-        closed=len(scene.seeds) - len(there),
+        opted_out=len(shy),
+        closed=len(scene.seeds) - len(shy) - len(open_keys),
         refused=audit["refused"],
         calls=audit["calls"],
         quota={name: (sums["used"], sums["allowed"]) for name, sums in audit["buckets"].items()},

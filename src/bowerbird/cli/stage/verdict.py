@@ -10,6 +10,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from bowerbird.cli import post_counts
 from bowerbird.cli.live import words
 from bowerbird.cli.live.run import Run
 from bowerbird.cli.output import Output
@@ -58,9 +59,13 @@ def verdict_values(scene: Scene, found: Found) -> dict[str, Any]:
 def _rows(scene: Scene, run: Run, found: Found) -> list[tuple[str, str]]:
     speed = words.rate(run.last.run.calls / max(1.0, run.last.elapsed.total_seconds()))
     return [
+        ("stored", post_counts.told(run.fates)),
         ("posts", _of(found.posts, found.posts_there, "that anyone may read")),
         ("profiles", _of(found.profiles, found.profiles_there, "open accounts among the seeds")),
-        ("left alone", f"{found.opted_out:,} opted out; {found.closed:,} protected, suspended or gone"),
+        (
+            "left alone",
+            f"{found.opted_out:,} seeds asked not to be collected; {found.closed:,} more are closed or gone",
+        ),
         ("calls", f"{run.last.run.calls:,} over HTTP, {speed}"),
         ("refusals", f'{found.refused:,} answers "too many requests" from the server'),
         *_quota(found),
@@ -97,7 +102,7 @@ def _next(scene: Scene) -> list[tuple[str, str]]:
     program, query = _program(), "select handle, posts from users order by posts desc limit 5"
     data = f"import sqlite3; print(*sqlite3.connect('{_database(scene)}').execute('{query}'), sep='\\n')"
     return [
-        (f"{program} status {_database(scene)}", "how the crawl stands: items, tasks, limits, timings"),
+        (f"{program} status {_database(scene)}", "how the crawl stands: what is stored, what waits, limits, trouble"),
         (f"{program} flow show timelines", "the automaton that just ran"),
         (f'python3 -c "{data}"', "who wrote most: the database is plain SQLite"),
         (f"{program} init", "a crawl file of your own"),

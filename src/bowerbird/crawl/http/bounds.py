@@ -1,4 +1,4 @@
-"""How much one call may take, and what is said when it takes more."""
+"""How much one call may take."""
 
 from __future__ import annotations
 
@@ -53,21 +53,3 @@ class TooLargeError(SpoiltError):
 def is_spoilt(error: BaseException) -> bool:
     """Whether it is the answer that failed, and not the way to the server: the next one may well be the same."""
     return isinstance(error, SpoiltError | zlib.error)
-
-
-def said(error: BaseException, bounds: Bounds) -> str:
-    """The failure in words that say what happened and, where it helps, what to look at."""
-    match error:
-        case SpoiltError():
-            return str(error)
-        case aiohttp.ClientSSLError():
-            return f"the server's certificate was not accepted: {error}"[:300]
-        case aiohttp.ConnectionTimeoutError():
-            return f"no connection within {bounds.connect.total_seconds():g} s"
-        case aiohttp.SocketTimeoutError():
-            return f"silent for {bounds.read.total_seconds():g} s"
-        case TimeoutError():
-            return f"not finished within {bounds.total.total_seconds():g} s"
-        case aiohttp.ClientConnectorError():
-            return f"cannot connect: {error}"[:300]
-    return f"{type(error).__name__}: {error}"[:300].encode(errors="replace").decode()

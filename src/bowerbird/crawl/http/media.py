@@ -11,7 +11,8 @@ from aiohttp.abc import AbstractResolver
 from aiohttp.resolver import DefaultResolver
 from yarl import URL
 
-from bowerbird.crawl.http.bounds import FAILURES, Bounds, said
+from bowerbird.crawl.http.bounds import FAILURES, Bounds
+from bowerbird.crawl.http.failures import said
 from bowerbird.crawl.http.public import PrivateAddressError, PublicSockets, web_address
 from bowerbird.model import Fetched
 

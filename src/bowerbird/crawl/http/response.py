@@ -11,6 +11,7 @@ from yarl import URL
 
 from bowerbird.crawl.http.bounds import FAILURES, Bounds
 from bowerbird.crawl.http.cutting import SIGN_OF_LIFE, Events, Lines
+from bowerbird.crawl.http.failures import said
 from bowerbird.crawl.http.refused import refusal
 from bowerbird.model import Ended, Request
 from bowerbird.ports import Clock
@@ -55,7 +56,7 @@ class ResponseConnection:
             # Only our own patience is no failure.
             if isinstance(error, TimeoutError) and waiting.expired():
                 return ()
-            return Ended(f"{type(error).__name__}: {error}"[:300])
+            return Ended(said(error))
 
     async def send(self, message: bytes) -> None:
         """Nothing can be said on such a connection."""

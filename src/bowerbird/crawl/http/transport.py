@@ -10,8 +10,9 @@ import aiohttp
 
 from bowerbird.crawl.http.addresses import address, encoded, lowered
 from bowerbird.crawl.http.bodies import Body, Room
-from bowerbird.crawl.http.bounds import FAILURES, Bounds, is_spoilt, said
+from bowerbird.crawl.http.bounds import FAILURES, Bounds, is_spoilt
 from bowerbird.crawl.http.cutting import Events, Lines
+from bowerbird.crawl.http.failures import said
 from bowerbird.crawl.http.refused import Refused
 from bowerbird.crawl.http.response import ResponseConnection, open_response
 from bowerbird.crawl.http.websocket import SocketConnection, handshake_traces, open_socket

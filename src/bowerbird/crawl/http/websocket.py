@@ -14,6 +14,7 @@ from yarl import URL
 
 from bowerbird.crawl.http.bounds import FAILURES, Bounds
 from bowerbird.crawl.http.cutting import SIGN_OF_LIFE
+from bowerbird.crawl.http.failures import said
 from bowerbird.crawl.http.refused import refusal
 from bowerbird.model import Ended
 from bowerbird.ports import Clock
@@ -108,7 +109,7 @@ class SocketConnection:
                     await self._socket.pong(message.data)
                 self._hold(message)
         except FAILURES as error:
-            self._end(f"{type(error).__name__}: {error}"[:300])
+            self._end(said(error))
 
     def _hold(self, message: Any) -> None:
         match message.type:
@@ -119,7 +120,7 @@ class SocketConnection:
             case WSMsgType.CLOSE:
                 self._end(message.extra or "the server closed the connection", message.data or 0)
             case WSMsgType.ERROR:
-                self._end(f"{type(message.data).__name__}: {message.data}"[:300], self._socket.close_code or 0)
+                self._end(said(message.data), self._socket.close_code or 0)
             case _:
                 self._end("the connection broke", self._socket.close_code or 0)
 

@@ -18,6 +18,7 @@ from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import Fenced
 from bowerbird.model import Arrival, Charge, Heard, Notice, NoticeKind, Outcome, Saved
+from bowerbird.model.plain import noticed
 from bowerbird.ports import Transaction
 
 _SKEW = timedelta(days=1)
@@ -145,7 +146,7 @@ class Scribe:
 
     async def _note(self, tx: Transaction, notice: Notice, now: datetime) -> None:
         part = f"{self._stream.service.name}/{self._stream.name}"
-        words = f"the service says {notice.kind}: {notice.detail}"
+        words = f"the service says: {noticed(notice)}"
         await roster.note_error(tx, self._stream.crawl, part, None, self._logbook.call, words, now)
 
 

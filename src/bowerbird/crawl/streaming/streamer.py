@@ -18,6 +18,7 @@ from bowerbird.crawl.supervisor import Part
 from bowerbird.crawl.tally import Tally
 from bowerbird.errors import Fenced
 from bowerbird.model import Ended, Heard, NoticeKind, Outcome
+from bowerbird.model.plain import noticed, outcome_words, told
 from bowerbird.ports import Listener, StreamTransport
 
 MOST_AT_ONCE = 2_000
@@ -176,7 +177,7 @@ class Streamer:
     async def _refused(self, refusal: Refusal) -> Trouble:
         await self._logbook.refused(refusal)
         page = refusal.page
-        self._refusal = f"{page.outcome}: {page.detail}"
+        self._refusal = told(page.outcome, page.detail)
         return Trouble(outcome=page.outcome, words=self._refusal, retry_after=page.retry_after)
 
     async def _pause(self, trouble: Trouble) -> Pause:
@@ -311,8 +312,8 @@ def _parting(heard: list[Heard]) -> Trouble | None:
     closing = next((each.closing for each in heard if each.closing is not None), None)
     if closing is None:
         return None
-    words = "; ".join(f"{notice.kind} {notice.detail}" for notice in notices if notice.kind is not NoticeKind.UNDELIVERED)
-    return Trouble(outcome=closing, words=words or f"the service ends the connection: {closing}", was_open=True)
+    words = "; ".join(noticed(notice) for notice in notices if notice.kind is not NoticeKind.UNDELIVERED)
+    return Trouble(outcome=closing, words=words or f"the service ends the connection: {outcome_words(closing)}", was_open=True)
 
 
 def _trouble(ended: Ended) -> Trouble:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from bowerbird.ports import Database
 from bowerbird.store.completeness.accounts import user_entries
-from bowerbird.store.completeness.days import Days
+from bowerbird.store.completeness.days import Days, PostSums, read_sums
 from bowerbird.store.completeness.entries import Cause, Entry, Missing, Total
 from bowerbird.store.completeness.ids import id_entries
 from bowerbird.store.completeness.queries import query_entries
@@ -56,4 +56,4 @@ async def _days(database: Database, facets: Facets, crawl: str | None) -> AsyncI
         yield entry
 
 
-__all__ = ["VIEWS", "Cause", "Entry", "Facets", "Missing", "Total", "ledger"]
+__all__ = ["VIEWS", "Cause", "Entry", "Facets", "Missing", "PostSums", "Total", "ledger", "read_sums"]

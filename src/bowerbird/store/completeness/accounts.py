@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from bowerbird.clock import to_micros
 from bowerbird.model import Subject
+from bowerbird.model.plain import outcome_words
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.completeness.entries import Cause, Entry
 from bowerbird.store.completeness.facts import AccountReader, ShortfallFacts, Stored, TaskFacts, UserFacts, counts_reposts
@@ -59,7 +60,11 @@ async def user_entries(database: Database, around: Surroundings) -> AsyncIterato
 def _unfound(seed: UnfoundHandle, told: Told) -> Entry:
     """A seed by handle that led to nobody: what its account wrote, if there was one, cannot be told."""
     is_gone = seed.reason in ("not_found", "suspended", "deactivated")
-    why = "no account of this name: deleted, renamed or never there" if seed.reason == "not_found" else f"it is {seed.reason}"
+    why = (
+        "no account of this name: deleted, renamed or never there"
+        if seed.reason == "not_found"
+        else f"it is {outcome_words(seed.reason)}"
+    )
     missing = boundless(Cause.DELETED if is_gone else Cause.PROTECTED, why)
     return Entry(
         subject=seed.target,

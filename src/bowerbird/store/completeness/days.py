@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import date, datetime, timedelta
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.ports import Row, Transaction
+from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.completeness.entries import OPTED_OUT, Cause, Entry, Missing, opted_out, summed
 
 _DAY = timedelta(days=1)
@@ -32,12 +32,14 @@ _BY_ONE = "found_by in (select k.call from calls k join crawls c on c.crawl = k.
 _FIRST = "posts that this crawl was the first to bring"
 
 
-class _Posts(Struct, frozen=True):
-    """The stored posts of one day."""
+class PostSums(Struct, frozen=True):
+    """Stored posts, of one day or of all."""
 
     stored: int = 0
     deleted: int = 0
     opted_out: int = 0
+    undated: int = 0
+    """Of those captured: nobody knows when they were written."""
 
     @property
     def captured(self) -> int:
@@ -80,21 +82,35 @@ class Days:
 
     async def entries(self, tx: Transaction) -> list[Entry]:
         """Every day that has posts, or lacks some."""
-        found, names = (_BY_ANY, ()) if self._crawl is None else (_BY_ONE, (self._crawl,))
+        found, names = _found_by(self._crawl)
         rows = await tx.fetch(_POSTS.format(found=found), *names)
         stored = {_day(row["day"]): _posts(row) for row in rows}
         row = await tx.fetch_one(_WITHOUT.format(found=found), *names)
-        stored[UNDATED] = _posts(row) if row else _Posts()
+        stored[UNDATED] = _posts(row) if row else PostSums()
         days = sorted({*stored, *self._missing})
-        return [self._entry(day, stored.get(day, _Posts())) for day in days]
+        return [self._entry(day, stored.get(day, PostSums())) for day in days]
 
-    def _entry(self, day: str, posts: _Posts) -> Entry:
+    def _entry(self, day: str, posts: PostSums) -> Entry:
         others = self._undated.values() if day == UNDATED else self._missing.get(day, ())
         return _entry(day, self._crawl, posts, tuple(_together([*others, *opted_out(posts.opted_out)])), bool(others))
 
 
-def _posts(row: Row) -> _Posts:
-    return _Posts(*(int(row[name] or 0) for name in _Posts.__struct_fields__))
+async def read_sums(database: Database, crawl: str | None = None) -> PostSums:
+    """All stored posts, or those that one crawl was the first to bring: what the lines by day add up to."""
+    found, names = _found_by(crawl)
+    async with database.reading() as tx:
+        whole = await tx.fetch_one(f"select {_SUMS} from posts where {found}", *names)
+        without = await tx.fetch_one(_WITHOUT.format(found=found), *names)
+    undated = _posts(without).captured if without else 0
+    return structs.replace(_posts(whole) if whole else PostSums(), undated=undated)
+
+
+def _found_by(crawl: str | None) -> tuple[str, tuple[str, ...]]:
+    return (_BY_ANY, ()) if crawl is None else (_BY_ONE, (crawl,))
+
+
+def _posts(row: Row) -> PostSums:
+    return PostSums(*(int(row[name] or 0) for name in ("stored", "deleted", "opted_out")))
 
 
 def _day(number: int) -> str:
@@ -138,7 +154,7 @@ def _why(parts: list[Missing]) -> str:
     return parts[0].why if len({part.why for part in parts}) == 1 else "several reasons"
 
 
-def _entry(day: str, crawl: str | None, posts: _Posts, missing: tuple[Missing, ...], is_estimated: bool) -> Entry:
+def _entry(day: str, crawl: str | None, posts: PostSums, missing: tuple[Missing, ...], is_estimated: bool) -> Entry:
     low, likely, high = summed(missing)
     words = [_FIRST] if crawl is not None else []
     words += ["sums over users, queries and streams; what two of them miss is in it twice"] if is_estimated else []

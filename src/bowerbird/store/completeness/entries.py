@@ -9,6 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from bowerbird.model import Outcome
+from bowerbird.model.plain import retold
 
 
 class Cause(StrEnum):
@@ -36,7 +37,7 @@ def given_up(failure: str | None) -> tuple[Cause, str]:
     outcome, _, words = (failure or "").partition(": ")
     if outcome == Outcome.NOT_OFFERED:
         return Cause.REACH, f"not offered by the server: {words}"
-    return Cause.UNKNOWN, f"given up: {failure}"
+    return Cause.UNKNOWN, f"given up: {retold(failure or '')}"
 
 
 def left_out(why: str) -> tuple[Cause, str]:
