@@ -42,10 +42,10 @@ def add_credential(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli.run(["credentials", "add", "mine", "--provider", name, "--kind", kind, "--server", server.base]) == 0
 
 
-def write(server: Server, flow: str, seeds: list[str]) -> None:
+def write(server: Server, flow: str, seeds: list[str], more: str = "") -> None:
     dialect = server.service.dialect
     Path("a.toml").write_text(
-        f'flow = "{flow}"\nseeds = {json.dumps(seeds)}\n'
+        f'flow = "{flow}"\nseeds = {json.dumps(seeds)}\n{more}\n'
         f'[service]\nname = "sim"\nprovider = "{dialect.name}"\nbase = "{server.base}"\n'
     )
 
@@ -96,24 +96,23 @@ def check_agreement(capsys: Capsys, summary: str, ended: dict[str, Any]) -> dict
 def test_summary_status_and_completeness_agree(dialect: str, monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     with running(dialect=dialect) as server:
         add_credential(server, monkeypatch)
-        write(server, "timelines", some_seeds(server))
+        write(server, "timelines", some_seeds(server), "stop.calls = 12")
         capsys.readouterr()
-        assert cli.run(["crawl", "a.toml", "--for", "1s", "--quiet", "--yes"]) == 0
+        assert cli.run(["crawl", "a.toml", "--quiet", "--yes"]) == 0
         first = capsys.readouterr().out
-        summary, ended = told(capsys, "crawl", "a.toml", "--for", "0.3s", "--quiet", "--yes")
+        summary, ended = told(capsys, "crawl", "a.toml", "--quiet", "--yes")
     shy = ended["seeds_left_alone_in_all"]
     assert shy == SHY.get(dialect, 0), "not every network lets one ask"
     asked = f"{shy} seed{'s' * (shy > 1)} asked not to be collected"
     assert shy == 0 or f"{asked}: " in first
     assert shy == 0 or f"{asked}, as earlier runs found" in summary
-    assert re.search(r"ran for [\d.]+ s \([\d.]+ s with earlier runs\)", summary)
     whole = check_agreement(capsys, summary, ended)
     assert set(whole["posts"]["captured"]) == {"user", "day"}
     shown, values = told(capsys, "status", "a.toml")
     assert re.search(r"trouble\n  none\n", shown), "the trial of a token is no trouble"
     authors = values["completeness"]["users"]
-    assert f"the profiles of {authors} authors listed so far count" in shown
-    assert 0 < authors <= 10
+    assert authors <= 10
+    assert authors < 2 or f"the profiles of {authors} authors listed so far count" in shown
     assert shy == 0 or f"{asked}, in all runs" in shown
 
 

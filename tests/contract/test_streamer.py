@@ -112,7 +112,7 @@ def test_what_is_announced_and_cannot_be_fetched_is_noted() -> None:
         async with listening(streamer):
             await scene.wait(5 * SECOND)
         error = await scene.row("select message from errors where message like '%cannot fetch it: 5;%'")
-        assert error["message"].startswith("the service says other: announced without its content")
+        assert error["message"].startswith("the service says: announced without its content")
         assert await scene.posts() == [6]
 
     play(work)
@@ -371,7 +371,7 @@ def test_a_refusal_for_a_human_stands_in_the_stream_and_in_the_errors() -> None:
         async with listening(await scene.streamer()):
             await scene.wait(MINUTE)
             row = await scene.stream()
-            assert (row["state"], row["reason"]) == ("refused", "bad_request: HTTP 400")
+            assert (row["state"], row["reason"]) == ("refused", "called wrong by the server (HTTP 400)")
             assert (await scene.row("select message from errors"))["message"] == "HTTP 400"
         assert (await scene.row("select outcome from calls"))["outcome"] == "bad_request"
 
@@ -443,7 +443,7 @@ def test_what_must_be_sent_first_is_sent_and_its_refusal_says_why() -> None:
         async with listening(await scene.streamer("careful")):
             await scene.wait(MINUTE)
             assert [request.path for request in scene.transport.requests] == ["/rules", "/stream", "/rules"]
-            assert (await scene.stream())["reason"] == "bad_request: rule 1 is no rule"
+            assert (await scene.stream())["reason"] == "called wrong by the server (rule 1 is no rule)"
         assert scene.transport.connections[0].heard == [b"hello"]
 
     play(work)

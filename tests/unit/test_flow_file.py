@@ -206,6 +206,11 @@ def test_the_first_stop_condition_reached_ends_the_crawl(stop: Stop, reason: str
     assert stop.reached(Size(calls=10, users=20, posts=30, elapsed=timedelta(hours=1))) == reason
 
 
+def test_a_run_that_its_time_ends_says_its_own_and_that_with_earlier_runs() -> None:
+    size = Size(elapsed=timedelta(seconds=17), earlier=timedelta(seconds=7))
+    assert Stop(duration=timedelta(seconds=17)).reached(size) == "ran for 10 s (17 s with earlier runs)"
+
+
 @pytest.mark.parametrize("network", sorted(PROVIDERS))
 @pytest.mark.parametrize("name", sorted(builtin_flows()))
 def test_every_built_in_flow_runs_on_every_provider(name: str, network: str) -> None:

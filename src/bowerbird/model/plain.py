@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bowerbird.model.streams import Notice
+from bowerbird.model.streams import Notice, NoticeKind
 from bowerbird.model.words import Outcome
 
 _WORDS = {
@@ -32,7 +32,6 @@ _WORDS = {
     "undelivered": "it held messages back",
     "slow": "we read too slowly",
     "closing": "it ends the connection",
-    "other": "a notice",
 }
 
 
@@ -43,6 +42,8 @@ def outcome_words(name: str) -> str:
 
 def noticed(notice: Notice) -> str:
     """What a service says of its own stream."""
+    if notice.kind is NoticeKind.OTHER and notice.detail:
+        return notice.detail
     return f"{outcome_words(notice.kind)} ({notice.detail})" if notice.detail else outcome_words(notice.kind)
 
 
