@@ -87,6 +87,17 @@ def test_each_policy_captures_more_than_the_one_before(figures: dict[str, Any]) 
     assert posts["oracle"] > posts["two_stage"] - 0.02
 
 
+def test_policies_alone_capture_what_they_capture_through_the_engine(figures: dict[str, Any]) -> None:
+    names = tuple(name for name in SCENES if name in figures)
+    alone = evaluate_coverage(Wish(accounts=300, days=1.5, policies=names, fast=True), silently)
+    assert alone["world"] == figures["world"]
+    assert {name: alone[name]["calls"] for name in names} == {name: figures[name]["calls"] for name in names}
+    for name in names:
+        # In so small a world a point is five posts.
+        assert alone[name]["posts"] == pytest.approx(figures[name]["posts"], abs=0.015), name
+        assert alone[name]["per_user"] == pytest.approx(figures[name]["per_user"], abs=0.025), name
+
+
 def test_what_was_deleted_counts_only_where_it_is_said(figures: dict[str, Any]) -> None:
     for name in ("round_robin", "two_stage"):
         assert figures[name]["with_deleted"] < figures[name]["posts"]

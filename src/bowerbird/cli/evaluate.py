@@ -221,18 +221,27 @@ def coverage(
     posting_times: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Let the accounts write at recorded times: a .tsv or .csv, also .gz.")
     ] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="The policies alone, without engine and store: minutes, not hours.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """How much of what people post does each policy capture with the same calls?
 
-    Takes about half an hour of one core, with --accounts 20000 some seven times as long.
+    Takes about forty minutes of one core, with --accounts 20000 some seven times as long; with --fast a few minutes.
     """
     from bowerbird.evaluate.coverage import Wish, evaluate_coverage
 
     output = Output(as_json=as_json)
     names = tuple(name.strip() for name in policies.split(",") if name.strip())
     wish = Wish(
-        accounts=accounts, days=days, seed=seed, policies=names, jobs=jobs or cpu_count() or 1, posting_times=posting_times
+        accounts=accounts,
+        days=days,
+        seed=seed,
+        policies=names,
+        jobs=jobs or cpu_count() or 1,
+        posting_times=posting_times,
+        fast=fast,
     )
     figures = evaluate_coverage(wish, output.line)
     columns = ("posts", "per_user", "median_delay_minutes", "with_deleted", "before_deletion", "calls", "asks")

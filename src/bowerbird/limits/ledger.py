@@ -26,7 +26,7 @@ _AFTER_REFUND = timedelta(seconds=30)
 """The same, where it would only give back what was reserved too much; who settles a call in this process looks again at once."""
 _BEFORE_RESET = timedelta(seconds=1)
 _AFTER_RESET = timedelta(milliseconds=150)
-_EARLY = 1.1
+EARLY = 1.1
 BURST = 0.25
 """Part of a window's calls that need not be spread over it."""
 _SECOND = timedelta(seconds=1)
@@ -218,7 +218,7 @@ def _spacing(state: LedgerState, available: int, now: datetime) -> timedelta:
     is_burst = state.allowance - available <= state.allowance * BURST
     if is_burst or available <= 0 or not state.kind.is_spread or state.reset_at is None:
         return timedelta(0)
-    return max(stop_at(state) - now, timedelta(0)) / available / _EARLY
+    return max(stop_at(state) - now, timedelta(0)) / available / EARLY
 
 
 def changed(state: LedgerState, now: datetime, **values: Any) -> LedgerState:

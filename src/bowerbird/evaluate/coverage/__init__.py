@@ -1,4 +1,5 @@
-"""How much of what people post does each policy capture, with the same calls? Through the real engine, in virtual time.
+"""How much of what people post does each policy capture, with the same calls? Through the real engine, in virtual time, or the
+policies alone (`alone`), much faster.
 
 One world of accounts, most of them silent, a few of them busy, with bursts and a daily rhythm; every policy begins with nothing
 but their names. `scenes` says what each may ask and how often. A post is captured when it is stored by the end of the period.
@@ -19,10 +20,12 @@ from msgspec import Struct, structs, to_builtins
 
 from bowerbird.errors import UserError
 from bowerbird.evaluate.coverage.activity import PUBLISHED
+from bowerbird.evaluate.coverage.alone import make_skyline, run_alone
 from bowerbird.evaluate.coverage.posting_times import read_posting_times, recorded_world
 from bowerbird.evaluate.coverage.run import Order, Outcome, make_world, run_policy
 from bowerbird.evaluate.coverage.scenes import SCENES, USUAL_ACCOUNTS, budget, drawn_world
-from bowerbird.evaluate.coverage.truth import written
+from bowerbird.evaluate.coverage.truth import Written, written
+from bowerbird.simulated.world.settings import MOST_ACCOUNTS
 
 __all__ = ["SCENES", "Wish", "evaluate_coverage"]
 
@@ -40,35 +43,51 @@ class Wish(Struct, frozen=True, kw_only=True):
     policies: tuple[str, ...] = ()
     jobs: int = 2
     posting_times: Path | None = None
+    fast: bool = False
+    """The policies alone, without the engine."""
 
 
 def evaluate_coverage(wish: Wish, say: Say = print) -> dict[str, Any]:
     """The figures of every policy by its name, and of the world they were measured on."""
     orders = list(_orders(wish))
-    world = make_world(orders[0])
-    start = orders[0].world.start
-    there = written(world, start, start + timedelta(days=wish.days))
-    say(_described(there.figures, wish.days))
-    outcomes = {outcome.policy: outcome for outcome in _outcomes(orders, wish.jobs, say)}
-    allowed = budget(len(world))
+    there, outcomes = (_alone if wish.fast else _through_the_engine)(orders, wish.jobs, say)
+    allowed = budget(orders[0].accounts)
     return {
         "world": {**there.figures, "days": wish.days, "seed": wish.seed},
+        "through": "policies alone" if wish.fast else "engine",
         "budget": {"calls": allowed.allowance, "minutes": allowed.window / timedelta(minutes=1)},
         "echo_published": to_builtins(PUBLISHED),
         **{order.policy: outcomes[order.policy].figures for order in orders},
     }
 
 
+def _through_the_engine(orders: Sequence[Order], jobs: int, say: Say) -> tuple[Written, dict[str, Outcome]]:
+    world, start = make_world(orders[0]), orders[0].world.start
+    there = written(world, start, start + timedelta(days=orders[0].days))
+    say(_described(there.figures, orders[0].days))
+    return there, {outcome.policy: outcome for outcome in _outcomes(orders, jobs, say)}
+
+
+def _alone(orders: Sequence[Order], jobs: int, say: Say) -> tuple[Written, dict[str, Outcome]]:
+    """One after the other, whatever `jobs` says: the accounts would have to be drawn again for each process."""
+    skyline = make_skyline(orders[0])
+    say(_described(skyline.there.figures, orders[0].days))
+    return skyline.there, {order.policy: _told(run_alone(order, skyline, say), say) for order in orders}
+
+
 def _orders(wish: Wish) -> Iterator[Order]:
     unknown = [name for name in wish.policies if name not in SCENES]
     if unknown:
         raise UserError(f"there is no policy {unknown[0]!r} to evaluate; choose among {', '.join(SCENES)}")
+    worlds = 1
     if wish.posting_times is None:
-        settings = drawn_world(wish.accounts or USUAL_ACCOUNTS, wish.seed)
+        accounts = wish.accounts or USUAL_ACCOUNTS
+        worlds = -(-accounts // MOST_ACCOUNTS) if wish.fast else 1
+        settings = drawn_world(accounts // worlds, wish.seed)
     else:
         settings = recorded_world(read_posting_times(wish.posting_times, wish.accounts), wish.seed, wish.days)
     for policy in wish.policies or SCENES:
-        yield Order(policy=policy, world=settings, days=wish.days, posting_times=wish.posting_times)
+        yield Order(policy=policy, world=settings, days=wish.days, posting_times=wish.posting_times, worlds=worlds)
 
 
 def _described(figures: dict[str, Any], days: float) -> str:

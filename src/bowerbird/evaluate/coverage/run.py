@@ -38,6 +38,12 @@ class Order(Struct, frozen=True, kw_only=True):
     world: WorldSettings
     days: float
     posting_times: Path | None = None
+    worlds: int = 1
+    """So many side by side, with the seeds that follow: policies alone may have more accounts than one world has."""
+
+    @property
+    def accounts(self) -> int:
+        return self.world.accounts * self.worlds
 
 
 def make_world(order: Order) -> World:

@@ -26,37 +26,54 @@ _WINDOW = timedelta(minutes=15)
 _FEWEST = 15
 _INEXACT = 0.01
 
+LOOKUP_WEIGHT, TIMELINE_WEIGHT = 2, 3
+"""How the two kinds of calls share the budget where a policy makes both."""
+
 _LOOK_UPS = 'flow.seeds = ["profiles"]\nflow.facets.profiles.ranker = "{}"\n'
 _TIMELINES = 'flow.seeds = ["timeline"]\nflow.facets.timeline.ranker = "{}"\nflow.facets.timeline.max_pages = 1\n'
 _BOTH = """
 flow.seeds = ["profiles"]
-flow.facets.profiles = {ranker = "two_stage", weight = 2}
-flow.facets.timeline = {ranker = "two_stage", weight = 3, max_pages = 1}
-flow.edges = [{from = "profiles", to = "timeline", take = "asked", when = "news and not first and not protected"}]
+flow.facets.profiles = {{ranker = "{lookups}", weight = {first}}}
+flow.facets.timeline = {{ranker = "{timelines}", weight = {second}, max_pages = 1}}
+flow.edges = [{{from = "profiles", to = "timeline", take = "asked", when = "news and not first and not protected"}}]
 """
 """The built-in flow `timelines` without its way back into the past."""
 
 
 class Scene(Struct, frozen=True, kw_only=True):
-    """One policy with its questions; `share` is its part of the full number of calls."""
+    """One policy with its questions: the rankers of its look-ups and of its timelines; `share` is its part of the full number of
+    calls."""
 
     asks: str
-    flow: str
+    lookups: str | None = None
+    timelines: str | None = None
     share: float = 1.0
     knows_truth: bool = False
     """Its look-ups are made at the moment of the next post."""
 
+    @property
+    def flow(self) -> str:
+        """The same as a crawl file says it."""
+        if self.lookups and self.timelines:
+            return _BOTH.format(lookups=self.lookups, timelines=self.timelines, first=LOOKUP_WEIGHT, second=TIMELINE_WEIGHT)
+        return _LOOK_UPS.format(self.lookups) if self.lookups else _TIMELINES.format(self.timelines)
+
 
 SCENES: Mapping[str, Scene] = MappingProxyType(
     {
-        "round_robin": Scene(asks="look-ups, everybody in turn", flow=_LOOK_UPS.format("circular")),
-        "circular": Scene(asks="timelines, everybody in turn", flow=_TIMELINES.format("circular")),
-        "echo": Scene(asks="look-ups", flow=_LOOK_UPS.format("echo")),
-        "index": Scene(asks="look-ups", flow=_LOOK_UPS.format("index")),
-        "two_stage": Scene(asks="look-ups, and timelines of those with more", flow=_BOTH),
-        "two_stage_quarter": Scene(asks="the same with a quarter of the calls", flow=_BOTH, share=0.25),
+        "round_robin": Scene(asks="look-ups, everybody in turn", lookups="circular"),
+        "circular": Scene(asks="timelines, everybody in turn", timelines="circular"),
+        "echo": Scene(asks="look-ups", lookups="echo"),
+        "index": Scene(asks="look-ups", lookups="index"),
+        "two_stage": Scene(asks="look-ups, and timelines of those with more", lookups="two_stage", timelines="two_stage"),
+        "two_stage_quarter": Scene(
+            asks="the same with a quarter of the calls", lookups="two_stage", timelines="two_stage", share=0.25
+        ),
         "oracle": Scene(
-            asks="look-ups of those who have just posted, and timelines of those with more", flow=_BOTH, knows_truth=True
+            asks="look-ups of those who have just posted, and timelines of those with more",
+            lookups="two_stage",
+            timelines="two_stage",
+            knows_truth=True,
         ),
     }
 )

@@ -94,8 +94,14 @@ class Captured(Struct, frozen=True, kw_only=True):
 def captured(there: Written, found: dict[int, int], days: float) -> Captured:
     """`found`: when each stored post was first seen, in ms, by number."""
     numbers = np.fromiter(found.keys(), np.int64, len(found))
+    return captured_at(there, numbers, np.fromiter(found.values(), np.int64, len(found)), days)
+
+
+def captured_at(there: Written, numbers: Array, times: Array, days: float) -> Captured:
+    """The same from arrays; a post that was never seen has the time 0."""
     order = np.argsort(numbers)
-    numbers, times = numbers[order], np.fromiter(found.values(), np.int64, len(found))[order]
+    order = order[times[order] > 0]
+    numbers, times = numbers[order], times[order]
     place = np.minimum(np.searchsorted(numbers, there.number), max(len(numbers) - 1, 0))
     is_found = numbers[place] == there.number if len(numbers) else np.zeros(len(there.number), bool)
     kept = is_found & there.is_left
