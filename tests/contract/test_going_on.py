@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import shlex
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -57,7 +62,7 @@ def advice(lines: list[str]) -> tuple[list[str], list[str]]:
     what, how = lines[-1].split(maxsplit=2)[0], lines[-1].strip().removeprefix("go on").strip()
     assert what == "go", lines[-1]
     firsts = [line.strip().removeprefix("first").strip() for line in lines if line.startswith("  first ")]
-    return firsts, shlex.split(re.sub(r"   \(.*\)$", "", how))
+    return firsts, shlex.split(how)
 
 
 class End(NamedTuple):
@@ -202,6 +207,23 @@ def test_a_renamed_file_does_not_begin_anew_in_a_store_of_its_own_unasked(server
     assert crawled(["new.toml", "--calls", "2"], capsys), "one that has begun goes on"
 
 
+def test_in_a_terminal_a_renamed_file_goes_on_with_the_old_crawl_if_told(servers: dict[str, Server], capsys: Capsys) -> None:
+    servers["mastodon"].crawl_file(Path("old.toml"), seeds=30)
+    crawled(["old.toml", "--calls", "3"], capsys)
+    Path("old.toml").rename("new.toml")
+    here, there = pty.openpty()
+    program = [sys.executable, "-c", "from bowerbird.cli import main; main()", "crawl", "new.toml", "--calls", "2"]
+    with subprocess.Popen(program, stdin=there, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        os.write(here, b"\n")
+        said, _ = process.communicate(timeout=120)
+    os.close(here)
+    os.close(there)
+    assert "Go on with 'old' instead? [Y/n]" in said
+    assert advice(said.splitlines())[1] == ["bowerbird", "crawl", "new.toml", "--as", "old"]
+    assert not Path("new.db").exists()
+    assert told("old.db", capsys)["calls"] == 5
+
+
 def test_a_renamed_file_with_other_seeds_is_still_a_renamed_file(servers: dict[str, Server], capsys: Capsys) -> None:
     server = servers["mastodon"]
     server.crawl_file(Path("old.toml"), seeds=5, more="store = 'data.db'")
@@ -226,8 +248,6 @@ def test_a_second_file_beside_the_first_is_a_crawl_of_its_own(servers: dict[str,
 
 
 def test_databases_of_others_in_the_folder_are_left_as_they_are(servers: dict[str, Server], capsys: Capsys) -> None:
-    import sqlite3
-
     with sqlite3.connect("theirs.db") as theirs:
         theirs.execute("create table crawls_of_beetles (legs integer)")
     theirs.close()

@@ -48,7 +48,7 @@ class Outcome(Struct, frozen=True):
     """The processes it was addressed to."""
     is_followed: bool
     step: Step
-    """What to do about it when nobody runs it."""
+    """What to do about it, where nobody runs it any more."""
 
 
 def control(wish: Control, place: str | None, name: str | None, output: Output) -> None:
@@ -83,7 +83,8 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
         async with database.transaction() as tx:
             await roster.set_wanted(tx, crawl.crawl, wish.wanted, clock.now())
         crawl = await _followed(database, clock, crawl, wish.wanted)
-        step = await _step(database, version, place, crawl, clock)
+        is_over = crawl.state not in ("running", "paused")
+        step = await _step(database, version, place, crawl, clock) if is_over else Step()
         return Outcome(crawl, tuple(crew), _has_followed(crawl, wish.wanted), step)
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 from msgspec import Struct
 
 from bowerbird.db.addresses import check_address, is_postgres, without_password
@@ -179,6 +178,8 @@ async def _snapshot(where: str, clock: Clock) -> AsyncIterator[Any]:
 
 
 async def _connected(where: str) -> Any:
+    import asyncpg  # Only here, and below: crawl files are read by commands that must be there at once.
+
     check_address(where)
     try:
         return await asyncpg.connect(where)
@@ -188,6 +189,8 @@ async def _connected(where: str) -> Any:
 
 
 async def _check_version(connection: Any) -> None:
+    import asyncpg
+
     newest = scripts()[-1][0]
     try:
         version = await connection.fetchval("select max(version) from migrations")

@@ -114,7 +114,7 @@ def _paying(plan: CrawlPlan, again: Again, ended: Ended, *, is_raised: bool) -> 
     if is_raised:
         return ("--yes",), "--yes agrees to the new amount"
     if rest := _rest(plan, wish, agreed, ended):
-        return ("--dollars", f"{dollars(rest):g}"), "what is left of what was agreed to"
+        return ("--dollars", f"{dollars(rest):g}"), "spends what is left of what was agreed to"
     if again.dollars:
         return ("--dollars", f"{again.dollars:g}", "--yes"), f"spends up to {in_dollars(thousandths(again.dollars))} more"
     return ("--yes",), f"--yes agrees that {may_spend(plan)}"

@@ -13,7 +13,7 @@ class Step(Struct, frozen=True, kw_only=True):
     command: str = ""
     """What then goes on; empty: nothing can."""
     about: str = ""
-    """What the command agrees to, or why there is none."""
+    """What the command may spend, or why there is none."""
     month: str = ""
     """Which month's money is used up, and when it goes on."""
 
@@ -21,8 +21,8 @@ class Step(Struct, frozen=True, kw_only=True):
         """The last lines of a summary: what to do first, and the command, or that nothing is left to do."""
         if not self.command:
             return [("done", self.about)]
-        about = f"   ({self.about})" if self.about else ""
-        return [*(("first", each) for each in self.first), ("go on", f"{self.command}{about}")]
+        about = [("note", self.about)] if self.about else []
+        return [*(("first", each) for each in self.first), *about, ("go on", self.command)]
 
     def values(self) -> dict[str, object]:
         return {"go_on": self.command or None, "go_on_after": list(self.first)}
