@@ -89,6 +89,7 @@ def command(
     opened = open_vault(settings)
     plan = structs.replace(read_plan(file, seeds or (), opened, name), skips_bad=skip_bad)
     again = Again(file=str(file), name=name, skips_bad=skip_bad, dollars=dollars, vault=str(vault) if vault else None)
+    again = structs.replace(again, keys=str(opened.path))
     again = with_seeds(again, plan, seeds or ())
     wish = _Wish(
         limits={"calls": calls, "items": items, "dollars": dollars, "duration": span},
@@ -103,7 +104,7 @@ def command(
     except (Busy, DiskFull) as error:
         if not as_json:
             output.line(f"Failed: {error} What was settled is safe; go on with `{again.line()}`.", style="red")
-        output.result({"state": "failed", "reason": str(error), "store": public(plan.store)})
+        output.result({"state": "failed", "reason": str(error), "store": public(plan.store), "go_on": again.line()})
         raise typer.Exit(FAILED) from None
     if not as_json:
         show_report(output, run, step, again.place(run.last.store))

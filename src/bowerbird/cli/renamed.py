@@ -134,8 +134,10 @@ async def _in_store(plan: CrawlPlan, store: str, database: Database, clock: Cloc
         if not crawl.calls or msgspec.json.decode(crawl.flow)["name"] != plan.flow.name:
             continue
         told = await _told(database, crawl)
-        is_asked = _is_of_service(plan, told) and await _asked_about(database, plan, crawl)
-        if is_asked or (not is_own and _is_of_service(plan, told) and _has_lost_file(plan, crawl, store, told)):
+        if not is_own and not _is_of_service(plan, told):
+            continue
+        is_asked = await _asked_about(database, plan, crawl)
+        if is_asked or (not is_own and _has_lost_file(plan, crawl, store, told)):
             return Begun(crawl, store, is_asked, await _spent(plan, database, clock))
     return None
 

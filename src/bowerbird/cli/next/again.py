@@ -33,6 +33,8 @@ class Again(Struct, frozen=True, kw_only=True):
     """Where the file has none of its own."""
     skips_bad: bool = False
     vault: str | None = None
+    keys: str = ""
+    """The vault that was in force, told or not."""
     dollars: float | None = None
     """What the last run was given to spend; of use only to those who spend."""
 
@@ -63,7 +65,7 @@ class Again(Struct, frozen=True, kw_only=True):
 
     def kept(self) -> dict[str, object]:
         """What the database remembers, true from any folder."""
-        paths = {name: str(Path(path).absolute()) for name in ("file", "vault") if (path := getattr(self, name))}
+        paths = {name: str(Path(path).absolute()) for name in ("file", "vault", "keys") if (path := getattr(self, name))}
         return {name: value for name, value in structs.asdict(self).items() if value} | paths
 
 
@@ -87,9 +89,9 @@ async def again_of(tx: Transaction, place: Place, crawl: str) -> Again:
 
 
 async def vaults_of(tx: Transaction) -> list[str]:
-    """The vaults besides the usual one that crawls of a store were run with."""
+    """The vaults that crawls of a store were run with."""
     names = [row["name"] for row in await tx.fetch("select name from crawls")]
-    return [vault for name in names if (vault := (await _remembered(tx, name)).vault)]
+    return [vault for name in names if (vault := (await _remembered(tx, name)).keys)]
 
 
 async def _remembered(tx: Transaction, crawl: str) -> Again:
