@@ -174,3 +174,5 @@ def test_such_commands_are_written_in_one_place() -> None:
     texts = {path.relative_to(SOURCES): path.read_text() for path in SOURCES.rglob("*.py")}
     spelled = {str(path) for path, text in texts.items() if "bowerbird credentials add " in text}
     assert spelled == {"crawl/adding.py", "cli/stores.py"}, "the second names an address of a database"
+    blanks = [str(path) for path, text in texts.items() if re.search(r"bowerbird [a-z][^`\n]*…", text)]
+    assert blanks == [], "what is to be typed has no blanks"

@@ -123,7 +123,7 @@ def bind(name: NameArgument, server: ServerOption = None, vault: VaultOption = N
     output, opened = Output(as_json=as_json), open_vault(load_settings(vault=vault))
     provider = opened.credential(name).provider
     if not server:
-        raise CredentialError("say to which server it belongs: --server https://… (the one that gave it out)")
+        raise CredentialError("say to which server it belongs, with --server and the address of the one that gave it out")
     bound = opened.bind(name, servers_named(provider, server))
     output.line(f"{name} is now sent to {_places(bound)} only.")
     output.result({"bound": name, "servers": bound.home, "vault": opened.path})

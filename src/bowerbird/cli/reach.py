@@ -116,7 +116,7 @@ def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> list
     checks = [Check("seeds", PROBLEM, *_parted(sentence)) for sentence in chaff.unaskable]
     if chaff.bad:
         found = "\n    ".join((f"{chaff.bad:,} of {chaff.bad + chaff.good:,} cannot be understood:", *chaff.first))
-        checks.append(Check("seeds", PROBLEM, found, "mend them, or leave them out with: bowerbird crawl … --skip-bad"))
+        checks.append(Check("seeds", PROBLEM, found, "mend them, or start the crawl with --skip-bad to leave them out"))
     return checks or [Check("seeds", OK, f"{chaff.good:,} can be asked about")]
 
 

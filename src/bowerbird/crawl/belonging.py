@@ -17,7 +17,7 @@ def check_belongs(credential: Credential, address: str) -> None:
 def unbound(credential: Credential) -> CredentialError:
     return CredentialError(
         f"nobody has said which server the {credential.provider} credential {credential.name!r} belongs to, so it is sent to "
-        f"none; say it with: bowerbird credentials bind {credential.name} --server https://… (the server that gave it out)"
+        f"none; say it with: bowerbird credentials bind {credential.name} --server URL, where URL is the server that gave it out"
     )
 
 

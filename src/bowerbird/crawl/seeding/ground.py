@@ -138,7 +138,7 @@ class Chaff:
         if self._unaskable:
             raise UserError("\n  ".join(self.unaskable))
         if self.bad and not skips_bad:
-            advice = ["to go on without them: bowerbird crawl … --skip-bad"] if self.good else []
+            advice = ["to go on without them, start the crawl with --skip-bad"] if self.good else []
             raise UserError("\n  ".join([*self.first, *self._more(), *advice]))
         if self.bad and not self.good:
             raise UserError("\n  ".join(["not one of the seeds can be understood:", *self.first, *self._more()]))
