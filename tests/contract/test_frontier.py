@@ -194,6 +194,21 @@ async def test_quick_calls_are_served_from_memory_and_an_orderly_stop_gives_the_
     assert left["held"] == 10
 
 
+async def test_a_task_claimed_ahead_and_not_asked_about_keeps_its_place(database: Database) -> None:
+    await add(database, *"abcdefgh")
+    frontier = frontier_of(database)
+    asked = [*await lease(frontier, database), *await lease(frontier, database)]
+    for task in asked:
+        await settle(frontier, database, task, NOW + timedelta(seconds=1))
+    async with database.transaction() as tx:
+        ahead = await tx.fetch("select target from tasks where state = 'leased'")
+    assert names(asked) == ["a", "b"]
+    assert [row["target"] for row in ahead] == ["c"]
+    # No call for longer than anything is held: who was held is next, not after everybody else.
+    later = NOW + LEASE + timedelta(seconds=1)
+    assert [name for _ in range(3) for name in names(await lease(frontier, database, now=later))] == ["c", "d", "e"]
+
+
 # -- what a stream has heard already ----------------------------------------------------------------------------------
 
 

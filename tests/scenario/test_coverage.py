@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bowerbird.errors import UserError
 from bowerbird.evaluate.coverage import SCENES, Wish, evaluate_coverage
@@ -96,6 +97,13 @@ def test_policies_alone_capture_what_they_capture_through_the_engine(figures: di
         # In so small a world a point is five posts.
         assert alone[name]["posts"] == pytest.approx(figures[name]["posts"], abs=0.015), name
         assert alone[name]["per_user"] == pytest.approx(figures[name]["per_user"], abs=0.025), name
+
+
+def test_one_after_the_other_nobody_misses_a_turn() -> None:
+    wish = Wish(accounts=100, days=3, policies=("circular",), jobs=1)
+    engine, alone = (evaluate_coverage(each, silently)["circular"] for each in (wish, structs.replace(wish, fast=True)))
+    assert alone["calls"] == engine["calls"]
+    assert alone["posts"] == pytest.approx(engine["posts"], abs=0.01)
 
 
 def test_what_was_deleted_counts_only_where_it_is_said(figures: dict[str, Any]) -> None:

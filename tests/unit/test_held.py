@@ -75,3 +75,15 @@ def test_what_a_failed_transaction_gave_back_is_still_held() -> None:
     assert held.drop(tx, TURN.lane) == tasks(1, 2)
     tx.rolled_back()
     assert held.take(transaction(), TURN, Draw(3), NOW) == tasks(1, 2)
+
+
+def test_what_was_held_too_long_is_told_once_unless_the_transaction_fails() -> None:
+    held, tx = holding(1, 2), transaction()
+    assert held.lapsed(transaction(), NOW) == []
+    assert held.take(transaction(), TURN, ONE, LATER) == []
+    held.keep(transaction(), TURN, ONE, tasks(3), LATER + timedelta(minutes=1))
+    assert held.lapsed(tx, LATER) == tasks(1, 2)
+    tx.rolled_back()
+    assert held.lapsed(transaction(), LATER) == tasks(1, 2)
+    assert held.lapsed(transaction(), LATER) == []
+    assert held.take(transaction(), TURN, ONE, LATER) == tasks(3)

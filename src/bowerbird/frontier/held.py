@@ -31,6 +31,8 @@ class Held:
         self._usable_until: dict[Band, datetime] = {}
         self._block: dict[Band, int] = {}
         self._claimed_at: dict[Band, datetime] = {}
+        self._lapsed: list[Task] = []
+        """Held for too long to be asked about."""
 
     def take(self, tx: Transaction, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
         """Up to `draw.count` tasks that are already ours; they are held again if the transaction fails."""
@@ -39,11 +41,25 @@ class Held:
         if not tasks:
             return []
         if now >= self._usable_until[band]:
-            tasks.clear()
+            self._lapse(band)
             return []
         taken = [tasks.popleft() for _ in range(min(draw.count, len(tasks)))]
         tx.on_rollback(partial(self._put_back, band, taken, self._usable_until[band]))
         return taken
+
+    def _lapse(self, band: Band) -> None:
+        self._lapsed += self._tasks.pop(band)
+
+    def lapsed(self, tx: Transaction, now: datetime) -> list[Task]:
+        """What was held for too long, which is then no longer held; it must be given back, or it would lose its place."""
+        for band in [band for band in self._tasks if now >= self._usable_until[band]]:
+            self._lapse(band)
+        lapsed, self._lapsed = self._lapsed, []
+        tx.on_rollback(partial(self._still_lapsed, lapsed))
+        return lapsed
+
+    def _still_lapsed(self, tasks: list[Task]) -> None:
+        self._lapsed += tasks
 
     def _put_back(self, band: Band, tasks: list[Task], usable_until: datetime) -> None:
         held = self._tasks.setdefault(band, deque())
@@ -84,3 +100,4 @@ class Held:
     def clear(self) -> None:
         """Nothing of it is ours any more."""
         self._tasks.clear()
+        self._lapsed.clear()

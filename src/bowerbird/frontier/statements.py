@@ -4,7 +4,7 @@ Lease eligibility: ready, or due (its sleep is over, or the lease of a dead work
 `tasks_due` carry exactly these two questions; a test explains both statements and fails when an index is no longer used.
 """
 
-_COLUMNS = "task, lane, target, priority, cursor, newest, head, depth, attempts, pages, visits, added_at, visited_at, memory"
+_COLUMNS = "task, lane, target, priority, due, cursor, newest, head, depth, attempts, pages, visits, added_at, visited_at, memory"
 _ORDER = "order by priority desc, due, task limit ?"
 
 

@@ -134,15 +134,21 @@ class TaskFrontier:
 
     async def release(self, tx: Transaction, now: datetime) -> None:
         """Gives back everything held in memory, ready at once: the last act of an orderly stop."""
-        await tx.execute_many(
-            sql.GIVE_BACK, [(1, to_micros(now), "waiting", task.task, task.token) for task in self._held.drop(tx)]
-        )
+        await self._return(tx, self._held.drop(tx), now)
+
+    async def _return(self, tx: Transaction, tasks: Sequence[Task], now: datetime) -> None:
+        """Puts tasks that were claimed and not asked about where they stood."""
+        rows = [(1, to_micros(task.due or now), "waiting", task.task, task.token) for task in tasks]
+        await tx.execute_many(sql.GIVE_BACK, rows)
 
     # -- time ----------------------------------------------------------------------------------------------------
 
     async def sweep(self, tx: Transaction, now: datetime) -> frozenset[int]:
+        # Before their leases run out: a task that only ran out would stand at the end of its queue, and miss its turn.
+        lapsed = self._held.lapsed(tx, now)
+        await self._return(tx, lapsed, now)
         rows = await tx.fetch(self._sweep, to_micros(now), SWEEP_SIZE)
-        return frozenset(row["lane"] for row in rows)
+        return frozenset(row["lane"] for row in rows) | {task.lane for task in lapsed}
 
     async def next_due(self, tx: Transaction, lanes: Sequence[int]) -> datetime | None:
         row = await tx.fetch_one(sql.next_due(self._database.any("bigint")), self._database.members(lanes))
@@ -204,5 +210,6 @@ def _task(row: Row, token: int) -> Task:
         visits=row["visits"],
         added_at=from_micros(row["added_at"]),
         visited_at=None if visited is None else from_micros(visited),
+        due=None if row["due"] is None else from_micros(row["due"]),
         memory=row["memory"],
     )

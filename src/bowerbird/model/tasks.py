@@ -37,6 +37,8 @@ class Task(Struct, frozen=True, gc=False, kw_only=True):
     visits: int = 0
     added_at: datetime | None = None
     visited_at: datetime | None = None
+    due: datetime | None = None
+    """Since when it waited: among equals, its place in the queue."""
     memory: bytes | None = None
 
     @property
