@@ -8,7 +8,9 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
-from bowerbird.crawl import roster
+import pytest
+
+from bowerbird.crawl import processes, roster
 from bowerbird.crawl.enrolment import enrol
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
@@ -43,10 +45,55 @@ async def test_a_process_of_this_machine_that_is_gone_is_dead_at_once(database: 
 
 async def test_a_living_process_is_dead_only_when_it_was_silent_for_long(database: Database) -> None:
     me = await enrolled(database)
-    other = await enrolled(database, pid=os.getppid())
+    other = await enrolled(database, pid=os.getppid(), process_started=None)
     elsewhere = await enrolled(database, host="another-machine")
     assert await dead(database, me) == []
     assert await dead(database, me, NOW + roster.SILENT + timedelta(seconds=1)) == [other, elsewhere]
+
+
+async def test_two_containers_with_one_host_name_do_not_take_each_other_for_dead(database: Database) -> None:
+    """Both are process 1 of `crawler`, or process 1 here and a number there that nobody has here."""
+    me = await enrolled(database)
+    twin = await enrolled(database, identity="another", place="another boot pid:[2]")
+    other = await enrolled(database, identity="a third", place="another boot pid:[3]", pid=gone_pid())
+    assert await dead(database, me) == []
+    assert await dead(database, me, NOW + roster.QUIET + timedelta(seconds=1)) == [twin, other]
+
+
+async def test_a_process_that_got_the_number_of_a_dead_one_is_not_taken_for_it(database: Database) -> None:
+    me = await enrolled(database)
+    killed = await enrolled(database, identity="before", pid=os.getppid(), process_started=1)
+    before = await enrolled(database, identity="before", process_started=1)
+    assert await dead(database, me) == [killed, before]
+
+
+async def test_under_an_earlier_number_a_process_is_dead(database: Database) -> None:
+    before, me = await enrolled(database), await enrolled(database)
+    assert await dead(database, me) == [before]
+
+
+async def test_who_may_be_our_own_earlier_life_is_refused_with_the_time_after_which_it_is_known(database: Database) -> None:
+    await enrolled(database, identity="another", place="another boot pid:[2]")
+    now = NOW + timedelta(seconds=12)
+
+    async def start(at: datetime) -> None:
+        async with database.transaction() as tx:
+            await enrol(tx, "w", at, is_alone=True)
+
+    with pytest.raises(UserError, match=r"before it was started anew, try again in 18 s"):
+        await start(now)
+    await start(now + timedelta(seconds=19))
+
+
+def test_a_process_knows_itself_and_a_forked_one_is_another() -> None:
+    assert processes.myself() == processes.myself()
+    assert processes.runs(os.getpid(), processes.myself().started)
+    look = "from bowerbird.crawl.processes import myself; me = myself(); print(me.identity, me.place, me.started, sep='|')"
+    ends = [subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True) for _ in range(2)]
+    (one, here, began), (two, there, _) = (end.stdout.strip().split("|") for end in ends)
+    assert here == there == processes.myself().place
+    assert len({one, two, processes.myself().identity}) == 3
+    assert began.isdigit()
 
 
 async def test_the_time_a_crawl_was_run_counts_once_and_without_the_gaps(database: Database) -> None:
@@ -83,7 +130,9 @@ async def test_of_two_starts_at_once_the_second_is_refused_unless_it_joins(datab
             await roster.enrol_crawl(tx, "w", "{}", "{}", NOW)
             me = await enrol(tx, "w", NOW, is_alone=is_alone)
             # As if it were a process of its own.
-            await tx.execute("update workers set pid = ? where worker = ?", os.getppid(), me.number())
+            await tx.execute(
+                "update workers set pid = ?, process_started = null where worker = ?", os.getppid(), me.number()
+            )  # fmt: skip
             return me.number()
 
     outcomes = await asyncio.gather(start(is_alone=True), start(is_alone=True), return_exceptions=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -62,8 +63,9 @@ async def _enrol(store: str, pid: int) -> None:
     clock = RealClock()
     database = await open_database(store, clock)
     async with database.transaction() as tx:
-        worker = await roster.enrol_worker(tx, "crawl", clock.now())
-        await tx.execute("update workers set pid = ?, seen_at = ? where worker = ?", pid, to_micros(clock.now()), worker)
+        at = to_micros(clock.now())
+        row = "insert into workers (name, host, pid, started_at, seen_at) values ('crawl', ?, ?, ?, ?)"
+        await tx.execute(row, socket.gethostname(), pid, at, at)
     await database.close()
 
 

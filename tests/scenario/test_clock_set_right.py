@@ -63,7 +63,7 @@ def leave_behind(store: str, host: str, pid: int) -> None:
 
     async def main(clock: VirtualClock) -> None:
         async with open_store(store, clock) as database, database.transaction() as tx:
-            await tx.execute("update workers set ended_at = null, host = ?, pid = ?", host, pid)
+            await tx.execute("update workers set ended_at = null, host = ?, pid = ?, process_started = null", host, pid)
 
     run_virtual(main, start=NOW)
 

@@ -10,7 +10,7 @@ from bowerbird.clock import from_micros
 from bowerbird.crawl import roster
 from bowerbird.ports import Transaction
 
-_WORKERS = "select worker, name, host, pid, started_at, seen_at from workers where ended_at is null order by worker"
+_WORKERS = "select * from workers where ended_at is null order by worker"
 _NOBODY = 0
 
 
@@ -23,15 +23,26 @@ class Member(Struct, frozen=True, kw_only=True):
     pid: int
     started_at: datetime
     seen_at: datetime
+    is_namesake: bool = False
+    """It has the name of our host and is not to be seen from here: another container, or we before a restart."""
 
 
 def running_already(crawl: str, member: Member, now: datetime) -> str:
     """Why a second process is refused, and what to do."""
     since = timedelta(seconds=(now - member.started_at) // timedelta(seconds=1))
     return (
-        f"the crawl {crawl} is running already: process {member.pid} on {member.host}, for {since}. "
+        f"the crawl {crawl} is running already: process {member.pid} on {member.host}, for {since}.{_doubt(member, now)} "
         "Stop it first with `bowerbird stop`, or work beside it with --join"
     )
+
+
+def _doubt(member: Member, now: datetime) -> str:
+    """What to do if it only seems so."""
+    if not member.is_namesake:
+        return ""
+    left = roster.QUIET - max(timedelta(0), now - member.seen_at)
+    seconds = max(1, -(-left // timedelta(seconds=1)))
+    return f" If that was this machine or container before it was started anew, try again in {seconds} s."
 
 
 async def is_lone(tx: Transaction, crawl: str, me: int, now: datetime) -> bool:
@@ -51,6 +62,7 @@ async def living(tx: Transaction, crawl: str | None, now: datetime) -> list[Memb
             pid=row["pid"],
             started_at=from_micros(row["started_at"]),
             seen_at=from_micros(row["seen_at"]),
+            is_namesake=roster.is_namesake(row),
         )
         for row in rows
     ]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
+from bowerbird.crawl.processes import myself, runs
 from bowerbird.model import Service
 from bowerbird.ports import Row, Transaction
 
 SILENT = timedelta(minutes=2)
 """A worker not seen for this long counts as dead, whatever its process does: if it wakes up, it is fenced."""
+QUIET = timedelta(seconds=30)
+"""The same for one that has our host name and runs in another container, or before our machine was started."""
+_SILENT, _QUIET = (each // timedelta(microseconds=1) for each in (SILENT, QUIET))
 
 
 _LEFT_ALONE = "seeds left alone in crawl "
@@ -64,38 +67,45 @@ async def enrol_lane(tx: Transaction, crawl: int, service: int, facet: str) -> i
 
 
 async def enrol_worker(tx: Transaction, name: str, now: datetime) -> int:
-    at = to_micros(now)
+    at, me = to_micros(now), myself()
     row = await tx.fetch_one(
-        "insert into workers (name, host, pid, started_at, seen_at) values (?, ?, ?, ?, ?) returning worker",
-        *(name, socket.gethostname(), os.getpid(), at, at),
+        "insert into workers (name, host, pid, identity, place, process_started, started_at, seen_at) "
+        "values (?, ?, ?, ?, ?, ?, ?, ?) returning worker",
+        *(name, me.host, me.pid, me.identity, me.place, me.started, at, at),
     )
     return _number(row, "worker")
 
 
 async def dead_workers(tx: Transaction, me: int, now: datetime, latest: datetime | None = None) -> list[int]:
     """Workers that never said that they end and do not live: processes of this machine that are gone, any not seen for long,
-    and those of other machines that were seen after `latest`, which no clock but a wrong one says."""
-    silent, never = to_micros(now - SILENT), to_micros(latest or datetime.max.replace(tzinfo=UTC))
-    rows = await tx.fetch("select worker, host, pid, seen_at from workers where worker <> ? and ended_at is null", me)
-    return [row["worker"] for row in rows if _is_dead(row, silent, never)]
+    and those of other machines that were seen after `latest`, which no clock but a wrong one says. One with our host name and
+    another boot or container behind it may be our own earlier life, or a stranger: some silence tells."""
+    at, never = to_micros(now), to_micros(latest or datetime.max.replace(tzinfo=UTC))
+    rows = await tx.fetch("select * from workers where worker <> ? and ended_at is null", me)
+    return [row["worker"] for row in rows if _is_dead(row, at, never)]
 
 
-def _is_dead(row: Row, silent: int, never: int) -> bool:
-    if row["seen_at"] < silent:
-        return True
-    if row["host"] != socket.gethostname():
-        return bool(row["seen_at"] > never)
-    return row["pid"] == os.getpid() or not _is_alive(row["pid"])
+def _is_dead(row: Row, now: int, never: int) -> bool:
+    silence, here = now - row["seen_at"], myself()
+    if silence > _SILENT or row["host"] != here.host:
+        return bool(silence > _SILENT or row["seen_at"] > never)
+    if is_namesake(row):
+        return bool(silence > _QUIET)
+    identity, started = _known(row, "identity"), _known(row, "process_started")
+    # Under an earlier number it was ourselves.
+    is_own = row["pid"] == here.pid and identity in (None, here.identity)
+    return is_own or not runs(row["pid"], started)
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def is_namesake(row: Row) -> bool:
+    """Whether a worker has the name of our host and is not to be seen from here."""
+    here = myself()
+    return row["host"] == here.host and _known(row, "place") not in (None, here.place)
+
+
+def _known(row: Row, name: str) -> Any:
+    """A column that stores of earlier versions lack."""
+    return row[name] if name in row.keys() else None  # noqa: SIM118 of such a row `in` looks at the values
 
 
 async def end_workers(tx: Transaction, workers: Sequence[int], now: datetime) -> None:
