@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,6 +18,15 @@ def _steady_seconds() -> float:
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
+
+
+def _system_time() -> datetime:
+    return datetime.now(UTC)
+
+
+_FOLLOWED = 0.005
+"""How fast a clock may drift from the database's: one that seems to run more wrong than this was set."""
+_CONFIRMED = timedelta(seconds=2)
 
 
 class _Waiting:
@@ -43,17 +52,44 @@ class _Waiting:
 
 
 class RealClock(_Waiting):
-    """Wall time that never jumps: anchored to the system clock once, then carried by the steady one."""
+    """Wall time that never jumps: anchored to the system clock once, then carried by the steady one.
 
-    def __init__(self) -> None:
-        self._anchor = datetime.now(UTC)
-        self._steady = _steady_seconds()
+    Where several machines share a database they share its time: each is anchored to that one instead, and follows it as far as
+    clocks drift. That the database's own clock is set does not move a window under our feet either.
+    """
+
+    def __init__(self, system: Callable[[], datetime] = _system_time, steady: Callable[[], float] = _steady_seconds) -> None:
+        self._system = system
+        self._steady = steady
+        self._anchor = system()
+        self._began = steady()
+        self._correction = timedelta(0)
+        self._heeded_at: datetime | None = None
 
     def now(self) -> datetime:
-        return self._anchor + timedelta(seconds=_steady_seconds() - self._steady)
+        return self._uncorrected() + self._correction
+
+    def _uncorrected(self) -> datetime:
+        return self._anchor + timedelta(seconds=self._steady() - self._began)
 
     def drift(self) -> timedelta:
-        return datetime.now(UTC) - self.now()
+        return self._system() - self._uncorrected()
+
+    def heed(self, told: datetime, sent: datetime, received: datetime) -> None:
+        # As little as the words allow: it was said at some moment between.
+        by = min(max(timedelta(0), told - received), told - sent)
+        if self._heeded_at is not None and not self._confirms(told):
+            most = max(timedelta(0), received - self._heeded_at) * _FOLLOWED
+            by = min(max(by, -most), most)
+        self._correction += by
+        self._heeded_at = received + by
+
+    def _confirms(self, told: datetime) -> bool:
+        """Whether the system's clock says the same, as far as it ever did: then our steady one stood still with its machine."""
+        return abs(self._system() + self._correction - told) < _CONFIRMED
+
+    def correction(self) -> timedelta:
+        return self._correction
 
     def stopwatch(self) -> float:
         return time.perf_counter()
@@ -104,6 +140,12 @@ class VirtualClock(_Waiting):
         return self._start + timedelta(seconds=self._loop.time())
 
     def drift(self) -> timedelta:
+        return timedelta(0)
+
+    def heed(self, told: datetime, sent: datetime, received: datetime) -> None:
+        """Nothing: in virtual time there is no other clock."""
+
+    def correction(self) -> timedelta:
         return timedelta(0)
 
     def stopwatch(self) -> float:

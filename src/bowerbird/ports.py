@@ -67,6 +67,15 @@ class Clock(Protocol):
         """How far the system's clock has been set away from this one, which never jumps."""
         ...
 
+    def heed(self, told: datetime, sent: datetime, received: datetime) -> None:
+        """Goes by the time that was `told`, at some moment between these two of our own, from now on: at first at once, later as
+        far as clocks drift."""
+        ...
+
+    def correction(self) -> timedelta:
+        """How far this clock was moved from the machine's own to go by the one that it heeds."""
+        ...
+
     async def sleep_until(self, when: datetime) -> None: ...
 
     async def wait(self, event: Event, until: datetime) -> None:
@@ -113,6 +122,10 @@ class Database(Protocol):
 
     def reading(self) -> AbstractAsyncContextManager[Transaction]:
         """One moment for those who only read, from the first look to the last; never blocks the writer."""
+        ...
+
+    async def time(self) -> datetime | None:
+        """The time that all machines which share the database go by; None where there is only one, with its own."""
         ...
 
     def any(self, kind: str) -> str:

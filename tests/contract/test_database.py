@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import asyncpg
@@ -252,3 +252,14 @@ async def test_an_upgrade_may_take_longer_than_a_statement_of_a_crawl(postgres_u
         assert len(await tx.fetch("select version from migrations")) == len(scripts())
     await first.close()
     await second.close()
+
+
+async def test_machines_whose_clocks_differ_go_by_the_time_of_their_database(migrated_url: str) -> None:
+    for ahead in (timedelta(seconds=30), timedelta(seconds=-30)):
+        clock = RealClock(lambda ahead=ahead: datetime.now(UTC) + ahead)  # type: ignore[misc]
+        database = await open_database(migrated_url, clock)
+        assert abs(clock.correction() + ahead) < timedelta(seconds=2)
+        told = await database.time()
+        assert told is not None
+        assert abs(clock.now() - told) < timedelta(seconds=2)
+        await database.close()

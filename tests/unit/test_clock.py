@@ -6,6 +6,7 @@ import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,3 +77,72 @@ def test_the_real_clock_is_near_the_system_clock_and_never_goes_back() -> None:
     times = [clock.now() for _ in range(1000)]
     assert times == sorted(times)
     assert abs(clock.drift()) < timedelta(seconds=1)
+
+
+class Machine:
+    """What a real clock reads: a system's clock that is wrong, and a steady one that drifts or stands still."""
+
+    def __init__(self, ahead: timedelta = timedelta(0), rate: float = 1.0) -> None:
+        self.truth = VIRTUAL_START
+        self.ahead = ahead
+        self.steady = 0.0
+        self._rate = rate
+        self.clock = RealClock(lambda: self.truth + self.ahead, lambda: self.steady)
+
+    def passes(self, time: timedelta, *, is_paused: bool = False) -> None:
+        self.truth += time
+        self.steady += 0 if is_paused else time.total_seconds() * self._rate
+
+    def hears(self, told: datetime, latency: timedelta = timedelta(0)) -> None:
+        sent = self.clock.now()
+        self.passes(latency)
+        self.clock.heed(told, sent, self.clock.now())
+
+    @property
+    def error(self) -> timedelta:
+        return self.clock.now() - self.truth
+
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("ahead", [30 * SECOND, -30 * SECOND])
+def test_a_machine_with_a_wrong_clock_goes_by_the_time_that_it_is_told(ahead: timedelta) -> None:
+    machine = Machine(ahead)
+    assert machine.error == ahead
+    machine.hears(machine.truth)
+    assert (machine.error, machine.clock.correction()) == (timedelta(0), -ahead)
+    machine.passes(timedelta(hours=1))
+    assert (machine.error, machine.clock.drift()) == (timedelta(0), timedelta(0))
+
+
+def test_a_slow_answer_moves_the_clock_no_further_than_it_must() -> None:
+    machine = Machine(2 * SECOND)
+    machine.hears(machine.truth + SECOND, 3 * SECOND)
+    assert machine.error == SECOND
+
+
+def test_a_clock_that_drifts_is_kept_right() -> None:
+    machine = Machine(30 * SECOND, rate=1.001)
+    machine.hears(machine.truth)
+    for _ in range(240):
+        machine.passes(30 * SECOND)
+        assert abs(machine.error) < 0.05 * SECOND
+        machine.hears(machine.truth)
+
+
+def test_a_database_whose_clock_is_set_takes_no_window_away() -> None:
+    machine = Machine(30 * SECOND)
+    machine.hears(machine.truth)
+    machine.passes(30 * SECOND)
+    machine.hears(machine.truth + timedelta(hours=1))
+    assert abs(machine.error) < SECOND
+
+
+def test_a_machine_that_was_paused_is_right_again_at_once() -> None:
+    machine = Machine(30 * SECOND)
+    machine.hears(machine.truth)
+    machine.passes(timedelta(minutes=20), is_paused=True)
+    assert machine.error == -timedelta(minutes=20)
+    machine.hears(machine.truth)
+    assert machine.error == timedelta(0)

@@ -19,8 +19,10 @@ from bowerbird.crawl.recovery import Recovery
 from bowerbird.crawl.supervisor import FIRST_WAIT, LONGEST_WAIT, STEADY, Part, Supervisor, crash_words
 from bowerbird.crawl.tally import Tally
 from bowerbird.crawl.worker import Ending, Worker
+from bowerbird.db.shared_time import set_clock
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, UserError
 from bowerbird.model import Arrival, Outcome
+from bowerbird.model.times import span
 from bowerbird.ports import Transaction
 
 _CHUNK = 10_000
@@ -31,6 +33,7 @@ _SILENCE = timedelta(minutes=15)
 """Longer than a call may take and than our own database is waited for: a loop that has not moved since then is stuck."""
 _WOKEN = "this process was silent for so long that others took over what it held; it goes on as a new worker"
 _NOTABLE_DRIFT = timedelta(seconds=5)
+_CLOCK_SET_EVERY = timedelta(seconds=30)
 _NOTABLE_OUTAGE = timedelta(seconds=5)
 _LONGEST_REST = timedelta(days=30)
 """How long parts may go on after the last call, in a crawl whose time is not limited."""
@@ -62,6 +65,8 @@ class Session:
         self._dispatcher = dispatcher
         self._stop = stop
         self._has_noted_drift = False
+        self._has_noted_correction = False
+        self._set_clock_at = parts.clock.now()
         self._refused: tuple[datetime, str] | None = None
         """Since when our own database refuses, and what it said first."""
         self._beside = beside
@@ -234,6 +239,9 @@ class Session:
 
     async def _look(self) -> None:
         parts = self._parts
+        if parts.clock.now() >= self._set_clock_at:
+            await set_clock(parts.database, parts.clock)
+            self._set_clock_at = parts.clock.now() + _CLOCK_SET_EVERY
         async with parts.database.transaction() as tx:
             now = parts.clock.now()
             me = await self._enrolment.renew(tx, now)
@@ -265,7 +273,12 @@ class Session:
         self.tally.elsewhere = _minus(_size(row), self.tally.size(in_all=False))
 
     async def _note_clock(self, tx: Transaction, now: datetime) -> None:
-        """Says once that the system's clock was set; windows go on by our own, which does not jump."""
+        """Says once that the system's clock was set, or is another than the one that all go by; windows go on by ours."""
+        if abs(parted := self._parts.clock.correction()) >= _NOTABLE_DRIFT and not self._has_noted_correction:
+            self._has_noted_correction = True
+            message = f"the clock of this machine is {_ahead(-parted)} the database's, whose time the crawl goes by; set it right"
+            await roster.note_error(tx, self._crawl, "clock", None, None, message, now)
+            self.tally.blocked(message, now)
         drift = self._parts.clock.drift()
         if abs(drift) < _NOTABLE_DRIFT or self._has_noted_drift:
             return
@@ -314,6 +327,10 @@ class Session:
         with suppress(BowerbirdError):
             async with self._parts.database.transaction() as tx:
                 await roster.set_state(tx, self._crawl, state, reason, self._parts.clock.now())
+
+
+def _ahead(by: timedelta) -> str:
+    return f"{span(abs(by))} {'ahead of' if by > timedelta(0) else 'behind'}"
 
 
 def _size(row: roster.CrawlRow) -> Size:

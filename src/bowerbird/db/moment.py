@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 from bowerbird.errors import StoreError
@@ -31,6 +32,9 @@ class _Moment:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
         yield self._tx
+
+    async def time(self) -> datetime | None:
+        return await self._database.time()
 
     def any(self, kind: str) -> str:
         return self._database.any(kind)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from datetime import datetime
 from typing import Any, TypeVar
 
 import asyncpg
@@ -12,6 +13,7 @@ import asyncpg
 from bowerbird.db.addresses import check_address, public, without_password
 from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
+from bowerbird.db.shared_time import set_clock
 from bowerbird.db.texts import all_storable, storable
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Clock, Row, Transaction
@@ -132,7 +134,9 @@ class PostgresDatabase:
                 f"cannot reach PostgreSQL at {public(where)}: {without_password(where, str(error))}. "
                 "Does it run, and are user, password and database name right?"
             ) from error
-        return cls(pool, clock)
+        database = cls(pool, clock)
+        await set_clock(database, clock)
+        return database
 
     @asynccontextmanager
     async def transaction(self, patience: float | None = None) -> AsyncIterator[Transaction]:
@@ -181,6 +185,11 @@ class PostgresDatabase:
             # What was to be written is written, or not; the pool throws away a connection that cannot be used again.
             with suppress(Busy):
                 await self._say(connection, self._pool.release(connection))
+
+    async def time(self) -> datetime | None:
+        async with self._connection() as connection:
+            told: datetime = await self._say(connection, connection.fetchval("select clock_timestamp()"))
+        return told
 
     def any(self, kind: str) -> str:
         # Not `= any(…)`: of 5,000 members PostgreSQL would compare each with every row where it can join.

@@ -11,7 +11,7 @@ import asyncio
 import sqlite3 as standard
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -276,6 +276,9 @@ class SqliteDatabase:
         if "full" in words or "disk I/O" in words or "unable to open" in words:
             return DiskFull(f"the database {self._where} cannot be written: {words}. Free some space or check permissions.")
         return error
+
+    async def time(self) -> datetime | None:
+        return None
 
     def any(self, kind: str) -> str:
         return "in (select value from json_each(?))"
