@@ -136,6 +136,18 @@ def test_a_month_whose_money_is_used_up_is_told_with_the_day_on_which_it_goes_on
     assert told("a.toml", capsys)["calls"] > before["calls"]
 
 
+def test_a_file_that_was_changed_since_is_part_of_the_advice(servers: dict[str, Server], capsys: Capsys) -> None:
+    file = servers["mastodon"].crawl_file(Path("a.toml"), seeds=30)
+    _, words = advice(crawled(["a.toml", "--calls", "3"], capsys))
+    assert words == ["bowerbird", "crawl", "a.toml"]
+    file.write_text(file.read_text().replace("[service]", "[filters]\nmax_depth = 1\n[service]"))
+    assert cli.run(["crawl", "a.toml", "--calls", "2"]) == 2, "it would be another crawl than before"
+    go_on = shlex.split(told("a.toml", capsys)["go_on"])
+    assert go_on == [*words, "--apply"]
+    crawled([*go_on[2:], "--calls", "2"], capsys)
+    assert shlex.split(told("a.toml", capsys)["go_on"]) == words
+
+
 def test_what_a_crawl_needs_besides_its_file_is_part_of_the_command(servers: dict[str, Server], capsys: Capsys) -> None:
     """Seeds where the file has none, leave to skip bad ones, the vault: without them the file alone is refused."""
     Path("my crawls").mkdir()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -15,6 +16,7 @@ from bowerbird.cli.next.step import Step
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.flow import Size
 from bowerbird.crawl.left_out import LeftOut
+from bowerbird.crawl.plans import document
 from bowerbird.crawl.worker import GIVEN_UP, NOTHING_LEFT
 from bowerbird.export.sample import GOOD_ENOUGH
 from bowerbird.limits.purses import SPENT, Purse
@@ -36,6 +38,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     purses: tuple[Purse, ...] = ()
     agreed: Wish | None = None
     left_out: tuple[LeftOut, ...] = ()
+    followed: Mapping[str, Any] | None = None
+    """The plan that it follows, as its store has it; None: before its first call that is whatever its file says."""
     half_width: float | None = None
     """What its last run was to reach."""
     now: datetime
@@ -43,7 +47,9 @@ class Ended(Struct, frozen=True, kw_only=True):
 
 def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
     """What to do about a crawl; `plan`: what its file says now, None where nobody knows."""
-    if ended.state == "finished" and ended.reason.startswith(NOTHING_LEFT) and GIVEN_UP not in ended.reason:
+    applying = _applying(plan, ended)
+    is_done = ended.state == "finished" and ended.reason.startswith(NOTHING_LEFT) and GIVEN_UP not in ended.reason
+    if is_done and not applying:
         lacking = [each for each in ended.left_out if each.advice and each.targets]
         if first := tuple(f"to ask for {each.facet} of {each.service} too, {each.advice}" for each in lacking):
             return Step(first=first, command=again.line())
@@ -54,8 +60,17 @@ def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
     months = list(_months(plan, ended, again.file))
     own = list(_own_dollars(plan, ended, again.file))
     options, about = _paying(plan, again, ended, is_raised=bool(own or months))
+    changed = "--apply: its file was changed since, and the crawl follows it from then on" if applying else ""
+    about = "; ".join(filter(None, (changed, about)))
     first = (*failed, *_reached(plan, ended, again.file), *own, *months)
-    return Step(first=first, command=again.line(*options), about=about, month=" ".join(months))
+    return Step(first=first, command=again.line(*applying, *options), about=about, month=" ".join(months))
+
+
+def _applying(plan: CrawlPlan | None, ended: Ended) -> tuple[str, ...]:
+    """The option without which the next start is refused, where the file says something else than the crawl follows."""
+    if plan is None or ended.followed is None or document(plan) == ended.followed:
+        return ()
+    return ("--apply",)
 
 
 def _unknown(ended: Ended) -> Iterator[str]:

@@ -58,7 +58,9 @@ async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...
     from bowerbird.cli.agreed import read_agreed
     from bowerbird.cli.next.deciding import Ended
     from bowerbird.crawl.left_out import read_left_out
+    from bowerbird.crawl.plans import held
 
+    known = await held(tx, crawl.name)
     row = await roster.read_crawl(tx, crawl.crawl)
     size = Size(calls=row.calls, items=row.items, users=row.users, posts=row.posts)
     own = [lane for lane in lanes if lane.crawl == crawl.name]
@@ -69,6 +71,7 @@ async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...
         waiting=frozenset((lane.service, lane.facet) for lane in own if _has_questions(lane)),
         purses=purses(await read_all(tx), now),
         agreed=await read_agreed(tx, crawl.name),
+        followed=known.document if known and row.calls else None,
         left_out=tuple(await read_left_out(tx, crawl.name)),
         half_width=(msgspec.json.decode(crawl.flow).get("stop") or {}).get("half_width"),
         now=now,
