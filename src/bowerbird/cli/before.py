@@ -20,6 +20,7 @@ from bowerbird.crawl.crew import Member, living, running_already
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.crawl.flavours import Survey
+from bowerbird.crawl.mending import proved
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.versions import newest, version_of
@@ -43,6 +44,8 @@ class _Known(Struct, frozen=True):
     ran: timedelta = timedelta(0)
     spent: float = 0.0
     """Dollars, in all."""
+    proved: frozenset[tuple[str, str]] = frozenset()
+    """Services that gave a good answer, and the addresses at which they did."""
     ledgers: BookedLedgers = BookedLedgers()
     """What the limits of the servers have left, as far as the store knows."""
 
@@ -71,7 +74,7 @@ async def check_start(
         say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
     is_new = known.state is None or not known.state.calls
-    asked = await _check_new(plan, outside, known.ledgers) if is_new else {}
+    asked = await _check_new(plan, outside, known.ledgers) if is_new else await _check_mended(plan, outside, known)
     return Start(_limited(plan, known, limits), asked, (*chaff.report(), *left_out(plan)))
 
 
@@ -120,7 +123,8 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
             if version == newest():
                 await ledgers.load(tx, outside.clock.now())
             own = own_purse(purses(ledgers.states().values(), outside.clock.now()), plan.name)
-        return _Known(await Reader(database).crawl(plan.name), crew, ran, own.spent if own else 0.0, ledgers)
+            known = await proved(tx)
+        return _Known(await Reader(database).crawl(plan.name), crew, ran, own.spent if own else 0.0, known, ledgers)
     finally:
         await database.close()
 
@@ -146,6 +150,17 @@ async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) 
     asked = {each.service.name: each.survey for each in found if each.survey is not None}
     check_askable(plan, outside.vault, {name: survey.flavour for name, survey in asked.items()})
     return asked
+
+
+async def _check_mended(plan: CrawlPlan, outside: Outside, known: _Known) -> dict[str, Survey]:
+    """Whether a crawl that goes on has the right address of every service that never answered there; answers what these say
+    they are."""
+    doubtful = [each for each in plan.services if (each.service.name, each.service.base) not in known.proved]
+    found = [await look(planned, outside, most=1) for planned in doubtful]
+    for each in found:
+        if each.is_foreign:
+            raise UserError(f"{each.problem}; {each.advice}")
+    return {each.service.name: each.survey for each in found if each.survey is not None and not each.problem}
 
 
 def check_askable(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) -> None:

@@ -6,26 +6,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urljoin, urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.app import Outside, ground_of
 from bowerbird.crawl.credentials import Asking
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.crawl.files.example import BASES
 from bowerbird.crawl.flavours import Survey, survey
 from bowerbird.crawl.seeding.ground import Chaff
 from bowerbird.crawl.served import Served
 from bowerbird.model import Answer, Flavour, Request, Service, origin
 from bowerbird.ports import FlavouredProvider, Vault
 from bowerbird.providers import provider
-
-_DOORS = {
-    "bluesky": "/xrpc/_health",
-    "twitter_v1": "/1.1/application/rate_limit_status.json",
-    "weibo": "/2/account/rate_limit_status.json",
-    "x": "/2/openapi.json",
-}
-"""Where networks whose servers are all alike are knocked at, without a credential: what they say does not matter."""
-
+from bowerbird.providers.doors import DOORS, recognised
 
 _MOST_QUESTIONS = 6
 
@@ -40,6 +33,10 @@ class Look(Struct, frozen=True):
     """Why nobody can be reached."""
     moved: str = ""
     """The address that it sends every question on to."""
+    is_foreign: bool = False
+    """What answers there is no API of its network."""
+    meant: str = ""
+    """What is to be written instead, as far as that could be found out."""
 
     @property
     def problem(self) -> str:
@@ -49,27 +46,54 @@ class Look(Struct, frozen=True):
             return f"the service {service.name} at {service.base} does not answer: {self.failure}"
         if self.moved:
             return f"{service.base} sends every question on to {self.moved}, which is not followed"
+        if self.is_foreign:
+            return f"what answers at {service.base} does not speak the API of {service.provider}"
         return ""
 
     @property
     def advice(self) -> str:
         if self.moved:
             return f'write base = "{self.moved}" in the crawl file; credentials must belong to that address too'
+        if self.is_foreign:
+            usual = BASES.get(self.service.provider, BASES["mastodon"])
+            return f"write {self.meant or f'the address of the server alone as `base`, such as {usual}'} in the crawl file"
         return "check `base` in the crawl file, and the network"
 
 
 async def look(planned: ServicePlan, outside: Outside, most: int = _MOST_QUESTIONS) -> Look:
-    """Knocks at a service, and asks what it is where that matters, with at most so many questions."""
-    service, speaks = planned.service, provider(planned.service.provider)
-    if isinstance(speaks, FlavouredProvider):
-        found = await survey(speaks, outside.transport, service, outside.clock, most)
-        first = speaks.survey([])
-        path = first.path if isinstance(first, Request) else "/"
-        moved = _moved(service, path, found.answers[0]) if found.answers and not found.flavour.software else ""
-        return Look(service, found, found.failure, moved)
-    path = _DOORS.get(service.provider, "/")
-    answer = await outside.transport.send(service, Request(path=path))
-    return Look(service, None, answer.failure, _moved(service, path, answer))
+    """Knocks at a service, and asks what it is where that matters, with at most so many questions unless it looks wrong."""
+    service = planned.service
+    found, answers = await _knock(service, outside, most)
+    is_known = found is not None and bool(found.flavour.software)
+    moved = _moved(service, DOORS[service.provider].path, answers[0]) if answers and not is_known else ""
+    failure = answers[0].failure if answers and not any(answer.status for answer in answers) else ""
+    seen = Look(service, found, failure, moved)
+    if seen.problem or recognised(service, answers) is not False:
+        return seen
+    return structs.replace(seen, is_foreign=True, meant=await _meant(service, outside))
+
+
+async def _knock(service: Service, outside: Outside, most: int = _MOST_QUESTIONS) -> tuple[Survey | None, tuple[Answer, ...]]:
+    """What a service says at its door, and what it is where that differs; who looks wrong is asked everything."""
+    speaks = provider(service.provider)
+    if not isinstance(speaks, FlavouredProvider):
+        answer = await outside.transport.send(service, Request(path=DOORS[service.provider].path))
+        return None, (answer,)
+    found = await survey(speaks, outside.transport, service, outside.clock, most)
+    if recognised(service, found.answers) is False and len(found.answers) < _MOST_QUESTIONS:
+        found = await survey(speaks, outside.transport, service, outside.clock, before=found.answers)
+    return found, found.answers
+
+
+async def _meant(service: Service, outside: Outside) -> str:
+    """What the user may have meant: the same server without the rest of the address, or its own network."""
+    root = structs.replace(service, base=origin(service.base))
+    for name in (service.provider, *(each for each in DOORS if each != service.provider)):
+        other = structs.replace(root, provider=name)
+        is_same = other == service
+        if not is_same and recognised(other, (await _knock(other, outside, most=1))[1]):
+            return f'base = "{root.base}"' if name == service.provider else f'provider = "{name}"'
+    return ""
 
 
 def _moved(service: Service, path: str, answer: Answer) -> str:

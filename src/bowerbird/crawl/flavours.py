@@ -60,11 +60,16 @@ class Survey(Struct, frozen=True):
 
 
 async def survey(
-    speaks: FlavouredProvider, transport: Transport, service: Service, clock: Clock, most: int = _MOST_QUESTIONS
+    speaks: FlavouredProvider,
+    transport: Transport,
+    service: Service,
+    clock: Clock,
+    most: int = _MOST_QUESTIONS,
+    before: Sequence[Answer] = (),
 ) -> Survey:
     """Asks a server what it is, without any credential. It always ends, and nothing that the server says breaks it: nobody
-    watches over a crawl that has not begun."""
-    answers: list[Answer] = []
+    watches over a crawl that has not begun. `before`: what it answered already."""
+    answers = list(before)
     try:
         while isinstance(step := speaks.survey(answers), Request) and len(answers) < most:
             answers.append(await asked(transport, service, step, clock))

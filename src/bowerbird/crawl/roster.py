@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
+from bowerbird.crawl.mending import mend
 from bowerbird.crawl.processes import myself, runs
 from bowerbird.model import Service
 from bowerbird.ports import Row, Transaction
@@ -49,6 +50,7 @@ async def enrol_crawl(tx: Transaction, name: str, flow: str, settings: str, now:
 
 
 async def enrol_service(tx: Transaction, service: Service, network: str) -> int:
+    await mend(tx, service, network)
     row = await tx.fetch_one(
         "insert into services (name, provider, network, base) values (?, ?, ?, ?) "
         "on conflict (name) do update set base = excluded.base returning service",

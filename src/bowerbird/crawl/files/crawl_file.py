@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, json, structs
 
+from bowerbird.crawl.files.bases import meant_root
 from bowerbird.crawl.files.example import BASES
 from bowerbird.crawl.files.flow_file import flow_of
 from bowerbird.crawl.files.language.located import Document, read
@@ -282,6 +283,8 @@ def _base(table: Table, usual: str) -> tuple[str, str]:
         raise table.wrong("base", f'base {base!r} is not a web address; write for example "{usual}"')
     if parts.username or parts.password:
         raise table.wrong("base", "base must not contain a password; secrets belong into the vault: `bowerbird credentials -h`")
+    if root := meant_root(base):
+        raise table.wrong("base", f'base {base!r} is no address of a server, but of something on it; write base = "{root}"')
     return base.rstrip("/"), parts.netloc
 
 
