@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from bowerbird.cli.limit_words import limit_words
 from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Glimpse, Lane, as_values
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
@@ -94,9 +95,35 @@ def test_the_panel_fits_a_small_terminal() -> None:
 
 def test_the_panel_shows_the_tightest_buckets_and_counts_the_rest() -> None:
     text = "\n".join(shown(GLIMPSE, width=120, height=40))
-    assert text.count("/paging") == 8
+    assert text.count("paged calls of account") == 8
     assert "+ 4 more" in text
     assert "0 / 12" in text
+
+
+def test_no_figure_is_cut_off_where_names_are_long_and_numbers_large() -> None:
+    """Limits of X: millions of posts, and the part of a name that tells them apart at its end."""
+    names = [f"api.x.example/app:{'my-very-long-application' * 2}/{facet}" for facet in ("profile", "profiles", "posts")]
+    large = [
+        Bucket(name=name, remaining=2_999_447, allowance=3_000_000, resets_at=NOW + timedelta(days=14, hours=6)) for name in names
+    ]
+    lines = shown(structs.replace(GLIMPSE, buckets=tuple(large)), width=80)
+    assert sum("2,999,447 / 3,000,000" in line and line.rstrip().endswith("14 d 6 h") for line in lines) == 3
+    assert [line for line in lines if "resets in" in line]
+    assert [line.split(" of app ")[0] for line in lines if " of app " in line] == ["profile", "profiles", "posts"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_limits_are_called_what_they_count_and_whose_they_are() -> None:
+    names = ["sim/address", "sim/mine/token", "sim/account:me/paging", "sim/app:a/daily", "sim/v1/timeline", "sim/connections"]
+    assert list(limit_words(names).values()) == [
+        "calls from this address",
+        "calls with mine",
+        "paged calls of account me",
+        "calls a day of app a",
+        "timeline with v1",
+        "connections",
+    ]
+    assert limit_words(["a/address", "b/address"])["b/address"] == "calls from this address at b"
 
 
 def test_the_panel_says_what_went_wrong_and_when_without_obeying_it() -> None:

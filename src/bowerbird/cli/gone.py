@@ -16,6 +16,8 @@ from bowerbird.cli.output import JsonFlag, Output
 from bowerbird.cli.place import PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
+from bowerbird.model import Outcome
+from bowerbird.model.plain import outcome_words
 from bowerbird.ports import Database
 from bowerbird.store.apart import APART, AbsentUser, DeletedPost, EndedRelation, Line, kept_apart
 
@@ -112,6 +114,8 @@ def _show(output: Output, what: str, count: int, lines: list[Line]) -> None:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, str) and value in Outcome.__members__.values():
+        return outcome_words(value)
     if isinstance(value, bool):
         return "yes" if value else ""
     return f"{value:%Y-%m-%d %H:%M:%S}" if hasattr(value, "strftime") else "" if value is None else str(value)

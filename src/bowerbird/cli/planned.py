@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 
+from bowerbird.cli.limit_words import limit_word
 from bowerbird.cli.output import Output
 from bowerbird.planning.budget import MONEY
 from bowerbird.planning.course import HORIZONS, NEVER, Course, hours_of
@@ -72,7 +73,7 @@ def _bottleneck(plan: Plan) -> str:
         spent, allowed = plan.spread(expected_dollars), _money(plan.likely.means.dollars)
         return f"What holds it up: money. {_ranged(spent, _money)} of the {allowed} that may be spent."
     used = next(each.used for each in plan.likely.buckets if each.name == bottleneck)
-    return f"What holds it up: the limit {bottleneck}, of which {used:.0%} is used until then."
+    return f"What holds it up: {limit_word(bottleneck)}, of which {used:.0%} are used until then."
 
 
 def _times(plan: Plan) -> Mapping[str, timedelta]:

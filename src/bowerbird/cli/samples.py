@@ -10,6 +10,7 @@ from bowerbird.cli.live import words
 from bowerbird.cli.output import Output
 from bowerbird.export.sample import LEAST_KNOWN, Figure, Sample
 
+_LEGEND = "settled: Geweke |z| below 1.96 and R̂ below 1.05; degree: how many accounts the lists of an account name"
 _TOO_FEW = "too few steps yet"
 
 
@@ -17,11 +18,12 @@ def show_sample(output: Output, sample: Sample) -> None:
     """One line per figure."""
     people = f"{words.many(sample.walkers, 'walker')} over {words.many(len(sample.accounts), 'account')}"
     known = f"{words.many(len(sample.trace), 'step')} of {people}"
-    output.line(f"sample of {sample.service} ({sample.method}): {known}", style="bold")
+    output.line(f"sample of {sample.service} (by {sample.method}): {known}", style="bold")
     figures = [figure for figure in sample.figures if figure.value is not None]
     if figures:
         columns = ("  figure", "estimate", "95 % interval", "Geweke |z|", "R̂", "known", "good enough")
         output.table("", columns, [_row(figure) for figure in figures])
+        output.line(f"  {_LEGEND}")
     output.line()
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from bowerbird.cli import post_counts
 from bowerbird.cli.leftovers import show_left_out
+from bowerbird.cli.limit_words import limit_words
 from bowerbird.cli.live import words
 from bowerbird.cli.money import month_words, months, own_purse, spent_lines
 from bowerbird.cli.next.step import Step
@@ -25,6 +26,7 @@ from bowerbird.crawl.worker import NOTHING_LEFT
 from bowerbird.export.sample import Sample
 from bowerbird.limits.purses import Purse, is_purse
 from bowerbird.store import standing as store
+from bowerbird.store.completeness.streams import gap_words
 from bowerbird.store.counts import Count
 from bowerbird.store.summary import CrawlState, LaneState, LedgerState, Summary
 
@@ -189,7 +191,7 @@ def _gap(gap: GapStanding, now: datetime) -> str:
     length = words.span((gap.ended_at or now) - gap.began_at)
     missing = f", {gap.missing:,} messages not delivered" if gap.missing is not None else ""
     fate = "being filled" if gap.asked_at is not None else "waits to be filled" if gap.can_be_filled else "nothing can fill it"
-    return f"{gap.cause}, {length} from {words.at(gap.began_at, now)}{missing}; {fate}"
+    return f"{gap_words(gap.cause)}, {length} from {words.at(gap.began_at, now)}{missing}; {fate}"
 
 
 def _show_money(output: Output, standing: Standing) -> None:
@@ -209,7 +211,8 @@ def _show_ledgers(output: Output, standing: Standing) -> None:
     if not ledgers:
         return
     output.line("limits", style="bold")
-    rows = [_ledger(one, standing.now) for one in ledgers[:_MOST_BUCKETS]]
+    names = limit_words(one.bucket for one in ledgers)
+    rows = [(f"  {names[one.bucket]}", *_ledger(one, standing.now)) for one in ledgers[:_MOST_BUCKETS]]
     output.table("", ("  limit", "left", "spent in all", "refused", "resets in"), rows)
     if len(ledgers) > _MOST_BUCKETS:
         output.line(f"  + {len(ledgers) - _MOST_BUCKETS} more")
@@ -219,8 +222,8 @@ def _show_ledgers(output: Output, standing: Standing) -> None:
 def _ledger(one: LedgerState, now: datetime) -> tuple[str, ...]:
     is_over = one.reset_at is not None and one.reset_at <= now
     left = one.allowance if is_over else max(0, one.remaining - one.in_flight)
-    resets = "" if one.reset_at is None else "a new window" if is_over else words.span(one.reset_at - now)
-    return (f"  {one.bucket}", f"{left:,} / {one.allowance:,}", f"{one.spent:,}", f"{one.refused:,}", resets)
+    resets = "" if one.reset_at is None else "full again" if is_over else words.span(one.reset_at - now)
+    return (f"{left:,} / {one.allowance:,}", f"{one.spent:,}", f"{one.refused:,}", resets)
 
 
 def _show_trouble(output: Output, standing: Standing) -> None:

@@ -114,6 +114,11 @@ class Tally:
         span = min(_RECENT, now - self.started_at).total_seconds() or 1.0
         return sum(calls for _, calls, _ in self._recent) / span, sum(items for _, _, items in self._recent) / span
 
+    @property
+    def last_at(self) -> datetime | None:
+        """When the last call of the last half minute ended."""
+        return self._recent[-1][0] if self._recent else None
+
     def _trim(self, now: datetime) -> None:
         while self._recent and now - self._recent[0][0] > _RECENT:
             self._recent.popleft()

@@ -113,7 +113,7 @@ def _variants(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inq
     found: dict[str, tuple[CrawlPlan, tuple[Credential, ...]]] = {"one more credential": one_more(plan, credentials)}
     rankers = dict(inquiry.rankers) or other_policy(plan)
     if rankers:
-        name = ", ".join(f"{facet} by {ranker}" for facet, ranker in rankers.items())
+        name = f"another order ({', '.join(f'{facet} by {ranker}' for facet, ranker in rankers.items())})"
         found[name] = (_with_rankers(plan, rankers), credentials)
     courses = {}
     for number, (name, (variant, its_credentials)) in enumerate(found.items(), start=len(_LIVELINESS) + 1):

@@ -6,12 +6,14 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from bowerbird.cli.limit_words import limit_words
 from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.money import spent_lines
 from bowerbird.cli.output import printable
 
 _BAR = 16
+_GAP = 2
 _MOST_BUCKETS = 8
 _OTHER_LINES = 15
 """Lines that are neither facets nor buckets, and one to spare: a picture as high as the window would scroll."""
@@ -55,9 +57,13 @@ def _head(glimpse: Glimpse, width: int) -> RenderableType:
 
 def _totals(glimpse: Glimpse) -> Text:
     whole = glimpse.whole
-    cells = [("posts", whole.posts), ("profiles", whole.users), ("relations", glimpse.relations), ("calls", whole.calls)]
-    parts = [((f"{count:,}", "bold"), f" {name}   ") for name, count in cells if count or name != "relations"]
+    cells = [("post", whole.posts), ("profile", whole.users), ("relation or reaction", glimpse.relations), ("call", whole.calls)]
+    parts = [((f"{count:,}", "bold"), f" {_plural(name, count)}   ") for name, count in cells if count or "or" not in name]
     return Text.assemble(*(piece for part in parts for piece in part), no_wrap=True, overflow="crop")
+
+
+def _plural(name: str, count: int) -> str:
+    return name if count == 1 else " or ".join(f"{word}s" for word in name.split(" or "))
 
 
 def _speed(glimpse: Glimpse) -> Text:
@@ -100,15 +106,19 @@ def _columns(first: str, *others: str) -> Table:
 def _quota(glimpse: Glimpse, most: int, console: Console) -> list[RenderableType]:
     if not glimpse.buckets:
         return [Text("no limit has been met yet", style="dim")]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("limit", no_wrap=True, overflow="ellipsis", max_width=max(20, console.width - 48))
-    table.add_column("quota left", no_wrap=True)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("resets in", justify="right", no_wrap=True)
-    for bucket in glimpse.buckets[:most]:
-        table.add_row(
-            printable(bucket.name), bar(bucket, console), f"{bucket.remaining:,} / {bucket.allowance:,}", _reset(bucket, glimpse)
-        )
+    shown = glimpse.buckets[:most]
+    lefts = [f"{bucket.remaining:,} / {bucket.allowance:,}" for bucket in shown]
+    resets = [_reset(bucket, glimpse) for bucket in shown]
+    others = _BAR + max(map(len, lefts)) + max(map(len, ("resets in", *resets))) + 3 * _GAP
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    # Only names give way: figures that are cut off say something else.
+    table.add_column("limit", no_wrap=True, overflow="ellipsis", max_width=max(20, console.width - others - 1))
+    table.add_column("quota left", no_wrap=True, min_width=_BAR)
+    for name, values in (("", lefts), ("resets in", resets)):
+        table.add_column(name, justify="right", no_wrap=True, min_width=max(map(len, (name, *values))))
+    names = limit_words(bucket.name for bucket in glimpse.buckets)
+    for bucket, left, reset in zip(shown, lefts, resets, strict=True):
+        table.add_row(printable(names[bucket.name]), bar(bucket, console), left, reset)
     more = len(glimpse.buckets) - most
     return [table, *([Text(f"+ {more} more", style="dim")] if more > 0 else [])]
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from msgspec import structs
 
 from bowerbird.app import Crawl
+from bowerbird.cli.limit_words import limit_word
 from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
@@ -48,7 +49,7 @@ class Watcher:
         self._state = "starting"
         self._refusal = ""
         """What the database said instead of an answer, when it was asked last."""
-        self._look_at = clock.now()
+        self._look_at = self._looked_at = clock.now()
         self.ending = ""
         """Set when the user asked for an end: what is being waited for."""
 
@@ -59,14 +60,15 @@ class Watcher:
         return self._seen(now)
 
     async def _look(self) -> None:
-        watch = self._clock.stopwatch()
+        watch, looked_at = self._clock.stopwatch(), self._clock.now()
         try:
             self._state, self._lanes, self._streams = await self._read()
-            self._refusal = ""
+            self._refusal, self._looked_at = "", looked_at
         except (Busy, DiskFull) as error:
             self._refusal = str(error)
         cost = timedelta(seconds=self._clock.stopwatch() - watch)
-        self._look_at = self._clock.now() + max(_LOOK_EVERY, cost * _SHARE_OF_TIME)
+        wait = _LOOK_EVERY if self._state != "starting" else timedelta(0)
+        self._look_at = self._clock.now() + max(wait, cost * _SHARE_OF_TIME)
 
     async def _read(self) -> tuple[str, tuple[LaneState, ...], tuple[StreamStanding, ...]]:
         plan = self._crawl.plan
@@ -139,10 +141,10 @@ class Watcher:
         opens = tally.window_opens
         if opens is not None and opens - now > _NOTICEABLE:
             return f"waits {words.span(opens - now)} for {_held_back(states, opens, now)}, until {words.at(opens, now)}"
-        if self._streams and not self._waits():
+        if self._streams and self._is_settled():
             return "listening"
         due = tally.next_due
-        if not self._waits() and due is not None and due - now > _NOTICEABLE:
+        if self._is_settled() and due is not None and due - now > _NOTICEABLE:
             return f"everything is up to date; the next visit is due in {words.span(due - now)}"
         return "calling" if self._state != "starting" else "starting"
 
@@ -154,6 +156,11 @@ class Watcher:
         wait = f"tried again in {words.span(again - now)}" if again is not None else "being tried again"
         return f"{service} does not answer, for {words.span(now - since)} ({_short(said)}); {wait}"
 
+    def _is_settled(self) -> bool:
+        """Whether nothing waits, as far as the last look tells: what ended after it may have added something."""
+        last = self._crawl.tally.last_at
+        return not self._waits() and (last is None or last < self._looked_at)
+
     def _waits(self) -> bool:
         return any(lane.tasks.get(state) for lane in self._lanes for state in _WAITING)
 
@@ -162,7 +169,7 @@ class Watcher:
         elapsed = tally.ran_before + (now - tally.started_at)
         stop = time_to_stop(flow.stop, structs.replace(tally.size(), elapsed=elapsed), rates)
         if never_ends(flow) or self._crawl.plan.streams:
-            return "runs until stopped" if stop is None else f"about {words.span(stop)}, then a stop condition is met"
+            return "runs until stopped" if stop is None else f"about {words.span(stop)}, then it ends as told"
         rest = backlog_time(self._loads(), states, now)
         least = rest if stop is None else min(rest, stop)
         return f"at least {words.span(least)}" if least > timedelta(0) else "nearly done"
@@ -226,8 +233,8 @@ def _held_back(states: Mapping[str, LedgerState], opens: datetime, now: datetime
     states = {name: state for name, state in states.items() if not is_purse(name)}
     backing_off = [state for state in states.values() if state.backoff_until is not None and state.backoff_until > now]
     if backing_off:
-        return f"the service to recover (limit {backing_off[0].bucket})"
+        return f"the service to recover ({limit_word(backing_off[0].bucket)})"
     spent = [state.bucket for state in states.values() if state.available <= 0 or ledger.resume_at(state) == opens]
     if not spent:
         return "its turn, for calls are spread evenly over a limit's time"
-    return f"the limit {spent[0]}" + (f" and {len(spent) - 1} more" if len(spent) > 1 else "") + " to be renewed"
+    return f"more {limit_word(spent[0])}" + (f" and {len(spent) - 1} other limits" if len(spent) > 1 else "")

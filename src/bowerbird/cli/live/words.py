@@ -51,7 +51,7 @@ def amounts(*, posts: int, users: int, items: int, calls: int) -> str:
     """`1,614 posts, 82 profiles, 5 relations or reactions with 20 calls`: what a crawl, or a run of it, brought first."""
     parts = [many(posts, "post"), many(users, "profile")]
     others = items - posts - users
-    parts += [f"{others:,} relation{'s or reactions' if others != 1 else ' or reaction'}"] if others else []
+    parts += [f"{others:,} relations or reactions" if others != 1 else "1 relation or reaction"] if others else []
     return ", ".join(parts) + f" with {many(calls, 'call')}"
 
 

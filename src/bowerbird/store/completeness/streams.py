@@ -47,6 +47,11 @@ class _Gap(Struct, frozen=True, kw_only=True):
     missing: int | None
 
 
+def gap_words(cause: str) -> str:
+    """Why a stream has a gap, in words."""
+    return _CAUSES.get(cause, (Cause.UNKNOWN, cause))[1]
+
+
 async def stream_entries(tx: Transaction, crawl: str | None = None) -> list[Entry]:
     """One entry per stream, of one crawl or of all."""
     gaps: dict[int, list[_Gap]] = {}
