@@ -9,7 +9,8 @@ from itertools import count
 from typing import Any
 
 import asyncpg
-import hypothesis.internal.conjecture.optimiser  # noqa: F401  see below
+import hypothesis
+import hypothesis.internal.conjecture.optimiser  # see below
 import pytest
 
 from bowerbird.clock import RealClock
@@ -21,6 +22,9 @@ from migrated import Migrated
 # Hypothesis imports its optimiser in the middle of a test, deep in the stack. Where no compiled copy of it lies there yet,
 # CPython 3.11 may then fail to parse it ("AST constructor recursion depth mismatch"): it is loaded here instead.
 _numbers = count(1)
+# How long one example takes says something about the machine alone.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -315,7 +315,7 @@ def test_a_cursor_ahead_of_the_service_is_kept_for_a_human_to_decide() -> None:
             assert "its numbering was reset" in row["reason"]
             assert "another name" in row["reason"]
         errors = [row["message"] for row in await scene.rows("select message from errors")]
-        assert any("the service says future: in its own words" in message for message in errors)
+        assert any("the service says: its numbering began anew (in its own words)" in message for message in errors)
         assert len(scene.transport.connections) == 2
 
     play(work)

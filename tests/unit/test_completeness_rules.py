@@ -208,4 +208,4 @@ def test_an_account_was_told_of_once_for_each_kind_of_item() -> None:
 
 def test_what_a_server_does_not_offer_is_a_matter_of_reach_and_not_unknown() -> None:
     assert given_up("not_offered: 404 Not implemented") == (Cause.REACH, "not offered by the server: 404 Not implemented")
-    assert given_up("unreadable: 404") == (Cause.UNKNOWN, "given up: unreadable: 404")
+    assert given_up("unreadable: 404") == (Cause.UNKNOWN, "given up: unreadable (404)")
