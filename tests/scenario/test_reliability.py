@@ -317,6 +317,27 @@ def test_a_system_clock_that_is_set_is_noted_once_and_changes_nothing() -> None:
     in_trouble(MASTODON, work)
 
 
+class CorrectedClock(SetClock):
+    """A clock that goes by the database's, half a minute before that of its machine."""
+
+    def drift(self) -> timedelta:
+        return timedelta(0)
+
+    def correction(self) -> timedelta:
+        return timedelta(seconds=-30)
+
+
+def test_a_machine_whose_clock_is_not_that_of_the_database_is_told_so_once() -> None:
+    async def work(laboratory: Laboratory) -> None:
+        outside = structs.replace(laboratory.outside(), clock=CorrectedClock(laboratory.clock))
+        async with open_crawl(plan_of(laboratory, MASTODON), outside) as crawl:
+            assert await run(crawl) == "finished"
+            [message] = await column(crawl.database, "select message from errors where part = 'clock'")
+            assert "the clock of this machine is 30 s ahead of the database's" in message
+
+    in_trouble(MASTODON, work)
+
+
 @SCENES
 @pytest.mark.parametrize("skew", [timedelta(hours=9), timedelta(hours=-5, minutes=-7), timedelta(days=400)], ids=str)
 def test_a_server_whose_clock_is_hours_away_is_never_asked_too_often(scene: Scene, skew: timedelta) -> None:

@@ -276,7 +276,7 @@ class Session:
         """Says once that the system's clock was set, or is another than the one that all go by; windows go on by ours."""
         if abs(parted := self._parts.clock.correction()) >= _NOTABLE_DRIFT and not self._has_noted_correction:
             self._has_noted_correction = True
-            message = f"the clock of this machine is {_ahead(-parted)} the database's, whose time is gone by: one is wrong"
+            message = f"the clock of this machine is {_ahead(-parted)} the database's; the crawl goes by the latter, one is wrong"
             await roster.note_error(tx, self._crawl, "clock", None, None, message, now)
             self.tally.blocked(message, now)
         drift = self._parts.clock.drift()
