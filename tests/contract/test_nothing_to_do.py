@@ -84,3 +84,7 @@ def test_seeds_that_opted_out_are_named_at_the_end_and_counted_in_status(
     assert result(capsys)["seeds_left_alone"] == 0, "only of this run"
     assert cli.run(["status", "a.toml", "--json"]) == 0
     assert result(capsys)["crawls"][0]["seeds_left_alone"] == 2
+    assert cli.run(["completeness", "a.toml", "--by", "user", "--json"]) == 0
+    lines = result(capsys)["user"]["lines"]
+    assert named[0] in [line["subject"] for line in lines], "of its account no name is kept"
+    assert [[part["cause"] for part in line["missing"]] for line in lines] == [["opted_out"], ["opted_out"]]

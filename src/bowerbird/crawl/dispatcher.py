@@ -19,7 +19,7 @@ from bowerbird.crawl.outages import Outages
 from bowerbird.crawl.scheduler import Choice, Scheduler
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.sessions import Sessions
-from bowerbird.crawl.shortfalls import note_shortfall
+from bowerbird.crawl.shortfalls import note_left_alone, note_shortfall
 from bowerbird.crawl.spoilt import answers_to
 from bowerbird.crawl.verdict import Verdict, judge, part_to_ask, set_back, settled
 from bowerbird.crawl.visits import seeds_left_alone, visits_of
@@ -248,6 +248,7 @@ class Dispatcher:
         await note_shortfall(tx, lane, lease, page, ended, now)
         report = _report(lane, page, saved, ended, seeds_left_alone(lane, lease.tasks, page))
         await roster.count_left_alone(tx, self._crawl, len(report.left_alone))
+        await note_left_alone(tx, lane, lease.call, report.left_alone, now)
         await roster.count(tx, self._crawl, report.new_items, report.new_users, report.new_posts)
         timings = Timings(seed=seeded_at - saved_at, settle=parts.clock.stopwatch() - watch)
         if not await parts.log.end(tx, lease, answer, page, saved, timings, now):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -80,6 +81,12 @@ def _is_at_cap(lane: Lane, task: Task, page: Page, cap: int) -> bool:
 
 def _is_long(lane: Lane, task: Task) -> bool:
     return task.pages + 1 >= _LONG and task.progress.newest is None and lane.facet.lists_own_posts
+
+
+async def note_left_alone(tx: Transaction, lane: Lane, call: int, seeds: Sequence[str], now: datetime) -> None:
+    """Writes down which seeds asked not to be collected: of such an account the store keeps no name."""
+    told = ("opted_out", "the account asked not to be collected", None, None, None, to_micros(now), call)
+    await tx.execute_many(_ADD, [(lane.lane, seed, *told) for seed in seeds])
 
 
 async def note_shortfall(tx: Transaction, lane: Lane, lease: Lease, page: Page, ended: list[Settled], now: datetime) -> None:

@@ -23,6 +23,11 @@ where c.call > ? and c.objects = 1 and c.outcome in ({_REASONS}) and c.targets l
     and t.visited_at <= c.settled_at
 order by c.call
 """
+_LEFT_ALONE = """
+select x.target, x.cause as reason, x.at, w.name as crawl, s.name as service, l.facet
+from shortfalls x join lanes l on l.lane = x.lane join crawls w on w.crawl = l.crawl join services s on s.service = l.service
+where x.cause = 'opted_out' order by x.shortfall
+"""
 _GONE = "select id from deletions where call > ? and reason = 'not_found' order by call, id"
 # A seed by id whose account the service names and does not show; its key there is not everywhere the tail of its id.
 _CLOSED = """
@@ -64,6 +69,14 @@ async def unfound_handles(database: Database, after: int = 0) -> list[UnfoundHan
     """Handles among the seeds that led to nobody, each once; `after`: only calls with a higher number count."""
     async with database.reading() as tx:
         rows = await tx.fetch(_HANDLES, after)
+    latest = {(row["crawl"], row["service"], row["target"]): row for row in rows}
+    return [_handle(row) for row in latest.values()]
+
+
+async def left_alone_seeds(database: Database) -> list[UnfoundHandle]:
+    """Seeds, by handle or id, whose accounts asked not to be collected, each once."""
+    async with database.reading() as tx:
+        rows = await tx.fetch(_LEFT_ALONE)
     latest = {(row["crawl"], row["service"], row["target"]): row for row in rows}
     return [_handle(row) for row in latest.values()]
 

@@ -17,10 +17,17 @@ from bowerbird.store.completeness.judging import UNLISTED, Evidence, Habits, bou
 from bowerbird.store.completeness.told import Told
 from bowerbird.store.completeness.world import LaneFacts, Surroundings
 from bowerbird.store.names import has_local_keys
-from bowerbird.store.unfound import UnfoundHandle, unfound_handles
+from bowerbird.store.unfound import UnfoundHandle, left_alone_seeds, unfound_handles
 
 OWN_POSTS = ("timeline", "repo", "records")
 """Facets that list what an account wrote, the best one first."""
+
+
+_UNFOUND = {
+    "not_found": "no account of this name: deleted, renamed or never there",
+    "opted_out": "the account asked not to be collected",
+}
+"""Why a seed by handle brought nothing."""
 
 
 class _Account(Struct, frozen=True, kw_only=True):
@@ -52,20 +59,20 @@ async def user_entries(database: Database, around: Surroundings) -> AsyncIterato
                     accounts = await _lists(reader, tx, around, lane, tasks)
                 for account in accounts:
                     yield _entry(account, Habits(deleted=0.0), told)
-    for seed in await unfound_handles(database):
+    # By its id it has a line already, where posts are asked for.
+    posting = {(lane.crawl, lane.service_name) for lane in _posting(around.wanted)}
+    alone = await left_alone_seeds(database)
+    nameless = [seed for seed in alone if seed.target.startswith("@") or (seed.crawl, seed.service) not in posting]
+    for seed in (*await unfound_handles(database), *nameless):
         if around.crawl in (None, seed.crawl):
             yield _unfound(seed, told)
 
 
 def _unfound(seed: UnfoundHandle, told: Told) -> Entry:
-    """A seed by handle that led to nobody: what its account wrote, if there was one, cannot be told."""
+    """A seed by handle that led to nobody, or to somebody who is left alone: what its account wrote cannot be told."""
     is_gone = seed.reason in ("not_found", "suspended", "deactivated")
-    why = (
-        "no account of this name: deleted, renamed or never there"
-        if seed.reason == "not_found"
-        else f"it is {outcome_words(seed.reason)}"
-    )
-    missing = boundless(Cause.DELETED if is_gone else Cause.PROTECTED, why)
+    cause = Cause.OPTED_OUT if seed.reason == Cause.OPTED_OUT else Cause.DELETED if is_gone else Cause.PROTECTED
+    missing = boundless(cause, _UNFOUND.get(seed.reason) or f"it is {outcome_words(seed.reason)}")
     return Entry(
         subject=seed.target,
         name=seed.target.removeprefix("@"),
