@@ -275,7 +275,14 @@ def test_a_search_that_finds_nothing_says_so_in_the_summary(monkeypatch: pytest.
         token = next(token.value for token in server.service.tokens if token.kind == "user")
         add("mastodon", server, "user", f"access_token={token}", monkeypatch)
         assert cli.run(["crawl", crawl_file(server, "mastodon"), "--for", "1s"]) == 0
-    shown = capsys.readouterr().out
+        shown = capsys.readouterr().out
+        assert cli.run(["doctor", "a.toml"]) == 0
+        assert "search finds only posts by and to the user of the token" in capsys.readouterr().out.replace("\n", " ")
+        assert cli.run(["completeness", "a.toml", "--by", "query", "--json"]) == 0
+    (line,) = json.loads(capsys.readouterr().out)["query"]["lines"]
+    whys = [part["why"] for part in line["missing"] if part["cause"] == "reach"]
+    assert line["high"] is None, "nobody knows how much there is"
+    assert ["search finds only posts by and to the user of the token" in why for why in whys] == [True]
     assert "nothing    was found" in shown
     assert "note       sim: search finds only posts by and to the user of the token: it may stay empty." in shown
 

@@ -55,6 +55,8 @@ def shortfall(lane: Lane, task: Task, page: Page, now: datetime) -> Shortfall | 
         return Shortfall(cause="budget", detail=f"the flow ends listings after page {lane.max_pages}", after=task.visited_at)
     if not page.is_whole:
         return Shortfall(cause="unknown", detail=page.detail)
+    if facet.falls_short:
+        return Shortfall(cause="reach", detail=facet.falls_short)
     if facet.total_results is not None and _is_at_cap(lane, task, page, facet.total_results):
         detail = f"the service lists {facet.total_results:,} items at most"
         return Shortfall(cause="reach", detail=detail, after=task.visited_at, least=facet.total_results)
@@ -98,7 +100,8 @@ async def note_shortfall(tx: Transaction, lane: Lane, lease: Lease, page: Page, 
     if len(ended) != 1 or not ended[0].is_visit or not (is_refused or page.outcome is Outcome.OK):
         return
     found = shortfall(lane, ended[0].task, page, now)
-    if found is not None and not (is_refused and await _is_known(tx, lane, ended[0].task, found)):
+    is_lasting = is_refused or bool(lane.facet.falls_short)
+    if found is not None and not (is_lasting and await _is_known(tx, lane, ended[0].task, found)):
         await _write(tx, lane, lease, found, now)
 
 

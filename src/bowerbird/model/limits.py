@@ -75,6 +75,8 @@ class Facet(Struct, frozen=True, kw_only=True):
     knows_own_only: bool = False
     """Asks a host about the accounts that it holds itself: one that it does not know, or no longer serves, may live elsewhere,
     unless this very host has shown it before."""
+    falls_short: str = ""
+    """What its answers leave out wherever it is asked, in words; empty: nothing that is known beforehand."""
     tells_counters: bool = False
     """The accounts it lists come with their own counters of followers and following."""
     is_incremental: bool = False

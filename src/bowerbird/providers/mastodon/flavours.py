@@ -87,7 +87,9 @@ def flavoured(tables: Tables, flavour: Flavour) -> Tables:
     absent, alone = lacks(flavour), singles(flavour)
     shut = frozenset(name for table in tables.values() for name in table if _is_for_users(flavour, name))
     found = {
-        kind: {name: _alone(facet) if name in alone else facet for name, facet in table.items() if name not in absent}
+        kind: {
+            name: _alone(facet) if name in alone else _told(facet, flavour) for name, facet in table.items() if name not in absent
+        }
         for kind, table in tables.items()
     }
     return closed_to(found, {"none": shut, "app": shut})
@@ -121,6 +123,14 @@ def cautions(flavour: Flavour, facets: Collection[str]) -> Iterator[str]:
 
 def _alone(facet: Facet) -> Facet:
     return msgspec.structs.replace(facet, objects_per_call=1, results_per_call=1)
+
+
+def _told(facet: Facet, flavour: Flavour) -> Facet:
+    """The facet with what its answers leave out on such a server."""
+    kind = _kind(flavour)
+    if facet.name != "search" or kind not in _SEARCHED:
+        return facet
+    return msgspec.structs.replace(facet, falls_short=f"on {_title(flavour)} search finds {_SEARCHED[kind]}")
 
 
 def _kind(flavour: Flavour) -> str:
