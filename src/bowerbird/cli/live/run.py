@@ -19,6 +19,7 @@ from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl import roster
 from bowerbird.crawl.worker import NOTHING_LEFT, Ending
+from bowerbird.model import Subject
 from bowerbird.ports import Clock
 from bowerbird.settings import service_manager
 from bowerbird.store.counts import Count
@@ -131,11 +132,19 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
 
 async def _with_seeds(crawl: Crawl, ending: Ending) -> Ending:
     """A crawl that ended with nothing because none of its seeds is to be seen has failed, and says why."""
-    if ending.state != "finished" or crawl.tally.size().items or not (why := await hopeless(crawl.database, crawl.plan.name)):
+    if ending.state != "finished" or crawl.tally.size().items or _is_about_posts(crawl):
+        return ending
+    if not (why := await hopeless(crawl.database, crawl.plan.name)):
         return ending
     reason = why if ending.reason == NOTHING_LEFT else f"{ending.reason}; {why}"
     await crawl.session.abandon(reason)
     return Ending("failed", reason)
+
+
+def _is_about_posts(crawl: Crawl) -> bool:
+    """Whether its seeds are posts: that all of them are gone is then what was to be found out."""
+    seeded = {lane.facet.subject for lane in crawl.lanes.values() if lane.facet.name in crawl.plan.flow.seeds}
+    return seeded == {Subject.POST}
 
 
 async def _stored(crawl: Crawl) -> tuple[int, dict[str, Count]]:
