@@ -12,6 +12,7 @@ from provider_payloads import NOON, account, answer, read, status
 from bowerbird.model import EPOCH, Answer, Ask, Flavour, NotOffered, Outcome, Progress, Request
 from bowerbird.providers.mastodon import Mastodon
 from bowerbird.providers.mastodon.channels import FLAKES, KEY_TIME, ULIDS
+from bowerbird.providers.tables import with_limits
 
 mastodon = Mastodon()
 GOTOSOCIAL = Flavour(software="gotosocial", version="0.20.0")
@@ -315,3 +316,16 @@ def test_what_is_no_address_names_nobody(spoilt: str) -> None:
     """Taken for an id it would be another account, which nobody could ever ask for."""
     page = read(mastodon, "reposts", "7", answer([account("1"), account("2", uri=spoilt)]))
     assert ([user.key for user in page.users], len(page.broken)) == (["1"], 1)
+
+
+def test_gotosocial_counts_addresses_whoever_asks_and_for_whichever_page() -> None:
+    """Two tokens on one address share 300 calls in five minutes, and pages are not counted apart."""
+    for kind in ("user", "app"):
+        for facet in mastodon.flavoured(GOTOSOCIAL).facets_for(kind).values():
+            told = [(limit.bucket, limit.allowance, limit.window, limit.only_paged) for limit in facet.limits]
+            assert told == [("{service}/address", 300, timedelta(minutes=5), False)], facet.name
+
+
+def test_what_a_crawl_file_says_of_limits_holds_for_gotosocial_too() -> None:
+    slow = with_limits(mastodon, {"*": {"token": {"allowance": 60}}})
+    assert {facet.limits[0].allowance for facet in slow.flavoured(GOTOSOCIAL).facets_for("user").values()} == {60}

@@ -12,7 +12,9 @@ _PAGING_WINDOW = timedelta(minutes=15)
 
 _TOKEN = Limit(bucket="{service}/{credential}/token", allowance=300, window=_WINDOW)
 _ACCOUNT = Limit(bucket="{service}/account:{account}/account", allowance=1500, window=_WINDOW)
-_ADDRESS = Limit(bucket="{service}/address", allowance=300, window=_WINDOW)
+ADDRESS = "{service}/address"
+"""The bucket of all who ask from one address."""
+_ADDRESS = Limit(bucket=ADDRESS, allowance=300, window=_WINDOW)
 _ACCOUNT_PAGING = Limit(bucket="{service}/account:{account}/paging", allowance=300, window=_PAGING_WINDOW, only_paged=True)
 _ADDRESS_PAGING = Limit(bucket="{service}/address/paging", allowance=300, window=_PAGING_WINDOW, only_paged=True)
 

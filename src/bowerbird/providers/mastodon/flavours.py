@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
-from bowerbird.model import Channel, Facet, Flavour
+from bowerbird.model import Channel, Facet, Flavour, Limit
 from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, FLAKES, ULIDS, base_name
+from bowerbird.providers.mastodon.facets import ADDRESS
 from bowerbird.providers.mastodon.requests import ALONE
 from bowerbird.providers.mastodon.survey import number
 from bowerbird.providers.tables import Tables, closed_to
@@ -50,6 +51,8 @@ _LOSSES = {
     },
 }
 """Software, and what its answers leave out without a word, by facet."""
+_BY_ADDRESS = frozenset({"gotosocial"})
+"""Software that limits addresses alone, as often as Mastodon does (300 in five minutes), whoever asks and for whichever page."""
 _INDEXED = "posts only where the server keeps an index of them (Elasticsearch)"
 _FOR_GUESTS = {"gotosocial": (), "takahe": ("profile", "followers", "following", "reposts", "likes", "public")}
 """Software that answers nobody but its own users, and the facets of which it does all the same."""
@@ -92,7 +95,24 @@ def flavoured(tables: Tables, flavour: Flavour) -> Tables:
         }
         for kind, table in tables.items()
     }
-    return closed_to(found, {"none": shut, "app": shut})
+    return closed_to(_limited(found, flavour), {"none": shut, "app": shut})
+
+
+def _limited(tables: Tables, flavour: Flavour) -> Tables:
+    """The tables with one limit for everybody who asks from an address, where the server counts nothing else."""
+    if _kind(flavour) not in _BY_ADDRESS:
+        return tables
+    return {
+        kind: {name: msgspec.structs.replace(facet, limits=_by_address(facet.limits)) for name, facet in table.items()}
+        for kind, table in tables.items()
+    }
+
+
+def _by_address(limits: tuple[Limit, ...]) -> tuple[Limit, ...]:
+    """Mastodon's own limits without those of accounts and of pages; that of a token is the address's."""
+    kept = [each for each in limits if not each.only_paged and not each.bucket.endswith("/account")]
+    moved = (msgspec.structs.replace(each, bucket=ADDRESS) if each.bucket.endswith("/token") else each for each in kept)
+    return tuple({each.bucket: each for each in moved}.values())
 
 
 def _is_for_users(flavour: Flavour, facet: str) -> bool:
