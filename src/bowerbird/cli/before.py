@@ -140,10 +140,7 @@ async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) 
                 f"the crawl {plan.name} has no seeds: of what is in {public(query.store or plan.store)} its query chooses none; "
                 "make it less strict, or write some seeds"
             )
-    now = outside.clock.now()
-    # A server whose limits are used up is there: the crawl waits for it as for any limit.
-    waits = {each.service.name for each in unknown_servers(plan, outside.clock) if ledgers.when(each.charges, now) > now}
-    found = [await look(planned, outside, most=1) for planned in plan.services if planned.service.name not in waits]
+    found = [await look(planned, outside, most=1) for planned in _askable(plan, outside, ledgers)]
     for each in found:
         if each.problem:
             raise UserError(f"{each.problem}; {each.advice}")
@@ -152,10 +149,18 @@ async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) 
     return asked
 
 
+def _askable(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) -> list[ServicePlan]:
+    """The services that may be asked now: one whose limits are used up is there, and waited for as for any limit."""
+    now = outside.clock.now()
+    waits = {each.service.name for each in unknown_servers(plan, outside.clock) if ledgers.when(each.charges, now) > now}
+    return [each for each in plan.services if each.service.name not in waits]
+
+
 async def _check_mended(plan: CrawlPlan, outside: Outside, known: _Known) -> dict[str, Survey]:
     """Whether a crawl that goes on has the right address of every service that never answered there; answers what these say
     they are."""
-    doubtful = [each for each in plan.services if (each.service.name, each.service.base) not in known.proved]
+    askable = _askable(plan, outside, known.ledgers)
+    doubtful = [each for each in askable if (each.service.name, each.service.base) not in known.proved]
     found = [await look(planned, outside, most=1) for planned in doubtful]
     for each in found:
         if each.is_foreign:
