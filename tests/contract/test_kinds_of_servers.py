@@ -161,14 +161,17 @@ flow.edges = [{from = "posts", to = "likes", take = "own_posts"}]
 
 @pytest.mark.parametrize(
     ("words", "outcome"),
-    [("Invalid access token", "bad_token"), ("Access token does not have the required scopes", "forbidden_scope")],
+    [
+        ("Invalid access token", "refused for want of a good token"),
+        ("Access token does not have the required scopes", "refused to this kind of token"),
+    ],
 )
 async def test_a_stream_that_can_never_open_ends_the_crawl_with_the_servers_words(words: str, outcome: str) -> None:
     manner = msgspec.structs.replace(MASTODON_45, stream_refusal=words)
     stream = '[[streams]]\nchannel = "public"'
     async with serving(manner) as server, crawled(server, 'flow = "listen"', [], more=stream) as done:
         assert done.ending.state == "failed"
-        assert f"public never connected: {outcome}: 401 {words}" in done.ending.reason
+        assert f"public never connected: {outcome} (401 {words})" in done.ending.reason
         assert server.seen["/api/v1/streaming"] == 1, "it is not tried again and again"
 
 
@@ -257,4 +260,7 @@ async def test_a_crawl_of_which_everything_was_given_up_has_failed() -> None:
     refusing = msgspec.structs.replace(MASTODON_42, missing=(400, "application/json", '{"error":"not for you"}'))
     async with serving(refusing) as server, crawled(server, 'flow = "hydrate"', ["901", "902"]) as done:
         assert done.ending.state == "failed"
-        assert "nothing was answered at all, the last time: posts: bad_request 400 not for you" in done.ending.reason
+        assert (
+            "nothing was answered at all, the last time: posts: called wrong by the server (400 not for you)"
+            in done.ending.reason
+        )
