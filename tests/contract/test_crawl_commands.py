@@ -132,7 +132,7 @@ def test_status_tells_what_is_there(server: Server, folder: Path, capsys: pytest
     assert cli.run(["status", str(folder / "a.db")]) == 0
     shown = capsys.readouterr().out
     assert "a (flow timelines): ended as told: 6 calls reached" in shown
-    assert "sim/account:mine/account" in shown
+    assert "account mine" in shown
     assert "timeline  sim" in shown
     assert cli.run(["status", str(file), "--json"]) == 0
     values = result(capsys)

@@ -210,9 +210,9 @@ def test_a_renamed_file_does_not_begin_anew_in_a_store_of_its_own_unasked(server
     cli.run(["doctor", "new.toml"])
     assert "! name of the crawl: old.db holds the crawl 'old'" in capsys.readouterr().out
     assert not Path("new.db").exists()
-    spent = told("old.db", capsys)["dollars_spent"]
+    made = told("old.db", capsys)["calls"]
     lines = crawled(["new.toml", "--as", "old", "--calls", "2"], capsys)
-    assert told("old.db", capsys)["dollars_spent"] > spent
+    assert told("old.db", capsys)["calls"] > made
     assert "  look       bowerbird status old.db" in lines
     assert advice(lines)[1] == ["bowerbird", "crawl", "new.toml", "--as", "old"]
     crawled(["new.toml", "--as", "new", "--calls", "2", "--yes"], capsys)
