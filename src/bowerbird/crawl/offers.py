@@ -19,6 +19,7 @@ from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.left_out import mark_lane
 from bowerbird.crawl.log import has_answered
 from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page
+from bowerbird.model.plain import quoted
 from bowerbird.ports import FlavouredProvider, Frontier, Transaction
 
 LOOKS = 3
@@ -133,7 +134,7 @@ class Offers:
         learned = await keep_refusal(tx, lane.service.name, lane.facet.name, page.detail, now)
         if not self.goes_on(lane, page):
             await self._frontier.close(tx, lane.lane, f"{page.outcome}: {page.detail}"[:500])
-            await mark_lane(tx, lane.lane, f"the server said: {page.detail}", now)
+            await mark_lane(tx, lane.lane, f"the server said: {quoted(page.detail)}", now)
         return learned
 
     def witness(self, lane: Lane, lease: Lease, page: Page) -> list[Arrival]:
@@ -186,7 +187,7 @@ class Offers:
         return ""
 
     def _close(self, lane: Lane, page: Page) -> str:
-        self.closed[lane.lane] = f"{lane.service.name} does not offer {lane.facet.name} ({page.detail})"
+        self.closed[lane.lane] = f"{lane.service.name} does not offer {lane.facet.name} ({quoted(page.detail)})"
         return self.closed[lane.lane]
 
 

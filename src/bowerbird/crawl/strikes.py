@@ -7,6 +7,7 @@ from functools import partial
 
 from bowerbird.crawl.lanes import Lane
 from bowerbird.model import Lease, Outcome, Page
+from bowerbird.model.plain import quoted
 from bowerbird.ports import Transaction
 
 STRIKES = 3
@@ -64,4 +65,4 @@ class Strikes:
 def refusal(lane: Lane, lease: Lease, page: Page) -> str:
     """What was refused, to whom, and in which words."""
     whom = f"with the credential {lease.credential!r}" if lease.credential else "without a credential"
-    return f"{lane.service.name} does not answer {lane.facet.name} {whom} ({page.detail})"
+    return f"{lane.service.name} does not answer {lane.facet.name} {whom} ({quoted(page.detail)})"

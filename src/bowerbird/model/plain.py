@@ -52,6 +52,11 @@ def told(outcome: Outcome, detail: str) -> str:
     return f"{outcome_words(outcome)} ({detail})" if detail else outcome_words(outcome)
 
 
+def quoted(words: str) -> str:
+    """A server's own words inside a sentence of ours, where what follows the first semicolon is advice of ours alone."""
+    return words.replace(";", ",")
+
+
 def retold(failure: str) -> str:
     """The same of what the store keeps as `bad_token: 401 Unauthorized`; anything else stays as it is."""
     name, _, detail = failure.partition(": ")

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from bowerbird.model import Channel, Facet, Flavour, Limit
+from bowerbird.model.plain import quoted
 from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, FLAKES, ULIDS, base_name
 from bowerbird.providers.mastodon.facets import ADDRESS
 from bowerbird.providers.mastodon.requests import ALONE
@@ -61,7 +62,7 @@ _FOR_GUESTS = {"gotosocial": (), "takahe": ("profile", "followers", "following",
 def lacks(flavour: Flavour) -> dict[str, str]:
     """The facets that a server of this flavour does not have, with the reason in words; what is asked for one by one is there."""
     found = {name: f"{_title(flavour)} has no such route" for name in _without(flavour)}
-    found |= {name: f"the server said: {told.words}" for name, told in flavour.refused.items()}
+    found |= {name: f"the server said: {quoted(told.words)}" for name, told in flavour.refused.items()}
     found |= {name: f"the server has closed {feed}" for name, feed in _FEEDS.items() if _is_closed(flavour, feed)}
     return {name: why for name, why in found.items() if name not in ALONE}
 
@@ -176,4 +177,4 @@ def _is_closed(flavour: Flavour, feed: str) -> bool:
 
 
 def _title(flavour: Flavour) -> str:
-    return flavour.title or "the server"
+    return quoted(flavour.title) or "the server"
