@@ -65,6 +65,8 @@ class RealClock(_Waiting):
         self._began = steady()
         self._correction = timedelta(0)
         self._heeded_at: datetime | None = None
+        self._apart = timedelta(0)
+        """How far the system's clock was ahead of the one that we heed when ours last agreed with that."""
 
     def now(self) -> datetime:
         return self._uncorrected() + self._correction
@@ -78,15 +80,24 @@ class RealClock(_Waiting):
     def heed(self, told: datetime, sent: datetime, received: datetime) -> None:
         # As little as the words allow: it was said at some moment between.
         by = min(max(timedelta(0), told - received), told - sent)
-        if self._heeded_at is not None and not self._confirms(told):
-            most = max(timedelta(0), received - self._heeded_at) * _FOLLOWED
-            by = min(max(by, -most), most)
-        self._correction += by
-        self._heeded_at = received + by
+        followed = self._followed(by, received)
+        apart = self._system() - told
+        if followed != by and abs(apart - self._apart) < _CONFIRMED:
+            # The system's clock says the same as ever: ours stood still with its machine, and neither of the others is wrong.
+            self._anchor += by
+            followed = by
+        else:
+            self._correction += followed
+        if followed == by:
+            self._apart = apart
+        self._heeded_at = received + followed
 
-    def _confirms(self, told: datetime) -> bool:
-        """Whether the system's clock says the same, as far as it ever did: then our steady one stood still with its machine."""
-        return abs(self._system() + self._correction - told) < _CONFIRMED
+    def _followed(self, by: timedelta, received: datetime) -> timedelta:
+        """As much of it as clocks drift; the first time all of it."""
+        if self._heeded_at is None:
+            return by
+        most = max(timedelta(0), received - self._heeded_at) * _FOLLOWED
+        return min(max(by, -most), most)
 
     def correction(self) -> timedelta:
         return self._correction
