@@ -261,8 +261,12 @@ def test_a_second_file_beside_the_first_is_a_crawl_of_its_own(servers: dict[str,
 
 def test_databases_of_others_in_the_folder_are_left_as_they_are(servers: dict[str, Server], capsys: Capsys) -> None:
     with sqlite3.connect("theirs.db") as theirs:
-        theirs.execute("create table crawls_of_beetles (legs integer)")
+        theirs.execute("create table crawls (legs integer)")
     theirs.close()
+    with sqlite3.connect("damaged.db") as damaged:
+        damaged.execute("create table crawls (legs integer)")
+        damaged.execute("create table migrations (legs integer)")
+    damaged.close()
     Path("broken.db").write_bytes(b"SQLite format 3\0 and no more")
     before = {path: path.read_bytes() for path in map(Path, ("theirs.db", "broken.db"))}
     servers["mastodon"].crawl_file(Path("a.toml"), seeds=5)

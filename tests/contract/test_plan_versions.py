@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,6 +48,15 @@ async def test_the_same_plan_is_followed_and_another_one_only_when_it_may_be(dat
         held = await plans.held(tx, "c")
     assert documents[0] == documents[2] != documents[1]
     assert held == plans.Held(3, plans.document(plan()))
+
+
+async def test_what_an_older_bowerbird_did_not_write_down_is_no_change(database: Database) -> None:
+    """Nobody could say what differs, and a service that starts again by itself would never run."""
+    assert await agreed(database, plan(), applies=False) == 1
+    older = {name: value for name, value in plans.document(plan()).items() if name != "media"}
+    async with database.transaction() as tx:
+        await tx.execute("update plans set document = ?", json.dumps(older))
+    assert await agreed(database, plan(), applies=False) == 1
 
 
 async def test_where_nothing_is_said_another_plan_is_followed_unless_others_follow_the_old_one(database: Database) -> None:

@@ -16,7 +16,7 @@ from bowerbird.cli.renamed import spent_beside
 from bowerbird.clock import to_micros
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.db import open_database
-from bowerbird.db.versions import newest, version_of
+from bowerbird.db.versions import version_of
 from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.planning.budget import Means, means_of
 from bowerbird.planning.course import Course, hours_of
@@ -26,6 +26,8 @@ from bowerbird.ports import Clock, Database
 
 _SHORT = Scope(items=1_500, calls=500)
 """A rehearsal for which somebody waits at a prompt."""
+_WITH_CONSENTS = 17
+"""Stores of this version and later keep what somebody agreed to; what they lack besides is none of its business."""
 _WRITE = """
 insert into consents (crawl, in_all, a_month, agreed_at) select crawl, ?, ?, ? from crawls where name = ?
 on conflict (crawl) do update set in_all = excluded.in_all, a_month = excluded.a_month, agreed_at = excluded.agreed_at
@@ -59,7 +61,7 @@ async def agreed_to(plan: CrawlPlan, clock: Clock) -> Wish | None:
         return None
     database = await open_database(plan.store, clock)
     try:
-        if (await version_of(database) or 0) < newest():
+        if (await version_of(database) or 0) < _WITH_CONSENTS:
             return None
         async with database.reading() as tx:
             return await read_agreed(tx, plan.name)

@@ -4,10 +4,11 @@ in a store of its own, spend as much again: that is said first."""
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import typer
@@ -20,6 +21,7 @@ from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.nearby import stores_in
+from bowerbird.db.sqlite import sqlite_module
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.limits.purses import Purse, purses
@@ -28,6 +30,8 @@ from bowerbird.planning.budget import paid_services
 from bowerbird.ports import Clock, Database
 from bowerbird.store.reader import Reader
 from bowerbird.store.summary import CrawlState
+
+T = TypeVar("T")
 
 _ASKED = """
 select 1 as found from tasks join lanes on lanes.lane = tasks.lane where lanes.crawl = ? and tasks.target = ? limit 1
@@ -90,22 +94,18 @@ async def begun_as(plan: CrawlPlan, clock: Clock) -> Begun | None:
     """
     if exists(plan.store):
         async with _opened(plan.store, clock) as database:
-            return await _in_store(plan, plan.store, database, clock) if database else None
+            return await _in_store(plan, plan.store, clock, database) if database else None
     for store in () if plan.names_store else _beside(plan):
-        async with _opened(store, clock) as database:
-            if database and (found := await _in_store(plan, store, database, clock)):
-                return found
+        if found := await _looked_at(store, clock, partial(_in_store, plan, store, clock)):
+            return found
     return None
 
 
 async def spent_beside(plan: CrawlPlan, clock: Clock) -> list[str]:
     """What other stores of the folder have spent in this month on the services of a crawl: its own store does not count it."""
-    found = []
-    for store in _beside(plan) if paid_services(plan) else ():
-        async with _opened(store, clock) as database:
-            if database and (spent := await _spent(plan, database, clock)):
-                found.append(f"{public(store)} has spent {spent}, which is not counted here")
-    return found
+    beside = _beside(plan) if paid_services(plan) else []
+    spent = [(store, await _looked_at(store, clock, partial(_spent, plan, clock))) for store in beside]
+    return [f"{public(store)} has spent {words}, which is not counted here" for store, words in spent if words]
 
 
 def _beside(plan: CrawlPlan) -> list[str]:
@@ -125,7 +125,16 @@ async def _opened(store: str, clock: Clock) -> AsyncIterator[Database | None]:
         await database.close()
 
 
-async def _in_store(plan: CrawlPlan, store: str, database: Database, clock: Clock) -> Begun | None:
+async def _looked_at(store: str, clock: Clock, look: Callable[[Database], Awaitable[T]]) -> T | None:
+    """What there is to see in a store of the folder; nothing where it cannot be read: a damaged one is no reason not to start."""
+    try:
+        async with _opened(store, clock) as database:
+            return await look(database) if database else None
+    except (BowerbirdError, sqlite_module().Error):
+        return None
+
+
+async def _in_store(plan: CrawlPlan, store: str, clock: Clock, database: Database) -> Begun | None:
     crawls = await Reader(database).crawls()
     is_own = store == plan.store
     if is_own and any(each.name == plan.name for each in crawls):
@@ -138,7 +147,7 @@ async def _in_store(plan: CrawlPlan, store: str, database: Database, clock: Cloc
             continue
         is_asked = await _asked_about(database, plan, crawl)
         if is_asked or (not is_own and _has_lost_file(plan, crawl, store, told)):
-            return Begun(crawl, store, is_asked, await _spent(plan, database, clock))
+            return Begun(crawl, store, is_asked, await _spent(plan, clock, database))
     return None
 
 
@@ -161,7 +170,7 @@ def _has_lost_file(plan: CrawlPlan, crawl: CrawlState, store: str, told: dict[st
     return file == plan.called.get("file") or not (Path(file).is_file() or usual.is_file())
 
 
-async def _spent(plan: CrawlPlan, database: Database, clock: Clock) -> str:
+async def _spent(plan: CrawlPlan, clock: Clock, database: Database) -> str:
     services = {each.service.name for each in paid_services(plan)}
     # An older store has no purses yet.
     if not services or await version_of(database) != newest():

@@ -136,12 +136,14 @@ async def agree(
     The caller has written the row of the crawl: of two that start at the same time, the second waits there for the first.
     """
     known, new = await held(tx, plan.name), document(plan)
-    if known is not None and known.document == new:
+    # Not the documents themselves: a later bowerbird writes down what nobody has said anything about.
+    changes = list(differences(known.document, new)) if known is not None else []
+    if known is not None and not changes:
         me.plan = known.version
         return
     may_change = applies if applies is not None else await is_lone(tx, plan.name, me.number(), now)
     if known is not None and not may_change:
-        raise UserError(refusal(plan.name, list(differences(known.document, new)), "--apply"))
+        raise UserError(refusal(plan.name, changes, "--apply"))
     me.plan = known.version + 1 if known is not None else 1
     await tx.execute(_ADD, crawl, me.plan, msgspec.json.encode(new).decode(), to_micros(now))
     await tx.execute(_SET, me.plan, crawl)

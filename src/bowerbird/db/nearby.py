@@ -8,6 +8,7 @@ from pathlib import Path
 from bowerbird.db.sqlite import sqlite_module
 
 _MOST = 100
+_TABLES = "select count(*) from sqlite_master where type = 'table' and name in ('crawls', 'migrations')"
 
 
 def stores_in(folder: Path) -> Iterator[Path]:
@@ -25,7 +26,8 @@ def _is_store(path: Path) -> bool:
     except module.Error:
         return False
     try:
-        return connection.execute("select 1 from sqlite_master where name = 'crawls'").fetchone() is not None
+        found: tuple[int] = connection.execute(_TABLES).fetchone()
+        return found == (2,)
     except module.Error:
         return False
     finally:

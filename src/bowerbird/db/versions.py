@@ -16,8 +16,8 @@ def newest() -> int:
 async def version_of(database: Database) -> int | None:
     """The version of a store; None for a database that is none."""
     async with database.reading() as tx:
-        row = await tx.fetch_one(f"select count(*) as found from {_CATALOGUES[database.dialect]} = 'crawls'")
-        if row is None or not row["found"]:
+        row = await tx.fetch_one(f"select count(*) as found from {_CATALOGUES[database.dialect]} in ('crawls', 'migrations')")
+        if row is None or row["found"] < 2:
             return None
         row = await tx.fetch_one("select max(version) as version from migrations")
     return int(row["version"] or 0) if row else 0

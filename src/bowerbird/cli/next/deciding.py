@@ -16,7 +16,7 @@ from bowerbird.cli.next.step import Step
 from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.crawl.flow import Size
 from bowerbird.crawl.left_out import LeftOut
-from bowerbird.crawl.plans import document
+from bowerbird.crawl.plans import differences, document
 from bowerbird.crawl.worker import GIVEN_UP, NOTHING_LEFT
 from bowerbird.export.sample import GOOD_ENOUGH
 from bowerbird.limits.purses import SPENT, Purse
@@ -68,7 +68,7 @@ def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
 
 def _applying(plan: CrawlPlan | None, ended: Ended) -> tuple[str, ...]:
     """The option without which the next start is refused, where the file says something else than the crawl follows."""
-    if plan is None or ended.followed is None or document(plan) == ended.followed:
+    if plan is None or ended.followed is None or not any(differences(ended.followed, document(plan))):
         return ()
     return ("--apply",)
 
