@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +18,9 @@ import pytest
 from simulated_server import Server, running
 
 from bowerbird import cli
+from bowerbird.cli.consent import agreed_to
+from bowerbird.cli.stores import read_plan
+from bowerbird.clock import RealClock
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]
 
@@ -70,6 +75,15 @@ def test_an_answer_once_given_holds_for_every_restart_until_more_may_be_spent(
     capsys.readouterr()
     assert cli.run(["crawl", str(with_dollars(file, 3)), "--calls", "1"]) == 2
     assert "may now spend more than somebody agreed to" in capsys.readouterr().err
+
+
+def test_what_was_agreed_to_holds_across_an_upgrade(file: Path) -> None:
+    """A service that starts again by itself has nobody to ask."""
+    assert cli.run(["crawl", str(file), "--calls", "1", "--yes", "--json"]) == 0
+    with sqlite3.connect(file.with_suffix(".db")) as store:
+        store.execute("delete from migrations where version > 20")
+    store.close()
+    assert asyncio.run(agreed_to(read_plan(file), RealClock())) is not None
 
 
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 2), ("y\n", 0)])
