@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from bowerbird.clock import RealClock
@@ -72,6 +73,26 @@ async def test_a_broken_hook_is_told_to_its_own_caller_and_keeps_no_other_from_b
     ends = await asyncio.gather(broken(), work(database, "other", seen), return_exceptions=True)
     assert [type(end) for end in ends] == [ZeroDivisionError, type(None)]
     assert sorted(seen) == ["broken is kept", "other is kept"]
+
+
+async def test_who_passes_over_a_failed_statement_is_told_when_nothing_was_kept(migrated_url: str) -> None:
+    """PostgreSQL undoes such a transaction as a whole and takes the commit without a complaint."""
+    database = await open_database(migrated_url, RealClock())
+    seen: list[str] = []
+
+    async def pass_over() -> None:
+        async with database.transaction() as tx:
+            watch(tx, "twice", seen)
+            await tx.execute(INSERT, "twice")
+            with suppress(asyncpg.UniqueViolationError):
+                await tx.execute(INSERT, "twice")
+
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await pass_over()
+    assert seen == ["twice is undone"]
+    await work(database, "twice", seen)
+    assert seen[1:] == ["twice is kept"]
+    await database.close()
 
 
 async def test_who_is_cancelled_while_it_waits_for_its_commit_sees_in_memory_what_the_database_says(tmp_path: Path) -> None:

@@ -55,11 +55,21 @@ class PostgresTransaction(Hooks):
         self._connection = connection
         self._clock = clock
         self._patience = patience
+        self._failure: BaseException | None = None
 
     async def _asked(self, question: Callable[..., Awaitable[Any]], sql: str, *values: Any) -> Any:
         # Called in here: of a connection that is gone the pool says so at once, without anything to await.
-        with self._clock.outside(), _translated(self._connection):
-            return await question(numbered(sql), *values, timeout=self._patience)
+        try:
+            with self._clock.outside(), _translated(self._connection):
+                return await question(numbered(sql), *values, timeout=self._patience)
+        except BaseException as error:
+            self._failure = self._failure or error
+            raise
+
+    def check(self) -> None:
+        """Raises what the first failed statement did: the server has undone everything, and would take a commit all the same."""
+        if self._failure is not None:
+            raise self._failure
 
     async def execute(self, sql: str, *values: Any) -> int:
         tag: str = await self._asked(self._connection.execute, sql, *storable(values))
@@ -145,6 +155,7 @@ class PostgresDatabase:
             try:
                 async with self._begun(connection):
                     yield tx
+                    tx.check()
             except BaseException:
                 tx.rolled_back()
                 raise
