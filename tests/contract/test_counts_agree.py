@@ -130,13 +130,15 @@ def test_posts_by_id_agree_too(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) 
     assert f"  stored     {ended['posts']} posts" in summary
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("flow", ["graph", "timelines"])
 @pytest.mark.parametrize("seeds", [["@nobody_here"], ["@nobody_here", "123456"]])
 def test_a_crawl_none_of_whose_seeds_is_there_has_failed_and_says_so(
-    seeds: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+    flow: str, seeds: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:
     with running() as server:
         add_credential(server, monkeypatch)
-        write(server, "graph", seeds)
+        write(server, flow, seeds)
         shown, ended = told(capsys, "crawl", "a.toml", "--quiet", code=3)
     reason = "its only seed was not found" if len(seeds) == 1 else "none of its 2 seeds was found"
     assert f"Failed: {reason}." in shown

@@ -100,9 +100,11 @@ async def closed_seeds(database: Database, crawl: str, after: int) -> dict[str, 
         return closed | {row["target"]: row["reason"] for row in await tx.fetch(_CLOSED, after, crawl)}
 
 
-async def hopeless(database: Database, crawl: str) -> str:
-    """Why a crawl can bring nothing, in words: none of its seeds is there for us; empty if some may be."""
-    unfound, closed = await unfound_seeds(database, crawl, 0), await closed_seeds(database, crawl, 0)
+async def hopeless(database: Database, crawl: str, *, for_good: bool = False) -> str:
+    """Why a crawl can bring nothing, in words: none of its seeds is there for us; empty if some may be. `for_good`: those that
+    are there and not shown may be shown one day, and do not count."""
+    unfound = await unfound_seeds(database, crawl, 0)
+    closed = {} if for_good else await closed_seeds(database, crawl, 0)
     async with database.reading() as tx:
         row = await tx.fetch_one(_SEEDS, crawl)
     seeds = int(row["seeds"]) if row else 0

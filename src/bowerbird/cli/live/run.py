@@ -31,6 +31,8 @@ Enough = Callable[[Glimpse], str]
 
 _WATCH_EVERY = timedelta(seconds=1)
 _HEED_EVERY = timedelta(milliseconds=250)
+_DOUBT_EVERY = timedelta(seconds=5)
+_HOPELESS = "none of its seeds is there"
 _INTERRUPTED = "interrupted with Ctrl-C"
 _TERMINATED = "asked to end by the system (SIGTERM)"
 _LANDING = "finishing what is in flight (a minute at most); Ctrl-C again leaves at once, nothing is lost either way"
@@ -105,6 +107,7 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
     interrupts = Interrupts(crawl, watcher, view, outside.clock)
     work = asyncio.ensure_future(crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_WATCH_EVERY))
     watching = [asyncio.create_task(_show(watcher, view, outside.clock))]
+    watching += [asyncio.create_task(_give_up(crawl, watcher, outside.clock))]
     watching += [asyncio.create_task(_heed(crawl, watcher, enough, outside.clock))] if enough else []
     try:
         async with heard_by(service_manager(), crawl.session.longest_silence, outside.clock):
@@ -132,13 +135,29 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
 
 async def _with_seeds(crawl: Crawl, ending: Ending) -> Ending:
     """A crawl that ended with nothing because none of its seeds is to be seen has failed, and says why."""
-    if ending.state != "finished" or crawl.tally.size().items or _is_about_posts(crawl):
+    has_given_up = ending.reason == _HOPELESS
+    if not (has_given_up or ending.state == "finished") or crawl.tally.size().items or _is_about_posts(crawl):
         return ending
     if not (why := await hopeless(crawl.database, crawl.plan.name)):
         return ending
-    reason = why if ending.reason == NOTHING_LEFT else f"{ending.reason}; {why}"
+    reason = why if has_given_up or ending.reason == NOTHING_LEFT else f"{ending.reason}; {why}"
     await crawl.session.abandon(reason)
     return Ending("failed", reason)
+
+
+async def _give_up(crawl: Crawl, watcher: Watcher, clock: Clock) -> None:
+    """Ends a crawl none of whose seeds is there, once nothing else is left to ask now: it would look for them for ever, and look
+    healthy."""
+    while crawl.plan.streams or _is_about_posts(crawl) or not await _is_vain(crawl, watcher):
+        await clock.sleep_until(clock.now() + _DOUBT_EVERY)
+    crawl.session.end(_HOPELESS)
+
+
+async def _is_vain(crawl: Crawl, watcher: Watcher) -> bool:
+    seen = await watcher.glimpse()
+    if crawl.tally.size().items or seen.waiting:
+        return False
+    return bool(await hopeless(crawl.database, crawl.plan.name, for_good=True))
 
 
 def _is_about_posts(crawl: Crawl) -> bool:
