@@ -317,6 +317,30 @@ def test_a_system_clock_that_is_set_is_noted_once_and_changes_nothing() -> None:
     in_trouble(MASTODON, work)
 
 
+class WokenClock(SetClock):
+    """A clock that stood still while its machine slept, until it hears the time of its database."""
+
+    _heard_at = START
+
+    def heed(self, told: datetime, sent: datetime, received: datetime) -> None:
+        self._heard_at = self._clock.now()
+
+    def drift(self) -> timedelta:
+        woke_at = START + timedelta(seconds=5)
+        return timedelta(hours=8) if self._heard_at < woke_at <= self._clock.now() else timedelta(0)
+
+
+def test_a_machine_that_slept_asks_its_database_for_the_time_before_it_calls_its_clock_wrong(migrated_url: str) -> None:
+    async def work(laboratory: Laboratory) -> None:
+        outside = structs.replace(laboratory.outside(), clock=WokenClock(laboratory.clock))
+        async with open_crawl(plan_of(laboratory, MASTODON, migrated_url), outside) as crawl:
+            assert await run(crawl) == "finished"
+            assert laboratory.clock.now() > START + timedelta(seconds=5)
+            assert await column(crawl.database, "select message from errors where part = 'clock'") == []
+
+    in_trouble(MASTODON, work)
+
+
 class CorrectedClock(SetClock):
     """A clock that goes by the database's, half a minute before that of its machine."""
 

@@ -239,7 +239,8 @@ class Session:
 
     async def _look(self) -> None:
         parts = self._parts
-        if parts.clock.now() >= self._set_clock_at:
+        # A machine that just woke up looks as if its clock was set, until it has asked.
+        if parts.clock.now() >= self._set_clock_at or self._has_drifted():
             await set_clock(parts.database, parts.clock)
             self._set_clock_at = parts.clock.now() + _CLOCK_SET_EVERY
         async with parts.database.transaction() as tx:
@@ -279,13 +280,17 @@ class Session:
             message = f"the clock of this machine is {_ahead(-parted)} the database's; the crawl goes by the latter, one is wrong"
             await roster.note_error(tx, self._crawl, "clock", None, None, message, now)
             self.tally.blocked(message, now)
-        drift = self._parts.clock.drift()
-        if abs(drift) < _NOTABLE_DRIFT or self._has_noted_drift:
+        if not self._has_drifted():
             return
         self._has_noted_drift = True
+        drift = self._parts.clock.drift()
         message = f"the system clock was set by {drift}; limits are kept by the steady clock until this process ends"
         await roster.note_error(tx, self._crawl, "clock", None, None, message, now)
         self.tally.blocked(message, now)
+
+    def _has_drifted(self) -> bool:
+        """Whether the system's clock has parted from ours, and nobody was told so yet."""
+        return abs(self._parts.clock.drift()) >= _NOTABLE_DRIFT and not self._has_noted_drift
 
     async def _note_outage(self, tx: Transaction, now: datetime) -> None:
         """Says of our own database, now that it answers again, for how long it did not."""
