@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -258,6 +259,14 @@ def test_commented_overrides_of_an_example_are_valid_too(tmp_path: Path) -> None
     uncommented = text[:start] + text[start:].replace("# ", "")
     plan = parse_crawl(uncommented, tmp_path / "x.toml", WORDS)
     assert plan.flow.facet("profiles").revisit == timedelta(minutes=5)
+
+
+def test_seeds_of_a_file_stand_where_an_example_says(tmp_path: Path) -> None:
+    flow = parse_flow(builtin_flows()["timelines"], "timelines", {}, RANKERS)
+    text = example(flow, "mastodon")
+    assert 'in place of the next line: seeds.file = "seeds.txt"' in text
+    text = re.sub("^seeds = .*$", 'seeds.file = "seeds.txt"', text, flags=re.MULTILINE).replace("# contact =", "contact =")
+    assert parse_crawl(text, tmp_path / "x.toml", WORDS).contact == "you@university.edu"
 
 
 def test_media_go_to_a_folder_beside_the_file_and_mistakes_are_named(tmp_path: Path) -> None:

@@ -62,7 +62,8 @@ _GOES_ON = "The crawl looks for news again and again: it ends at the first of th
 
 _SEEDS = """\
 # What to start from: {what}.
-# Or from a file: [seeds] with file = "seeds.txt" (one per line), or file = "seeds.csv" and column = "id"
+# Or from a file, in place of the next line: seeds.file = "seeds.txt" (one per line), or seeds.file = "seeds.csv" and
+# seeds.column = "id" in another line
 seeds = ["{seed}"]
 
 """
@@ -87,7 +88,7 @@ box = [-9.5, 38.6, -9.0, 38.9]
 """
 
 _INSTEAD = """\
-# To change a part of the flow, write this instead of the line flow = "{flow}" above:
+# To change a part of the flow, take out the line flow = "{flow}" above and write here:
 # [flow]
 # use = "{flow}"
 """
