@@ -265,6 +265,7 @@ def test_seeds_of_a_file_stand_where_an_example_says(tmp_path: Path) -> None:
     flow = parse_flow(builtin_flows()["timelines"], "timelines", {}, RANKERS)
     text = example(flow, "mastodon")
     assert 'in place of the next line: seeds.file = "seeds.txt"' in text
+    (tmp_path / "seeds.txt").write_text("1\n")
     text = re.sub("^seeds = .*$", 'seeds.file = "seeds.txt"', text, flags=re.MULTILINE).replace("# contact =", "contact =")
     assert parse_crawl(text, tmp_path / "x.toml", WORDS).contact == "you@university.edu"
 
