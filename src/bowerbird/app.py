@@ -176,7 +176,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
         for service in plan.services:
             await _add_service(tx, wiring, service, outside.clock.now)
-        await left_out.mark(tx, row.crawl, {number: lane.left_out for number, lane in wiring.aside.items()}, now)
+        await left_out.mark(tx, row.crawl, me, wiring.aside, now)
         taken = [each for own in wiring.charges.values() for charges in own.values() for each in charges]
         await ledgers.open(tx, money_in((*taken, *(each for stream in wiring.streams for each in stream.charges))), now)
         admission = Admission(database, row.crawl, wiring.lanes | wiring.aside, plan.flow.filters.max_users)

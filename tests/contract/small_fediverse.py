@@ -223,7 +223,17 @@ async def crawled(
     more: str = "",
     is_guest: bool = False,
 ) -> AsyncIterator[Crawled]:
-    """Runs a crawl of the server to its end, at most so many calls; `more`: tables at the end of its file."""
+    """Runs a crawl of the server to its end."""
+    async with opened(server, flow, seeds, store=store, most=most, more=more, is_guest=is_guest) as crawl:
+        ending = await crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1))
+        yield Crawled(ending, crawl, crawl.database)
+
+
+@asynccontextmanager
+async def opened(
+    server: SmallServer, flow: str, seeds: list[str], *, store: str, most: int, more: str = "", is_guest: bool = False
+) -> AsyncIterator[Crawl]:
+    """A crawl of the server that has not begun, of at most so many calls; `more`: tables at the end of its file."""
     text = (
         f"{flow}\nseeds = {msgspec.json.encode(seeds).decode()}\nstop.calls = {most}\n"
         f'[service]\nname = "small"\nprovider = "mastodon"\nbase = "{server.base}"\n{more}\n'
@@ -239,7 +249,6 @@ async def crawled(
     )
     try:
         async with open_crawl(plan, outside) as crawl:
-            ending = await crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1))
-            yield Crawled(ending, crawl, crawl.database)
+            yield crawl
     finally:
         await transport.close()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import structs
 from simulated_server import Server, running
-from small_fediverse import MASTODON_42, PLEROMA, crawled, serving
+from small_fediverse import MASTODON_42, PLEROMA, TAKAHE, SmallServer, crawled, opened, serving
 
 from bowerbird import cli
+from bowerbird.app import Crawl
 from bowerbird.clock import RealClock
 from bowerbird.crawl.left_out import read_left_out
 from bowerbird.db import open_database
+from bowerbird.model import Answer, Outcome
 from bowerbird.ports import Database, Transaction
 from bowerbird.simulated.world.hashing import generator
 
@@ -242,3 +245,53 @@ async def test_a_timeline_refused_to_guests_by_a_server_nobody_knows_fails_the_c
             assert await second.count("posts") == 18
             async with second.database.reading() as tx:
                 assert await read_left_out(tx) == []
+
+
+@asynccontextmanager
+async def beside_another(server: SmallServer, store: str) -> AsyncIterator[Crawl]:
+    """A crawl that a worker with a token runs, on another machine."""
+    async with opened(server, ONCE, server.accounts(), store=store, most=25) as crawl:
+        async with crawl.database.transaction() as tx:
+            await tx.execute("update workers set host = 'elsewhere'")
+        yield crawl
+
+
+async def test_who_joins_without_a_token_does_not_leave_out_what_others_ask(tmp_path: Path) -> None:
+    store = str(tmp_path / "a.db")
+    async with (
+        serving(TAKAHE) as server,
+        beside_another(server, store),
+        opened(server, ONCE, server.accounts(), store=store, most=25, is_guest=True) as joined,
+        joined.database.reading() as tx,
+    ):
+        assert await read_left_out(tx) == []
+
+
+async def test_what_is_refused_to_one_worker_is_not_left_out_while_another_is_answered(tmp_path: Path) -> None:
+    store, now = str(tmp_path / "a.db"), RealClock().now()
+    async with serving(MASTODON_42) as server, beside_another(server, store) as other:
+        server.members_only.add("/api/v1/accounts/{id}/statuses")
+        lane = next(number for number, each in other.lanes.items() if each.facet.name == "timeline")
+        async with other.database.transaction() as tx:
+            await other.log.surveyed(tx, lane, "timeline", Answer(status=200, sent_at=now, received_at=now), Outcome.OK)
+        async with (
+            crawled(server, ONCE, server.accounts(), store=store, most=25, is_guest=True) as joined,
+            joined.database.reading() as tx,
+        ):
+            assert (joined.ending.state, await read_left_out(tx)) == ("failed", [])
+
+
+_SLEEPING = """
+insert into tasks (lane, target, ready, priority, due, state, depth, added_at, visits)
+select lane, ?, 0, 0, 9, 'asleep', 0, 0, ? from lanes where facet = 'timeline'
+"""
+
+
+async def test_who_was_asked_and_sleeps_does_not_wait_for_what_is_left_out(tmp_path: Path) -> None:
+    async with (
+        serving(TAKAHE) as server,
+        opened(server, ONCE, ["1"], store=str(tmp_path / "a.db"), most=25, is_guest=True) as crawl,
+        crawl.database.transaction() as tx,
+    ):
+        await tx.execute_many(_SLEEPING, [("asked", 1), ("new", 0)])
+        assert {each.facet: each.targets for each in await read_left_out(tx)}["timeline"] == 1

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bowerbird.crawl.adding import how_to_add, renew_line
 from bowerbird.crawl.lanes import Lane
-from bowerbird.crawl.left_out import barred, mark_lane, takers
+from bowerbird.crawl.left_out import barred, is_asked_by_others, mark_lane, takers
 from bowerbird.crawl.scheduler import Scheduler
 from bowerbird.crawl.strikes import Strikes, refusal
 from bowerbird.model import Lease, Page
@@ -42,11 +42,12 @@ class Barring:
         return frozenset(each.lane for each in self._lanes.values() if each.service.name == lane.service.name)
 
     async def note(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, now: datetime) -> frozenset[int]:
-        """Writes down which lanes have nothing left to ask with once they lose the credential of this call; answers all that
-        lose it."""
+        """Writes down which lanes have nothing left to ask with once they lose the credential of this call, unless other workers
+        ask them with their own; answers all that lose it."""
         losing = self._losing(lane, page, lease.credential)
         for number in losing:
-            if self._scheduler.is_bare(number, without=lease.credential):
+            is_bare = self._scheduler.is_bare(number, without=lease.credential)
+            if is_bare and not await is_asked_by_others(tx, number, lease.call):
                 words = f"{refusal(lane, lease, page)}; {self._renewing(self._lanes[number], lease.credential)}"
                 await mark_lane(tx, number, words, now)
         return losing

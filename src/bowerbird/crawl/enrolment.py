@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from bowerbird.crawl import roster
-from bowerbird.crawl.crew import living, running_already
+from bowerbird.crawl.crew import is_lone, living, running_already
 from bowerbird.errors import UserError
 from bowerbird.ports import Transaction
 
@@ -35,6 +35,10 @@ class Enrolment:
 
     def number(self) -> int:
         return self._worker
+
+    async def is_lone(self, tx: Transaction, now: datetime) -> bool:
+        """Whether nobody else works on the crawl."""
+        return await is_lone(tx, self._name, self._worker, now)
 
     async def renew(self, tx: Transaction, now: datetime) -> int:
         """A sign of life; answers our number, which is another when it came too late. `confirm` it after the commit."""

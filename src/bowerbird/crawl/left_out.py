@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.adding import NOBODY, USUAL_KIND
+from bowerbird.crawl.enrolment import Enrolment
 from bowerbird.crawl.flow import WALKS, Flow
 from bowerbird.crawl.lanes import Lane
 from bowerbird.model import Facet
@@ -23,9 +24,18 @@ _MARK = "update lanes set left_out_at = case when left_out = ? then left_out_at 
 _CLEAR = "update lanes set left_out = null, left_out_at = null where lane = ?"
 _KNOWN = "select lane from lanes where crawl = ? and left_out is not null"
 _OF_SERVICE = "select l.facet from lanes l join services s on s.service = l.service where s.name = ? and l.left_out is not null"
-_LEFT_OUT = """
+_BY_OTHERS = """
+select 1 as found from calls where lane = ? and outcome = 'ok' and call > ?
+    and worker in (select worker from workers where ended_at is null)
+    and worker <> (select worker from calls where call = ?) limit 1
+"""
+_LATELY = 10_000
+"""Calls: as far back as one looks for an answer."""
+# Who was asked before and sleeps until the next time waits for nothing.
+_WAITS = "(t.ready = 1 or t.state = 'failed' or (t.due is not null and (t.visits = 0 or t.attempts > 0)))"
+_LEFT_OUT = f"""
 select l.lane, l.facet, l.left_out, l.left_out_at, c.name as crawl, c.flow, s.name as service,
-    (select count(*) from tasks t where t.lane = l.lane and (t.ready = 1 or t.due is not null or t.state = 'failed')) as waiting
+    (select count(*) from tasks t where t.lane = l.lane and {_WAITS}) as waiting
 from lanes l join crawls c on c.crawl = l.crawl join services s on s.service = l.service
 where l.left_out is not null order by l.lane
 """
@@ -53,17 +63,26 @@ def kept(flow: Flow, lost: Collection[str]) -> Flow:
     return flow.without(frozenset(name for name in walked if name in lost)) if is_walking else flow
 
 
-async def mark(tx: Transaction, crawl: int, reasons: Mapping[int, str], now: datetime) -> None:
-    """Writes down which lanes of a crawl are left out by now, and why; all others are asked."""
+async def mark(tx: Transaction, crawl: int, me: Enrolment, aside: Mapping[int, Lane], now: datetime) -> None:
+    """Writes down which lanes of a crawl are left out by now, and why; all others are asked.
+
+    Credentials are each worker's own: what one leaves out that joins others, these may ask.
+    """
     known = [row["lane"] for row in await tx.fetch(_KNOWN, crawl)]
-    await tx.execute_many(_CLEAR, [(lane,) for lane in known if lane not in reasons])
-    for lane, why in reasons.items():
-        await mark_lane(tx, lane, why, now)
+    await tx.execute_many(_CLEAR, [(lane,) for lane in known if lane not in aside])
+    if await me.is_lone(tx, now):
+        for number, lane in aside.items():
+            await mark_lane(tx, number, lane.left_out, now)
 
 
 async def mark_lane(tx: Transaction, lane: int, why: str, now: datetime) -> None:
     why = why[:_MOST_WORDS]
     await tx.execute(_MARK, why, to_micros(now), why, lane)
+
+
+async def is_asked_by_others(tx: Transaction, lane: int, call: int) -> bool:
+    """Whether a lane lately answered another worker than the one of this call, which still runs."""
+    return await tx.fetch_one(_BY_OTHERS, lane, call - _LATELY, call) is not None
 
 
 async def left_out_of(tx: Transaction, service: str) -> set[str]:

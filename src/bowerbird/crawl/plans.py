@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Struct, structs
 
 from bowerbird.clock import to_micros
-from bowerbird.crawl.crew import is_lone
 from bowerbird.crawl.enrolment import Enrolment
 from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.crawl.flow import Edge
@@ -141,7 +140,7 @@ async def agree(
     if known is not None and not changes:
         me.plan = known.version
         return
-    may_change = applies if applies is not None else await is_lone(tx, plan.name, me.number(), now)
+    may_change = applies if applies is not None else await me.is_lone(tx, now)
     if known is not None and not may_change:
         raise UserError(refusal(plan.name, changes, "--apply"))
     me.plan = known.version + 1 if known is not None else 1
