@@ -182,8 +182,8 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         admission = Admission(database, row.crawl, wiring.lanes | wiring.aside, plan.flow.filters.max_users)
         await admission.open(tx)
         # A new start is a new chance: the user may have mended what the service refused.
-        for lane, charges in wiring.charges.items():
-            await roster.accept_credentials(tx, wiring.lanes[lane].service.name, sorted(name for name in charges if name))
+        asking = ((wiring.lanes[lane].service.name, charges) for lane, charges in wiring.charges.items())
+        await roster.accept_credentials(tx, (*asking, *((each.service.name, each.keys.names) for each in wiring.streams)))
     book = LoginBook(
         database, ledgers, outside.clock, partial(login_charges, outside.vault), partial(renewal_charges, outside.vault)
     )

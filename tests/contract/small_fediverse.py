@@ -224,14 +224,14 @@ async def crawled(
     is_guest: bool = False,
 ) -> AsyncIterator[Crawled]:
     """Runs a crawl of the server to its end."""
-    async with opened(server, flow, seeds, store=store, most=most, more=more, is_guest=is_guest) as crawl:
+    async with opened(server, flow, seeds, store=store, most=most, more=more, tokens=0 if is_guest else 1) as crawl:
         ending = await crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1))
         yield Crawled(ending, crawl, crawl.database)
 
 
 @asynccontextmanager
 async def opened(
-    server: SmallServer, flow: str, seeds: list[str], *, store: str, most: int, more: str = "", is_guest: bool = False
+    server: SmallServer, flow: str, seeds: list[str], *, store: str, most: int, more: str = "", tokens: int = 1
 ) -> AsyncIterator[Crawl]:
     """A crawl of the server that has not begun, of at most so many calls; `more`: tables at the end of its file."""
     text = (
@@ -244,7 +244,7 @@ async def opened(
     outside = Outside(
         clock=clock,
         transport=transport,
-        vault=TokenVault("mastodon", [] if is_guest else [Token(value="secret", kind="user")], base=server.base),
+        vault=TokenVault("mastodon", [Token(value="secret", kind="user")] * tokens, base=server.base),
         glance=timedelta(milliseconds=50),
     )
     try:

@@ -203,7 +203,7 @@ class TinyProvider:
         return Opening(request=Request(path="/stream", query=query), greetings=(b"hello",))
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
-        outcomes = {429: Outcome.RATE_LIMITED, 401: Outcome.BAD_TOKEN, 503: Outcome.OVERLOADED}
+        outcomes = {429: Outcome.RATE_LIMITED, 401: Outcome.BAD_TOKEN, 403: Outcome.FORBIDDEN_SCOPE, 503: Outcome.OVERLOADED}
         after = answer.headers.get("retry-after")
         return Page(
             outcome=outcomes.get(answer.status, Outcome.BAD_REQUEST),

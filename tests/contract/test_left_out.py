@@ -17,6 +17,7 @@ from small_fediverse import MASTODON_42, PLEROMA, TAKAHE, SmallServer, crawled, 
 from bowerbird import cli
 from bowerbird.app import Crawl
 from bowerbird.clock import RealClock
+from bowerbird.crawl import roster
 from bowerbird.crawl.left_out import read_left_out
 from bowerbird.db import open_database
 from bowerbird.model import Answer, Outcome
@@ -261,7 +262,7 @@ async def test_who_joins_without_a_token_does_not_leave_out_what_others_ask(tmp_
     async with (
         serving(TAKAHE) as server,
         beside_another(server, store),
-        opened(server, ONCE, server.accounts(), store=store, most=25, is_guest=True) as joined,
+        opened(server, ONCE, server.accounts(), store=store, most=25, tokens=0) as joined,
         joined.database.reading() as tx,
     ):
         assert await read_left_out(tx) == []
@@ -290,8 +291,24 @@ select lane, ?, 0, 0, 9, 'asleep', 0, 0, ? from lanes where facet = 'timeline'
 async def test_who_was_asked_and_sleeps_does_not_wait_for_what_is_left_out(tmp_path: Path) -> None:
     async with (
         serving(TAKAHE) as server,
-        opened(server, ONCE, ["1"], store=str(tmp_path / "a.db"), most=25, is_guest=True) as crawl,
+        opened(server, ONCE, ["1"], store=str(tmp_path / "a.db"), most=25, tokens=0) as crawl,
         crawl.database.transaction() as tx,
     ):
         await tx.execute_many(_SLEEPING, [("asked", 1), ("new", 0)])
         assert {each.facet: each.targets for each in await read_left_out(tx)}["timeline"] == 1
+
+
+HEARD_BY_ANOTHER = 'credentials = ["user1"]\n[[streams]]\nchannel = "public"\ncredential = "user2"'
+
+
+async def test_a_new_start_gives_what_only_a_stream_uses_a_new_chance_too(tmp_path: Path) -> None:
+    async with serving(MASTODON_42) as server:
+        for reason in ("401 revoked", "401 revoked again"):
+            async with (
+                opened(
+                    server, 'flow = "listen"', [], store=str(tmp_path / "a.db"), most=9, more=HEARD_BY_ANOTHER, tokens=2
+                ) as crawl,
+                crawl.database.transaction() as tx,
+            ):
+                assert await tx.fetch("select credential from credentials") == []
+                await roster.refuse_credential(tx, "small", "user2", reason, RealClock().now())

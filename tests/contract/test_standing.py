@@ -63,7 +63,7 @@ async def test_refused_credentials_and_quarantine_are_told(database: Database) -
             await roster.enrol_service(tx, Service(name=name, provider="mastodon", base=f"https://{name}.example"), "mastodon")
         await roster.refuse_credential(tx, "a", "mine", "401 revoked", NOW)
         await roster.refuse_credential(tx, "b", "mine", "401 not ours", NOW)
-        await roster.accept_credentials(tx, "b", ["mine"])
+        await roster.accept_credentials(tx, [("b", ["mine"])])
         await tx.execute_many(
             "insert into quarantine_sources (service, facet, why, items, bytes, first_at, last_at) "
             "values (1, 'timeline', ?, ?, 9, 1, 1)",

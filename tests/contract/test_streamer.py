@@ -436,6 +436,19 @@ def test_a_refused_credential_is_left_for_the_next_that_may_open_the_stream() ->
     play(work)
 
 
+def test_a_credential_that_may_not_open_one_stream_is_left_for_the_next_and_not_called_refused() -> None:
+    async def work(scene: Scene) -> None:
+        for name in ("mine", "yours"):
+            scene.vault.keep(Secret(name=name, values={"token": name}))
+        scene.transport.script.extend([403, [words(1)]])
+        async with listening(await scene.streamer("ticks", "mine", "yours")):
+            await scene.wait(MINUTE)
+        assert await scene.posts() == [1]
+        assert await scene.rows("select credential from credentials") == []
+
+    play(work)
+
+
 def test_what_must_be_sent_first_is_sent_and_its_refusal_says_why() -> None:
     async def work(scene: Scene) -> None:
         scene.transport.answers.extend([(200, b""), (422, b"")])

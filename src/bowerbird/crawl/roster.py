@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -211,11 +211,11 @@ async def note_error(
     )
 
 
-async def accept_credentials(tx: Transaction, service: str, names: Sequence[str]) -> None:
-    """A new start is a new chance: what this service refused before is tried again."""
+async def accept_credentials(tx: Transaction, used: Iterable[tuple[str, Iterable[str | None]]]) -> None:
+    """A new start is a new chance: what these services refused before is tried again. `used`: whom each is asked as."""
     await tx.execute_many(
         "delete from credentials where credential = ? and service = (select service from services where name = ?)",
-        [(name, service) for name in names],
+        sorted({(name, service) for service, names in used for name in names if name}),
     )
 
 

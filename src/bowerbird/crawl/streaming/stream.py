@@ -28,6 +28,11 @@ class Keys:
     def current(self) -> Key:
         return self._keys[self._place]
 
+    @property
+    def names(self) -> list[str | None]:
+        """All that may open it."""
+        return [key.credential for key in self._keys]
+
     def turn(self) -> bool:
         """Leaves the current one for the next; False when all had their turn, and it is that of the first again."""
         self._place = (self._place + 1) % len(self._keys)

@@ -187,7 +187,9 @@ class Streamer:
         if trouble.outcome is Outcome.BAD_TOKEN and self._parts.sessions.has_expired(credential, self._stream.provider):
             self._parts.sessions.renew(credential)
             return Pause(timedelta(0), "waiting", trouble.words)
-        await self._logbook.refuse(credential, trouble.words)
+        # Where only this stream is refused to it, the rest of the service may take it well.
+        if trouble.outcome is Outcome.BAD_TOKEN:
+            await self._logbook.refuse(credential, trouble.words)
         return Pause(timedelta(0), "waiting", trouble.words) if self._stream.keys.turn() else self._waits.after(trouble)
 
     # -- one connection ------------------------------------------------------------------------------------------
