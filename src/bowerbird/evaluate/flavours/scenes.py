@@ -54,7 +54,7 @@ class Scene(Struct, frozen=True, kw_only=True):
     flavour: str
     flow: str
     is_small: bool = False
-    """A smaller world and fewer calls: the same questions in a fraction of the time."""
+    """A smaller world: the same questions in a fraction of the time."""
     channel: str = ""
     """The stream that is listened to, where it is not the one of everything."""
 
@@ -119,7 +119,7 @@ def order(scene: Scene, service: SimulatedService) -> Order:
         about = f'tag = ["{tag_of(service)}"]\n' if channel == "hashtag" else ""
         tables = f'[[streams]]\nchannel = "{channel}"\n{about}'
     seeds, tag = _seeds(scene.flow, service), tag_of(service) if scene.channel == "hashtag" else ""
-    calls = f"stop.calls = {_CALLS[scene.flow] // (4 if scene.is_small else 1)}\n" if scene.flow in _CALLS else ""
+    calls = f"stop.calls = {_CALLS[scene.flow]}\n" if scene.flow in _CALLS else ""
     length = length / 3 if scene.is_small and scene.flow in ("timelines", "topic") else length
     return Order(
         lines=f'flow.use = "{scene.flow}"\n{calls}{lines}', seeds=seeds, tables=tables, tag=tag, promises=promises, length=length
