@@ -83,7 +83,7 @@ async def dead_workers(tx: Transaction, me: int, now: datetime, latest: datetime
     and those of other machines that were seen after `latest`, which no clock but a wrong one says. One with our host name and
     another boot or container behind it may be our own earlier life, or a stranger: some silence tells."""
     at, never = to_micros(now), to_micros(latest or datetime.max.replace(tzinfo=UTC))
-    rows = await tx.fetch("select * from workers where worker <> ? and ended_at is null", me)
+    rows = await tx.fetch("select * from workers where worker <> ? and ended_at is null order by worker", me)
     return [row["worker"] for row in rows if _is_dead(row, at, never)]
 
 
