@@ -4,7 +4,7 @@ Lease eligibility: ready, or due (its sleep is over, or the lease of a dead work
 `tasks_due` carry exactly these two questions; a test explains both statements and fails when an index is no longer used.
 """
 
-_COLUMNS = "task, lane, target, priority, due, cursor, newest, head, depth, attempts, pages, visits, added_at, visited_at, memory"
+_COLUMNS = "task, lane, target, priority, due, cursor, newest, head, depth, attempts, pages, visits, added_at, visited_at, memory, fence"
 _ORDER = "order by priority desc, due, task limit ?"
 
 
@@ -15,11 +15,22 @@ def choose(dialect: str, *, banded: bool) -> str:
     return f"select {_COLUMNS} from tasks where lane = ? and paged = ? and ready = 1{band} {_ORDER}{skip}"
 
 
-CLAIM = """
-update tasks set ready = 0, due = ?, token = ?, worker = ?, state = 'leased', woken = 0 where task = ?
+_LEASED = "ready = 0, due = ?, token = tasks.fence + 1, fence = tasks.fence + 1, worker = ?, state = 'leased', woken = 0"
+
+
+def claim_chosen(any_of: str) -> str:
+    """Leases chosen tasks; the token of each is one more than at its lease before."""
+    return f"update tasks set {_LEASED} where task {any_of}"
+
+
+def choose_and_claim(*, banded: bool) -> str:
+    """The same in one statement, with the due times from before: SQLite has no words for that."""
+    columns = ", ".join("chosen.due" if name == "due" else f"tasks.{name}" for name in _COLUMNS.split(", "))
+    return f"""
+with chosen as materialized ({choose("postgresql", banded=banded)})
+update tasks set {_LEASED} from chosen where tasks.task = chosen.task returning {columns}
 """
 
-NEXT_TOKEN = "update sequences set value = value + 1 where name = 'token' returning value"  # noqa: S105  a fencing token, no secret
 
 INSERT = """
 insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory, newest, paged)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.errors import Fenced
 from bowerbird.frontier import statements as sql
+from bowerbird.frontier.claiming import Claims
 from bowerbird.frontier.held import LARGEST_BLOCK, Held
 from bowerbird.model import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn
 from bowerbird.ports import Database, Row, Transaction
@@ -29,10 +30,7 @@ class TaskFrontier:
         self._lease = lease
         self._call = call
         self._held = Held(in_memory)
-        self._token: int | None = None
-        """Of the lease under way: all parts of one choice share it."""
-        self._choose = sql.choose(database.dialect, banded=False)
-        self._choose_band = sql.choose(database.dialect, banded=True)
+        self._claims = Claims(database)
         self._find_held = sql.held(database.any("bigint"), database.dialect)
         self._sweep = sql.sweep(database.dialect)
 
@@ -83,7 +81,6 @@ class TaskFrontier:
 
     async def lease(self, tx: Transaction, turn: Turn, draws: Sequence[Draw], now: datetime) -> Sequence[Task]:
         tasks: list[Task] = []
-        self._token = None
         for draw in draws:
             if (missing := draw.count - len(tasks)) > 0:
                 tasks += await self._draw(tx, turn, Draw(missing, draw.low, draw.high), now)
@@ -100,17 +97,10 @@ class TaskFrontier:
 
     async def _claim(self, tx: Transaction, turn: Turn, draw: Draw, now: datetime) -> list[Task]:
         size = self._held.claim_size(turn, draw, now)
-        turn_values = (turn.lane, int(turn.is_paged))
-        if draw.low == float("-inf") and draw.high == float("inf"):
-            rows = await tx.fetch(self._choose, *turn_values, size)
-        else:
-            rows = await tx.fetch(self._choose_band, *turn_values, draw.low, draw.high, size)
-        if not rows:
-            return []
-        token = self._token = self._token or (await tx.fetch(sql.NEXT_TOKEN))[0]["value"]
-        expiry = to_micros(now + self._lease)
-        await tx.execute_many(sql.CLAIM, [(expiry, token, self._me(), row["task"]) for row in rows])
-        return [_task(row, token) for row in rows]
+        is_banded = draw.low > float("-inf") or draw.high < float("inf")
+        where = (turn.lane, int(turn.is_paged), *((draw.low, draw.high) if is_banded else ()), size)
+        claimed = await self._claims.claim(tx, where, to_micros(now + self._lease), self._me())
+        return [_task(row, token) for row, token in claimed]
 
     # -- ending leases -------------------------------------------------------------------------------------------
 
