@@ -4,7 +4,11 @@ Lease eligibility: ready, or due (its sleep is over, or the lease of a dead work
 `tasks_due` carry exactly these two questions; a test explains both statements and fails when an index is no longer used.
 """
 
-_COLUMNS = "task, lane, target, priority, due, cursor, newest, head, depth, attempts, pages, visits, added_at, visited_at, memory, fence"
+_NAMES = (
+    *("task", "lane", "target", "priority", "due", "cursor", "newest", "head", "depth", "attempts", "pages", "visits"),
+    *("added_at", "visited_at", "memory", "fence"),
+)
+_COLUMNS = ", ".join(_NAMES)
 _ORDER = "order by priority desc, due, task limit ?"
 
 
@@ -25,7 +29,7 @@ def claim_chosen(any_of: str) -> str:
 
 def choose_and_claim(*, banded: bool) -> str:
     """The same in one statement, with the due times from before: SQLite has no words for that."""
-    columns = ", ".join("chosen.due" if name == "due" else f"tasks.{name}" for name in _COLUMNS.split(", "))
+    columns = ", ".join("chosen.due" if name == "due" else f"tasks.{name}" for name in _NAMES)
     return f"""
 with chosen as materialized ({choose("postgresql", banded=banded)})
 update tasks set {_LEASED} from chosen where tasks.task = chosen.task returning {columns}
