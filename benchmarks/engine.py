@@ -31,11 +31,10 @@ from benchmarks.bare import BareLoop
 from benchmarks.recorded import ALLOWANCE, WINDOW, Served, served
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock, VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.http import HttpTransport
-from bowerbird.crawl.tally import Tally
+from bowerbird.crawl.process.tally import Tally
 from bowerbird.db import open_database
 from bowerbird.evaluate.laboratory import Laboratory, TokenVault
+from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.model import Ask, Progress, Service, Task
 from bowerbird.ports import Database
 from bowerbird.providers import provider
@@ -44,6 +43,7 @@ from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.store import Store
 from bowerbird.store.services import register_service
+from bowerbird.transport import HttpTransport
 
 SLOTS = 8
 _FIRST_VISITS = timedelta(hours=1)

@@ -28,10 +28,10 @@ from benchmarks.bare_stream import BareStream
 from benchmarks.streamed import streamed
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.http import HttpTransport
 from bowerbird.db import open_database
 from bowerbird.evaluate.laboratory import TokenVault
+from bowerbird.flows.files.crawl_file import parse_crawl
+from bowerbird.transport import HttpTransport
 
 _TABLES = ("users", "posts", "relations", "post_tags", "post_mentions", "media", "deletions", "unavailable")
 _LOOK = timedelta(milliseconds=5)

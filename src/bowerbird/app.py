@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -12,53 +12,53 @@ from msgspec import Struct
 
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
-from bowerbird.crawl import left_out, roster
-from bowerbird.crawl.adding import wrong_kind
-from bowerbird.crawl.beside import keeping_parts, stream_parts
-from bowerbird.crawl.credentials import Asking, check_named, names_in, own_credentials, stream_credentials
-from bowerbird.crawl.dispatcher import Dispatcher, Parts
-from bowerbird.crawl.enrolment import Enrolment, enrol
-from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.crawl.files.seed_list import SeedQuery
-from bowerbird.crawl.files.stream_plans import StreamPlan
-from bowerbird.crawl.flavours import Survey, Surveyor, Unknown
-from bowerbird.crawl.flow import STREAM, FacetUse, Flow
-from bowerbird.crawl.judging import Judging
-from bowerbird.crawl.lanes import Lane, add_turns
-from bowerbird.crawl.log import QueryLog
-from bowerbird.crawl.logins import LoginBook
-from bowerbird.crawl.long_lists import LongLists
-from bowerbird.crawl.needed import channel_of, filling, listening, searching
-from bowerbird.crawl.own import Own
-from bowerbird.crawl.plans import agree
-from bowerbird.crawl.rebuilding import Queues, Rebuilder, queues_of
-from bowerbird.crawl.scheduler import Scheduler
+from bowerbird.crawl.access.credentials import Asking, check_named, names_in, own_credentials, stream_credentials
+from bowerbird.crawl.access.how_to_add import wrong_kind
+from bowerbird.crawl.access.logins import LoginBook
+from bowerbird.crawl.access.needed import channel_of, filling, listening, searching
+from bowerbird.crawl.access.served import Served
+from bowerbird.crawl.access.signing import Sessions
+from bowerbird.crawl.access.surveys import Survey, Surveyor, Unknown
+from bowerbird.crawl.answers.long_lists import LongLists
+from bowerbird.crawl.life import not_asked, registry
+from bowerbird.crawl.life.extensions import Own
+from bowerbird.crawl.life.good_enough import Judging
+from bowerbird.crawl.life.plan_versions import agree
+from bowerbird.crawl.life.rebuilding import Queues, Rebuilder, queues_of
+from bowerbird.crawl.life.session import Session
+from bowerbird.crawl.process.enrolment import Enrolment, enrol
+from bowerbird.crawl.process.tally import Tally
+from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.admission import Admission
-from bowerbird.crawl.seeding.ground import Ground, plot
 from bowerbird.crawl.seeding.homes import Homes, host_of
+from bowerbird.crawl.seeding.meaning import Ground, plot
 from bowerbird.crawl.seeding.seeder import FlowSeeder, HeardSeeder
 from bowerbird.crawl.seeding.seeds import soil, sown
 from bowerbird.crawl.seeding.starts import starts
-from bowerbird.crawl.served import Served
-from bowerbird.crawl.session import Session
-from bowerbird.crawl.sessions import Sessions
-from bowerbird.crawl.streaming.book import enrol_stream
+from bowerbird.crawl.streaming.parts import stream_parts
 from bowerbird.crawl.streaming.stream import Key, Keys, Stream
-from bowerbird.crawl.supervisor import Part
-from bowerbird.crawl.tally import Tally
-from bowerbird.crawl.worker import Worker
+from bowerbird.crawl.streaming.stream_rows import enrol_stream
+from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.work.lanes import Lane, add_turns
+from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.export.sample import enough
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.flows.files.stream_plans import StreamPlan
+from bowerbird.flows.flow import STREAM, FacetUse, Flow
 from bowerbird.frontier import TaskFrontier
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import fill, login_charges, renewal_charges
-from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.limits.purses import Means, budgeted, money_in
 from bowerbird.model import Arrival, Charge, Credential, Facet, Flavour, Service
+from bowerbird.modules.parts import module_parts
 from bowerbird.policies.registry import WALKS, Place, is_batched_lookup, ranker
 from bowerbird.ports import (
     Clock,
     Database,
     FlavouredProvider,
     MediaTransport,
+    Part,
     Provider,
     Ranker,
     TabledProvider,
@@ -68,14 +68,14 @@ from bowerbird.ports import (
 )
 from bowerbird.providers import Known, provider
 from bowerbird.providers.tables import thrifty, thrifty_facet, with_limits
+from bowerbird.reports.seed_query import chosen_by
+from bowerbird.reports.walks import stored_links
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
-from bowerbird.store.choosing import chosen
-from bowerbird.store.located import LocatingStore
 from bowerbird.store.opening import open_store
-from bowerbird.store.recall import Recall
-from bowerbird.store.sightings import is_source
-from bowerbird.store.walked import stored_links
+from bowerbird.store.places.located import LocatingStore
+from bowerbird.store.posts.listed import is_source
+from bowerbird.store.posts.recall import Recall
 from bowerbird.vocabulary import vocabulary as vocabulary
 
 LEASE_TIME = timedelta(minutes=3)
@@ -166,7 +166,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     flavours = {each.service.name: await surveyor.learn(each, asked) for each in unknown_servers(plan, outside.clock)}
     now = outside.clock.now()
     async with database.transaction() as tx:
-        row = await roster.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
+        row = await registry.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
         me = await enrol(tx, plan.name, now, is_alone=outside.is_alone)
         await agree(tx, plan, row.crawl, me, now, applies=outside.applies)
         log = QueryLog(row.crawl, me.number)
@@ -176,14 +176,14 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
         for service in plan.services:
             await _add_service(tx, wiring, service, outside.clock.now)
-        await left_out.mark(tx, row.crawl, me, wiring.aside, now)
+        await not_asked.mark(tx, row.crawl, me, wiring.aside, now)
         taken = [each for own in wiring.charges.values() for charges in own.values() for each in charges]
         await ledgers.open(tx, money_in((*taken, *(each for stream in wiring.streams for each in stream.charges))), now)
         admission = Admission(database, row.crawl, wiring.lanes | wiring.aside, plan.flow.filters.max_users)
         await admission.open(tx)
         # A new start is a new chance: the user may have mended what the service refused.
         asking = ((wiring.lanes[lane].service.name, charges) for lane, charges in wiring.charges.items())
-        await roster.accept_credentials(tx, (*asking, *((each.service.name, each.keys.names) for each in wiring.streams)))
+        await registry.accept_credentials(tx, (*asking, *((each.service.name, each.keys.names) for each in wiring.streams)))
     book = LoginBook(
         database, ledgers, outside.clock, partial(login_charges, outside.vault), partial(renewal_charges, outside.vault)
     )
@@ -215,7 +215,12 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         is_fed=rebuilder.is_at_it,
         exhausted=Means(ledgers, plan.name, [each.charges for each in wiring.streams], outside.clock).exhausted,
     )
-    beside = [*heard, *wiring.mute, *keeping_parts(plan, parts, outside.media, wiring.me.number), rebuilder.part(wiring.queues)]
+    beside = [
+        *heard,
+        *wiring.mute,
+        *module_parts(plan, database, outside.clock, outside.media, wiring.me.number),
+        rebuilder.part(wiring.queues),
+    ]
     if plan.flow.stop.half_width is not None:
         judging = Judging(partial(enough, database, plan.name), wiring.tally, outside.clock, loop.end)
         beside.append(Part(name="sample", run=judging.run))
@@ -253,18 +258,18 @@ def _locator(plan: CrawlPlan) -> AreaLocator | None:
 async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, now: Callable[[], datetime]) -> None:
     service = planned.service
     plain = _speaking(planned, now)
-    number = await roster.enrol_service(tx, service, plain.network)
+    number = await registry.enrol_service(tx, service, plain.network)
     served = Served(plain, service, wiring.flavours.get(service.name), wiring.notes)
     asking = Asking(planned, wiring.plan.services, wiring.vault)
     lost = wiring.lost[service.name] = served.lost(wiring.plan.flow, asking)
-    flow, kept = served.note(wiring.plan.flow, lost), left_out.kept(wiring.plan.flow.among(plain.facets), lost)
+    flow, kept = served.note(wiring.plan.flow, lost), not_asked.kept(wiring.plan.flow.among(plain.facets), lost)
     speaks = thrifty(served.provider, wiring.plan.budget_on(service.name).a_call)
     streams = [each for each in wiring.plan.streams if each.service.name == service.name]
     searched = searching(wiring.plan.searches, service, flow)
     streams = served.streams(streams, wiring.mute)
     filled = filling(streams, speaks, flow)
     uses = (*flow.facets, *searched.values(), *(use for use in filled if use.name not in searched))
-    numbers = {use.name: await roster.enrol_lane(tx, wiring.crawl, number, use.name) for use in (*uses, *kept.facets)}
+    numbers = {use.name: await registry.enrol_lane(tx, wiring.crawl, number, use.name) for use in (*uses, *kept.facets)}
     seeder = FlowSeeder(kept, numbers, partial(Homes(wiring.homes).away_from, service), wiring.locator)
     for use in uses:
         place = _place(wiring.plan, use, flow, speaks, numbers)
@@ -325,7 +330,7 @@ def unknown_servers(plan: CrawlPlan, clock: Clock) -> Iterator[Unknown]:
 
 async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, speaks: Provider, seeder: FlowSeeder) -> None:
     service, wanted = planned.service, msgspec.structs.replace(planned.subscription, owner=wiring.plan.owner)
-    number = await roster.enrol_service(tx, service, speaks.network)
+    number = await registry.enrol_service(tx, service, speaks.network)
     channel = channel_of(planned, speaks)
     able = stream_credentials(planned, channel, wiring.plan.services, wiring.vault) or (None,)
     wiring.streams.append(
@@ -333,7 +338,7 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
             stream=await enrol_stream(tx, wiring.crawl, number, wanted),
             crawl=wiring.crawl,
             me=wiring.me.number,
-            lane=await roster.enrol_lane(tx, wiring.crawl, number, f"stream {wanted.name}"),
+            lane=await registry.enrol_lane(tx, wiring.crawl, number, f"stream {wanted.name}"),
             wanted=wanted,
             service=service,
             host=planned.host,
@@ -382,7 +387,7 @@ def _seeds(wiring: _Wiring, database: Database, clock: Clock) -> AsyncIterator[A
     """The seeds of the plan as targets; those chosen from a store are read when it is their turn."""
     plan, first = wiring.plan, wiring.plan.services[0].service
     earth = soil(ground_of(plan, wiring.lost), wiring.lanes.values(), Homes(wiring.homes))
-    chosen = _chosen(plan.seeds.query, first, database, clock)
+    chosen = chosen_by(plan.seeds.query, first, database, clock)
     return sown(earth, plan.searches, plan.seeds.located(), chosen, skips_bad=plan.skips_bad)
 
 
@@ -390,11 +395,3 @@ def ground_of(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]] = NOTHING_L
     """What seeds mean in a crawl; `lost`: by service the facets that it cannot be asked for, each with the reason."""
     services = (each.service for each in plan.services)
     return Ground(tuple(plot(plan.flow, each, provider(each.provider), lost.get(each.name, {})) for each in services))
-
-
-async def _chosen(query: SeedQuery | None, service: Service, database: Database, clock: Clock) -> AsyncIterator[str]:
-    if query is None:
-        return
-    async with open_store(query.store, clock) if query.store else nullcontext(database) as source:
-        async for key in chosen(source, query.what, query.holds, service):
-            yield key

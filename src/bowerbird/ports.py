@@ -14,6 +14,8 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Protocol, Self, runtime_checkable
 
+from msgspec import Struct
+
 from bowerbird.model import (
     Answer,
     Area,
@@ -505,6 +507,27 @@ class MediaTransport(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """Something that runs as long as the crawl does."""
+
+    name: str
+    run: Callable[[], Awaitable[None]]
+    """Returns when the part has come to its own end; whatever it raises is a crash."""
+    end: Callable[[], None] | None = None
+    """Asks for an orderly end; a part without one is simply cancelled."""
+    finish: Callable[[], None] | None = None
+    """Tells the part that there will be no more calls: it does what is left to do and returns."""
+    pause: Callable[[bool], None] | None = None
+    """Holds the part, or lets it go on; a part without one goes on during a pause of the crawl."""
+    is_alive_since: Callable[[], datetime] | None = None
+    """When the part last showed a sign of life, for those that must never be silent for long."""
+    silence: timedelta = timedelta(minutes=10)
+    failure: Callable[[], str] | None = None
+    """At the end: what it never managed to do, in words; empty when all is well."""
+    is_refused: Callable[[], bool] | None = None
+    """Whether it can do nothing before a human has changed something, and never could."""
 
 
 class Progressing(Protocol):

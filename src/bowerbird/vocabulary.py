@@ -7,8 +7,8 @@ from typing import Any
 
 from bowerbird.analysis.places.areas import area_named
 from bowerbird.analysis.places.opened import resolver_in
-from bowerbird.crawl.flow import Vocabulary
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
+from bowerbird.flows.flow import Vocabulary
 from bowerbird.limits.filling import fill
 from bowerbird.policies.registry import RANKERS
 from bowerbird.ports import GeographicProvider, StreamProvider

@@ -13,16 +13,16 @@ from aiohttp import web
 
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.crawl.http import HttpTransport
-from bowerbird.crawl.worker import Ending
+from bowerbird.crawl.process.worker import Ending
 from bowerbird.evaluate.leaks import Leak, Witness, stored_leaks, tapped
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Credential, Secret, origin
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, simulate
 from bowerbird.simulated.tokens import secret_values
 from bowerbird.simulated.world import WorldSettings
+from bowerbird.transport import HttpTransport
 
 CLOCK = RealClock()
 _SEEDS = {"bluesky": ["did:plc:" + "b" * 24, "did:plc:" + "c" * 24]}

@@ -17,12 +17,12 @@ from msgspec import Struct
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.http import HttpTransport
-from bowerbird.crawl.worker import Ending
+from bowerbird.crawl.process.worker import Ending
 from bowerbird.evaluate.laboratory import TokenVault
+from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.ports import Database
 from bowerbird.simulated.tokens import Token
+from bowerbird.transport import HttpTransport
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HTML = "<!doctype html><html><body>Not Found</body></html>"

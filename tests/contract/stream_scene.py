@@ -12,22 +12,22 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bowerbird.clock import VIRTUAL_START, VirtualClock, run_virtual, to_micros
-from bowerbird.crawl import roster
-from bowerbird.crawl.dispatcher import Dispatcher, Parts
-from bowerbird.crawl.flow import Edge, FacetUse, Flow
-from bowerbird.crawl.lanes import Lane
-from bowerbird.crawl.log import QueryLog
-from bowerbird.crawl.scheduler import Scheduler
+from bowerbird.crawl.access.signing import Sessions
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.seeding.seeder import FlowSeeder
-from bowerbird.crawl.sessions import Sessions
-from bowerbird.crawl.streaming.book import enrol_stream
 from bowerbird.crawl.streaming.stream import Key, Keys, Stream
+from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.crawl.streaming.streamer import Streamer
-from bowerbird.crawl.tally import Tally
+from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.work.lanes import Lane
+from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.db import open_database
+from bowerbird.flows.flow import Edge, FacetUse, Flow
 from bowerbird.frontier import TaskFrontier
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import fill
-from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import (
     Answer,
     Ask,
@@ -335,12 +335,12 @@ class Scene:
         """A streamer of a new worker of the same crawl."""
         provider, wanted = TinyProvider(), Subscription(channel=channel)
         async with self.database.transaction() as tx:
-            crawl = (await roster.enrol_crawl(tx, "crawl", "{}", "{}", self.clock.now())).crawl
-            service = await roster.enrol_service(tx, SERVICE, "x")
-            worker = self.worker = await roster.enrol_worker(tx, "crawl", self.clock.now())
-            numbers = {use.name: await roster.enrol_lane(tx, crawl, service, use.name) for use in FLOW.facets}
+            crawl = (await registry.enrol_crawl(tx, "crawl", "{}", "{}", self.clock.now())).crawl
+            service = await registry.enrol_service(tx, SERVICE, "x")
+            worker = self.worker = await registry.enrol_worker(tx, "crawl", self.clock.now())
+            numbers = {use.name: await registry.enrol_lane(tx, crawl, service, use.name) for use in FLOW.facets}
             number = await enrol_stream(tx, crawl, service, wanted)
-            lane = await roster.enrol_lane(tx, crawl, service, channel)
+            lane = await registry.enrol_lane(tx, crawl, service, channel)
         seeder = FlowSeeder(FLOW, numbers)
         charges = fill(provider.channels[channel].facet, SERVICE.name, None)
         lanes = {numbers[use.name]: _lane(numbers[use.name], provider, use.name, seeder) for use in FLOW.facets}

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from bowerbird.crawl import roster
-from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.life import registry
 from bowerbird.crawl.seeding.admission import Admission
+from bowerbird.crawl.work.lanes import Lane
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import Arrival, Service, Standing
 from bowerbird.policies.registry import ranker
@@ -47,9 +47,9 @@ class Crawl:
 async def crawl(database: Database) -> Crawl:
     speaks = provider("x")
     async with database.transaction() as tx:
-        number = await roster.enrol_service(tx, SERVICE, speaks.network)
-        row = await roster.enrol_crawl(tx, "one", "{}", "{}", NOW)
-        numbers = {name: await roster.enrol_lane(tx, row.crawl, number, name) for name in FACETS}
+        number = await registry.enrol_service(tx, SERVICE, speaks.network)
+        row = await registry.enrol_crawl(tx, "one", "{}", "{}", NOW)
+        numbers = {name: await registry.enrol_lane(tx, row.crawl, number, name) for name in FACETS}
     lanes = {
         lane: Lane(lane=lane, service=SERVICE, provider=speaks, facet=speaks.facets[name], ranker=ranker("fifo"), seeder=None)  # type: ignore[arg-type]
         for name, lane in numbers.items()

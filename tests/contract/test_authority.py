@@ -47,7 +47,7 @@ from bowerbird.model import (
 from bowerbird.ports import Database
 from bowerbird.settings import load_settings
 from bowerbird.store import Store, register_service
-from bowerbird.store.located import LocatingStore
+from bowerbird.store.places.located import LocatingStore
 
 ADA = "https://home.example/users/ada"
 SHELL = federated("ada", "1", handle="ada@home.example")

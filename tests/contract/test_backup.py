@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl import roster
+from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
 from bowerbird.db.backup import back_up, restore
 from bowerbird.errors import StoreError
@@ -30,8 +30,8 @@ async def filled(where: str, posts: range) -> None:
     database = await open_database(where, RealClock())
     await database.migrate()
     async with database.transaction() as tx:
-        await roster.enrol_crawl(tx, "c", "{}", "{}", NOW)
-        await roster.enrol_service(tx, SERVICE, "mastodon")
+        await registry.enrol_crawl(tx, "c", "{}", "{}", NOW)
+        await registry.enrol_service(tx, SERVICE, "mastodon")
     await written(database, posts)
     await database.close()
 

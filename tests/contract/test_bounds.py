@@ -26,7 +26,7 @@ from bowerbird.model import (
 from bowerbird.ports import Database
 from bowerbird.providers import provider
 from bowerbird.store import Store
-from bowerbird.store.bounds import MOST_BESIDE, MOST_NAMED, MOST_PARTS, MOST_VERSIONS, NAMED_PER_POST, bounded_page
+from bowerbird.store.intake.bounds import MOST_BESIDE, MOST_NAMED, MOST_PARTS, MOST_VERSIONS, NAMED_PER_POST, bounded_page
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 HOME = "https://mammoth.example"

@@ -23,13 +23,13 @@ from store_pages import (
     user,
 )
 
-from bowerbird.crawl.files.seed_list import SeedQuery
 from bowerbird.errors import UserError
+from bowerbird.flows.files.seed_list import SeedQuery
 from bowerbird.model import Gone, Outcome, Page, PostKind, Service, Subject
 from bowerbird.ports import Database
+from bowerbird.reports.absences import AbsentUser, DeletedPost, EndedRelation, kept_apart
+from bowerbird.reports.chosen import _statement, chosen
 from bowerbird.store import Store
-from bowerbird.store.apart import AbsentUser, DeletedPost, EndedRelation, kept_apart
-from bowerbird.store.choosing import _statement, chosen
 
 
 @pytest.fixture

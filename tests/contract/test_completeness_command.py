@@ -12,12 +12,12 @@ import pytest
 from msgspec import structs
 
 from bowerbird import cli
-from bowerbird.cli.ledger_files import LedgerFile
+from bowerbird.cli.screens.ledger_files import LedgerFile
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.reports.completeness import Cause, Entry, Missing
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.store.completeness import Cause, Entry, Missing
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=24, seed=338, following=5.0, posts_per_day=3.0, longest_history=120, history=timedelta(days=90))

@@ -10,15 +10,15 @@ import pytest
 from msgspec import structs
 
 from bowerbird.app import Crawl
-from bowerbird.cli.completeness import facet_of
+from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
+from bowerbird.reports.completeness import Cause, Entry, Total, ledger
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.world.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
-from bowerbird.store.completeness import Cause, Entry, Total, ledger
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=60, seed=338, following=5.0, posts_per_day=5.0, longest_history=120, history=timedelta(days=30))

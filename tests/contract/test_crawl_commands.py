@@ -365,13 +365,13 @@ def make_old(database: Path, file: Path) -> None:
 
     from bowerbird.app import open_store
     from bowerbird.clock import RealClock
-    from bowerbird.crawl import roster
+    from bowerbird.crawl.life import registry
 
     async def write() -> None:
         clock = RealClock()
         async with open_store(str(database), clock) as opened, opened.transaction() as tx:
-            row = await roster.enrol_crawl(tx, file.stem, "{}", "{}", clock.now())
-            await roster.count(tx, row.crawl, 0, 0, 0)
+            row = await registry.enrol_crawl(tx, file.stem, "{}", "{}", clock.now())
+            await registry.count(tx, row.crawl, 0, 0, 0)
 
     asyncio.run(write())
 

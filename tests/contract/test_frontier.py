@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.crawl import roster
+from bowerbird.crawl.life import registry
 from bowerbird.errors import Fenced
 from bowerbird.frontier import TaskFrontier, statements
 from bowerbird.model import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn
@@ -150,13 +150,13 @@ async def test_a_task_given_back_is_ready_at_its_time(database: Database) -> Non
 async def test_a_dead_workers_tasks_are_ready_at_once_after_recovery(database: Database) -> None:
     await add(database, "a", "b", "c")
     async with database.transaction() as tx:
-        dead, fresh, living = [await roster.enrol_worker(tx, "c", NOW) for _ in range(3)]
+        dead, fresh, living = [await registry.enrol_worker(tx, "c", NOW) for _ in range(3)]
     await lease(frontier_of(database, worker=dead), database, 2)
     await lease(frontier_of(database, worker=living), database, 1)
     frontier = frontier_of(database, worker=fresh)
     async with database.transaction() as tx:
         assert await frontier.recover(tx, NOW) == 0
-        await roster.end_workers(tx, [dead], NOW - timedelta(days=30))
+        await registry.end_workers(tx, [dead], NOW - timedelta(days=30))
         assert await frontier.recover(tx, NOW) == 2
     assert names(await lease(frontier, database, 3)) == ["a", "b"]
 

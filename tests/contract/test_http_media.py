@@ -14,10 +14,10 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 from aiohttp.test_utils import TestServer
 
-from bowerbird.crawl.http.bounds import Bounds
-from bowerbird.crawl.http.media import HttpMedia
-from bowerbird.crawl.http.public import PublicSockets, is_public
 from bowerbird.model import Fetched
+from bowerbird.transport.bounds import Bounds
+from bowerbird.transport.media import HttpMedia
+from bowerbird.transport.public import PublicSockets, is_public
 
 BODY = bytes(range(256)) * 400
 QUICK = Bounds(total=timedelta(seconds=5), connect=timedelta(seconds=1), read=timedelta(seconds=1))

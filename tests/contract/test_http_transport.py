@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.http import Bounds, HttpTransport
 from bowerbird.model import Answer, Outcome, Request, Service
+from bowerbird.transport import Bounds, HttpTransport
 
 AGENT = "bowerbird/1.2 (+https://contact.example; research; provider={provider})"
 SMALL = Bounds(body=10_000, total=timedelta(seconds=2), connect=timedelta(seconds=1), read=timedelta(milliseconds=200))

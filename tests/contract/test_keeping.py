@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from bowerbird.clock import VIRTUAL_START, VirtualClock, run_virtual
-from bowerbird.crawl import roster
-from bowerbird.crawl.keeping import BackupPlan, Keeper, Turns
+from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
 from bowerbird.errors import StoreError
+from bowerbird.flows.files.backup_plan import BackupPlan
+from bowerbird.modules.backups import Keeper, Turns
 from bowerbird.ports import Database
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -38,7 +39,7 @@ class Fleet:
             try:
                 await database.migrate()
                 async with database.transaction() as tx:
-                    await roster.enrol_crawl(tx, NAME, "{}", "{}", clock.now())
+                    await registry.enrol_crawl(tx, NAME, "{}", "{}", clock.now())
                 return await work(database, clock)
             finally:
                 self.now = clock.now()
@@ -48,7 +49,7 @@ class Fleet:
 
     async def worker(self, database: Database, clock: VirtualClock, every: timedelta) -> tuple[int, Turns]:
         async with database.transaction() as tx:
-            number = await roster.enrol_worker(tx, NAME, clock.now())
+            number = await registry.enrol_worker(tx, NAME, clock.now())
         turns = Turns(database, NAME, lambda: number, every, clock)
         await turns.enrol()
         return number, turns
@@ -69,7 +70,7 @@ class Fleet:
                 with suppress(asyncio.CancelledError):
                     await task
             async with database.transaction() as tx:
-                await roster.end_workers(tx, [number for number, _ in made], clock.now())
+                await registry.end_workers(tx, [number for number, _ in made], clock.now())
 
         self.run(work)
 
@@ -133,7 +134,7 @@ def test_a_worker_that_dies_over_a_copy_is_replaced_and_one_that_lives_is_not(fl
         await clock.sleep_until(clock.now() + 30 * MINUTE)
         assert fleet.taken() == []
         async with database.transaction() as tx:
-            await roster.end_workers(tx, [first], clock.now())
+            await registry.end_workers(tx, [first], clock.now())
         await clock.sleep_until(clock.now() + MINUTE)
         assert fleet.taken() == [1.5]
         # Were it only asleep: it has nothing to say any more.

@@ -10,15 +10,15 @@ import pytest
 from small_fediverse import GOTOSOCIAL, MANNERS, MASTODON_42, MASTODON_45, TAKAHE, Manner, crawled, secretive, serving
 
 from bowerbird.app import Outside, open_crawl, unknown_servers, vocabulary
-from bowerbird.cli.before import check_start
-from bowerbird.cli.checks import OK, PROBLEM, WARNING, Check
-from bowerbird.cli.reach import server_checks
+from bowerbird.cli.checks.machine import OK, PROBLEM, WARNING, Check
+from bowerbird.cli.checks.reach import server_checks
+from bowerbird.cli.checks.start import check_start
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.crawl.flavours import known_flavour
-from bowerbird.crawl.http import HttpTransport
+from bowerbird.crawl.access.surveys import known_flavour
 from bowerbird.evaluate.laboratory import TokenVault
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.simulated.tokens import Token
+from bowerbird.transport import HttpTransport
 
 ALL = sorted(MANNERS)
 SILENT = [name for name in ALL if not MANNERS[name].has_batches]

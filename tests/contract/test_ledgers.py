@@ -8,7 +8,7 @@ from msgspec import structs
 from bowerbird.clock import RealClock
 from bowerbird.errors import Taken
 from bowerbird.limits import ledger, rows
-from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Answer, Charge, Limit, Outcome, Page, Reading, WindowKind
 from bowerbird.planning.booking import book, lend
 from bowerbird.ports import Database

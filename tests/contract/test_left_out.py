@@ -17,8 +17,8 @@ from small_fediverse import MASTODON_42, PLEROMA, TAKAHE, SmallServer, crawled, 
 from bowerbird import cli
 from bowerbird.app import Crawl
 from bowerbird.clock import RealClock
-from bowerbird.crawl import roster
-from bowerbird.crawl.left_out import read_left_out
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.life.not_asked import read_left_out
 from bowerbird.db import open_database
 from bowerbird.model import Answer, Outcome
 from bowerbird.ports import Database, Transaction
@@ -311,4 +311,4 @@ async def test_a_new_start_gives_what_only_a_stream_uses_a_new_chance_too(tmp_pa
                 crawl.database.transaction() as tx,
             ):
                 assert await tx.fetch("select credential from credentials") == []
-                await roster.refuse_credential(tx, "small", "user2", reason, RealClock().now())
+                await registry.refuse_credential(tx, "small", "user2", reason, RealClock().now())

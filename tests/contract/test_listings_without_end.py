@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bowerbird.crawl.lanes import Lane
-from bowerbird.crawl.paging import CYCLE, EMPTY, FADED, MOST_EMPTY, bounded, remember
+from bowerbird.crawl.answers.endless_lists import CYCLE, EMPTY, FADED, MOST_EMPTY, bounded, remember
+from bowerbird.crawl.work.lanes import Lane
 from bowerbird.model import EPOCH, Ask, Lease, Page, Saved, Service, Task
 from bowerbird.policies import ranker
 from bowerbird.ports import Database

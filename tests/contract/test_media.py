@@ -14,13 +14,13 @@ import pytest
 from store_pages import POSTS, START, TIMELINE, Crawled, post, user
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.media import Collector, MediaPlan
-from bowerbird.crawl.media.book import MOST_ATTEMPTS, Book, retry_delay
-from bowerbird.crawl.media.shelf import Shelf
 from bowerbird.model import Fetched, Gone, Media, Outcome, Page, Subject
+from bowerbird.modules.media import Collector, MediaPlan
+from bowerbird.modules.media.files import Shelf
+from bowerbird.modules.media.rows import MOST_ATTEMPTS, Book, retry_delay
 from bowerbird.ports import Clock, Database, MediaTransport
+from bowerbird.reports.health import read_standing
 from bowerbird.simulated.pictures import Pictures, picture
-from bowerbird.store.standing import read_standing
 
 HOST = "https://pbs.simulated.example/media"
 
@@ -225,7 +225,7 @@ async def test_a_whole_file_that_the_database_was_not_told_of_is_not_fetched_aga
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b\\c", "x" * 5000, "\ud800", ""])
 async def test_no_id_chooses_a_path(name: str, tmp_path: Path) -> None:
-    from bowerbird.crawl.media.shelf import Shelf
+    from bowerbird.modules.media.files import Shelf
 
     writing = Shelf(str(tmp_path / "media")).begin(name)
     writing.add(b"content")

@@ -14,9 +14,9 @@ from aiohttp.test_utils import TestServer
 from store_pages import TIMELINE, Crawled, post, user
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.media.collector import AT_ONCE
 from bowerbird.db import open_database
 from bowerbird.model import Media, Page
+from bowerbird.modules.media.collector import AT_ONCE
 from bowerbird.ports import Database
 
 FILES, KILLS = 60, 4

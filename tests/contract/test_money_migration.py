@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl import roster
+from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.limits import ledger, rows
@@ -25,7 +25,7 @@ async def test_the_months_money_of_all_applications_becomes_one_purse(kind: str,
     async with database.transaction() as tx:
         for step in [step for number, _, text in scripts() if number < 17 for step in statements(text, database.dialect)]:
             await tx.execute(step)
-        await roster.enrol_service(tx, Service(name="api.x.com", provider="x", base="https://api.x.com"), "x")
+        await registry.enrol_service(tx, Service(name="api.x.com", provider="x", base="https://api.x.com"), "x")
         for app, spent, under_way in (("mine", 1_500, 0), ("yours", 700, 300)):
             limit = Limit(bucket="b", allowance=15_000_000, window=timedelta(days=31), kind=WindowKind.MONTH)
             state = ledger.charged(ledger.opened(f"api.x.com/app:{app}/money", limit, NOW), under_way, NOW)

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from bowerbird.crawl import roster
-from bowerbird.crawl.lanes import Lane
-from bowerbird.crawl.log import QueryLog
-from bowerbird.crawl.offers import LOOKS, Offers
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.lanes import Lane
+from bowerbird.crawl.work.unsupported import LOOKS, Offers
 from bowerbird.errors import Busy
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import EPOCH, Answer, Ask, Lease, Outcome, Page, Service, Task
@@ -84,8 +84,8 @@ async def test_where_no_object_is_named_every_look_counts(database: Database) ->
 @pytest.mark.parametrize(("facet", "ended"), [("likes", Outcome.UNREADABLE), ("tags", Outcome.NOT_OFFERED)])
 async def test_a_route_that_answered_an_earlier_process_is_not_missing(database: Database, facet: str, ended: Outcome) -> None:
     async with database.transaction() as tx:
-        crawl = await roster.enrol_crawl(tx, "c", "", "", EPOCH)
-        number = await roster.enrol_lane(tx, crawl.crawl, await roster.enrol_service(tx, SERVICE, "mastodon"), facet)
+        crawl = await registry.enrol_crawl(tx, "c", "", "", EPOCH)
+        number = await registry.enrol_lane(tx, crawl.crawl, await registry.enrol_service(tx, SERVICE, "mastodon"), facet)
         answer = Answer(status=200, sent_at=EPOCH, received_at=EPOCH)
         await QueryLog(crawl.crawl, lambda: 1).surveyed(tx, number, facet, answer, Outcome.OK)
     assert await last_outcome(database, LIKES, list(range(9))) is ended

@@ -13,7 +13,7 @@ from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Post, Servi
 from bowerbird.ports import Database
 from bowerbird.providers import PROVIDERS, provider
 from bowerbird.store import register_service
-from bowerbird.store.names import id_for
+from bowerbird.store.people.names import id_for
 
 NETWORKS = {name: "x" if name == "twitter_v1" else name for name in PROVIDERS}
 OWN = {

@@ -9,7 +9,7 @@ import pytest
 from bowerbird.db.texts import all_storable, storable
 from bowerbird.model import Subject
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.raw import SAMPLES, Packer, Unpacker
+from bowerbird.store.payloads.raw import SAMPLES, Packer, Unpacker
 
 KIND = ("mastodon", Subject.POST)
 

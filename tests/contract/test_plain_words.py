@@ -11,7 +11,7 @@ from simulated_server import Server, running
 
 from bowerbird import cli
 from bowerbird.model import Outcome
-from bowerbird.model.plain import outcome_words, retold, told
+from bowerbird.model.wording import outcome_words, retold, told
 from bowerbird.simulated.faults import Faults
 
 Capsys = pytest.CaptureFixture[str]

@@ -10,10 +10,10 @@ import pytest
 
 from bowerbird.app import vocabulary
 from bowerbird.clock import to_micros
-from bowerbird.crawl import plans, roster
-from bowerbird.crawl.enrolment import enrol
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.crawl.life import plan_versions, registry
+from bowerbird.crawl.process.enrolment import enrol
 from bowerbird.errors import UserError
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -26,11 +26,11 @@ def plan(more: str = "") -> CrawlPlan:
 
 async def agreed(database: Database, wanted: CrawlPlan, *, applies: bool | None) -> int:
     async with database.transaction() as tx:
-        crawl = (await roster.enrol_crawl(tx, wanted.name, "{}", "{}", NOW)).crawl
+        crawl = (await registry.enrol_crawl(tx, wanted.name, "{}", "{}", NOW)).crawl
         me = await enrol(tx, wanted.name, NOW, is_alone=False)
-        await plans.agree(tx, wanted, crawl, me, NOW, applies=applies)
-        assert await plans.version_held(tx, crawl) == me.plan
-        await roster.end_workers(tx, [me.number()], NOW)
+        await plan_versions.agree(tx, wanted, crawl, me, NOW, applies=applies)
+        assert await plan_versions.version_held(tx, crawl) == me.plan
+        await registry.end_workers(tx, [me.number()], NOW)
         return me.plan
 
 
@@ -45,15 +45,15 @@ async def test_the_same_plan_is_followed_and_another_one_only_when_it_may_be(dat
     assert await agreed(database, plan(), applies=True) == 3
     async with database.reading() as tx:
         documents = [row["document"] for row in await tx.fetch("select document from plans order by version")]
-        held = await plans.held(tx, "c")
+        held = await plan_versions.held(tx, "c")
     assert documents[0] == documents[2] != documents[1]
-    assert held == plans.Held(3, plans.document(plan()))
+    assert held == plan_versions.Held(3, plan_versions.document(plan()))
 
 
 async def test_what_an_older_bowerbird_did_not_write_down_is_no_change(database: Database) -> None:
     """Nobody could say what differs, and a service that starts again by itself would never run."""
     assert await agreed(database, plan(), applies=False) == 1
-    older = {name: value for name, value in plans.document(plan()).items() if name != "media"}
+    older = {name: value for name, value in plan_versions.document(plan()).items() if name != "media"}
     async with database.transaction() as tx:
         await tx.execute("update plans set document = ?", json.dumps(older))
     assert await agreed(database, plan(), applies=False) == 1

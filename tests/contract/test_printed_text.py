@@ -9,9 +9,9 @@ import pytest
 from store_pages import FEDIVERSE, TIMELINE, Crawled, federated, toot
 
 from bowerbird import cli
-from bowerbird.cli.output import printable
+from bowerbird.cli.screens.output import printable
 from bowerbird.clock import RealClock
-from bowerbird.crawl import roster
+from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
 from bowerbird.model import Gone, Outcome, Page, PostKind, Subject
 
@@ -51,9 +51,9 @@ async def _fill(where: str) -> None:
     await database.migrate()
     crawled = await Crawled(database).register()
     async with database.transaction() as tx:
-        row = await roster.enrol_crawl(tx, "c", '{"name": "timelines"}', "{}", crawled.now)
+        row = await registry.enrol_crawl(tx, "c", '{"name": "timelines"}', "{}", crawled.now)
         for facet in ("search", "timeline"):
-            await roster.enrol_lane(tx, row.crawl, await roster.enrol_service(tx, FEDIVERSE, "mastodon"), facet)
+            await registry.enrol_lane(tx, row.crawl, await registry.enrol_service(tx, FEDIVERSE, "mastodon"), facet)
         for statement in _TOLD.values():
             await tx.execute(statement, NASTY, NASTY)
     people = (federated("ada", "1", handle=NASTY, location=NASTY, description=NASTY), federated("bob", "2"))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.media.shelf import Shelf
 from bowerbird.db import open_database
 from bowerbird.db.backup import back_up, restore
+from bowerbird.modules.media.files import Shelf
 
 
 @pytest.fixture(autouse=True)

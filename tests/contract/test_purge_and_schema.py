@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 from store_pages import POSTS, TIMELINE, Crawled, post, user
 
-from bowerbird.crawl.media.book import Book
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, Poll, PollOption, PostKind, Subject
+from bowerbird.modules.media.rows import Book
 from bowerbird.ports import Database
-from bowerbird.store.content import PURGED, WITHOUT_CONTENT
+from bowerbird.store.absences.content import PURGED, WITHOUT_CONTENT
 
 _COLUMNS = {
     "sqlite": "select m.name as t, p.name as c, p.type as kind from sqlite_master m, pragma_table_info(m.name) p "

@@ -12,8 +12,8 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Broken, Gone, Outcome, Page, Subject
 from bowerbird.ports import Database
-from bowerbird.store.quarantine import KEPT, KEPT_FOR, LONGEST_RAW, MOST_NAMES, MOST_REASONS, OTHER, reason
-from bowerbird.store.standing import read_standing
+from bowerbird.reports.health import read_standing
+from bowerbird.store.intake.quarantine import KEPT, KEPT_FOR, LONGEST_RAW, MOST_NAMES, MOST_REASONS, OTHER, reason
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from msgspec import structs
 from stream_scene import FLOW, SECOND, SERVICE, START, Scene, play
 
 from bowerbird.clock import to_micros
-from bowerbird.crawl.dispatcher import Dispatcher
-from bowerbird.crawl.rebuilding import Queues, Rebuilder, queues_of
+from bowerbird.crawl.life.rebuilding import Queues, Rebuilder, queues_of
+from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.seeder import FlowSeeder
-from bowerbird.crawl.worker import Worker
+from bowerbird.crawl.work.dispatcher import Dispatcher
 from bowerbird.policies.registry import ranker
-from bowerbird.store.recall import CHUNK, Recall
+from bowerbird.store.posts.recall import CHUNK, Recall
 
 HEARING = 90
 AUTHORS = CHUNK + 100

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl import roster
-from bowerbird.crawl.log import QueryLog
-from bowerbird.crawl.recovery import Recovery
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.life.recovery import Recovery
+from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.db import open_database
 from bowerbird.frontier import TaskFrontier
-from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Ask, Charge, Lease, Limit, Outcome
 from bowerbird.ports import Database, Row, Transaction
 
@@ -106,7 +106,7 @@ async def database(migrated_url: str) -> AsyncIterator[Database]:
 @pytest.fixture
 async def workers(database: Database) -> tuple[Worker, Worker]:
     async with database.transaction() as tx:
-        numbers = [await roster.enrol_worker(tx, name, NOW) for name in ("one", "two")]
+        numbers = [await registry.enrol_worker(tx, name, NOW) for name in ("one", "two")]
         # Elsewhere, so that they are not taken for remains of this very process.
         await tx.execute("update workers set host = 'elsewhere.example'")
     return Worker(database, numbers[0]), Worker(database, numbers[1])

@@ -15,9 +15,9 @@ from aiohttp import WSMsgType, web
 from recorded import CLOCK, Handler, Scene, scene
 
 from bowerbird import cli
-from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.db import open_database
 from bowerbird.evaluate.leaks import file_leaks
+from bowerbird.flows.files.crawl_file import CrawlPlan
 
 SECRETS = {
     "bluesky": {"identifier": "ada.example", "app_password": "abcd-efgh-ijkl-mnop"},

@@ -12,7 +12,7 @@ from bowerbird.clock import RealClock
 from bowerbird.model import Page
 from bowerbird.ports import Database
 from bowerbird.store import Reader
-from bowerbird.store.repacking import BATCH, repack
+from bowerbird.store.payloads.repacking import BATCH, repack
 
 ROWS = 2 * BATCH + 300
 

@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.crawl import processes, roster
-from bowerbird.crawl.enrolment import enrol
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process import identity
+from bowerbird.crawl.process.enrolment import enrol
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
 
@@ -20,7 +21,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 async def enrolled(database: Database, **columns: object) -> int:
     async with database.transaction() as tx:
-        worker = await roster.enrol_worker(tx, "w", NOW)
+        worker = await registry.enrol_worker(tx, "w", NOW)
         for column, value in columns.items():
             await tx.execute(f"update workers set {column} = ? where worker = ?", value, worker)
     return worker
@@ -28,7 +29,7 @@ async def enrolled(database: Database, **columns: object) -> int:
 
 async def dead(database: Database, me: int, now: datetime = NOW) -> list[int]:
     async with database.transaction() as tx:
-        return await roster.dead_workers(tx, me, now)
+        return await registry.dead_workers(tx, me, now)
 
 
 def gone_pid() -> int:
@@ -48,7 +49,7 @@ async def test_a_living_process_is_dead_only_when_it_was_silent_for_long(databas
     other = await enrolled(database, pid=os.getppid(), process_started=None)
     elsewhere = await enrolled(database, host="another-machine")
     assert await dead(database, me) == []
-    assert await dead(database, me, NOW + roster.SILENT + timedelta(seconds=1)) == [other, elsewhere]
+    assert await dead(database, me, NOW + registry.SILENT + timedelta(seconds=1)) == [other, elsewhere]
 
 
 async def test_two_containers_with_one_host_name_do_not_take_each_other_for_dead(database: Database) -> None:
@@ -57,7 +58,7 @@ async def test_two_containers_with_one_host_name_do_not_take_each_other_for_dead
     twin = await enrolled(database, identity="another", place="another boot pid:[2]")
     other = await enrolled(database, identity="a third", place="another boot pid:[3]", pid=gone_pid())
     assert await dead(database, me) == []
-    assert await dead(database, me, NOW + roster.QUIET + timedelta(seconds=1)) == [twin, other]
+    assert await dead(database, me, NOW + registry.QUIET + timedelta(seconds=1)) == [twin, other]
 
 
 async def test_a_process_that_got_the_number_of_a_dead_one_is_not_taken_for_it(database: Database) -> None:
@@ -86,13 +87,13 @@ async def test_who_may_be_our_own_earlier_life_is_refused_with_the_time_after_wh
 
 
 def test_a_process_knows_itself_and_a_forked_one_is_another() -> None:
-    assert processes.myself() == processes.myself()
-    assert processes.runs(os.getpid(), processes.myself().started)
+    assert identity.myself() == identity.myself()
+    assert identity.runs(os.getpid(), identity.myself().started)
     look = "from bowerbird.crawl.processes import myself; me = myself(); print(me.identity, me.place, me.started, sep='|')"
     ends = [subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True) for _ in range(2)]
     (one, here, began), (two, there, _) = (end.stdout.strip().split("|") for end in ends)
-    assert here == there == processes.myself().place
-    assert len({one, two, processes.myself().identity}) == 3
+    assert here == there == identity.myself().place
+    assert len({one, two, identity.myself().identity}) == 3
     assert began.isdigit()
 
 
@@ -105,21 +106,21 @@ async def test_the_time_a_crawl_was_run_counts_once_and_without_the_gaps(databas
     me = await enrolled(database, started_at=at(61), seen_at=at(90))
     await enrolled(database, name="another", started_at=at(0), seen_at=at(500))
     async with database.transaction() as tx:
-        assert await roster.time_run(tx, "w", me) == timedelta(minutes=13)
-        assert await roster.time_run(tx, "w") == timedelta(minutes=42)
-        assert await roster.time_run(tx, "nobody") == timedelta(0)
+        assert await registry.time_run(tx, "w", me) == timedelta(minutes=13)
+        assert await registry.time_run(tx, "w") == timedelta(minutes=42)
+        assert await registry.time_run(tx, "nobody") == timedelta(0)
 
 
 async def test_a_worker_that_was_taken_for_dead_gives_no_sign_of_life_any_more(database: Database) -> None:
     me = await enrolled(database)
     killed = await enrolled(database, pid=gone_pid())
     async with database.transaction() as tx:
-        await roster.end_workers(tx, [killed], NOW)
-        assert await roster.heartbeat(tx, me, NOW)
-        assert not await roster.heartbeat(tx, killed, NOW)
+        await registry.end_workers(tx, [killed], NOW)
+        assert await registry.heartbeat(tx, me, NOW)
+        assert not await registry.heartbeat(tx, killed, NOW)
     assert await dead(database, me, NOW + timedelta(seconds=5)) == []
     async with database.transaction() as tx:
-        await roster.end_workers(tx, [killed], NOW + timedelta(hours=1))
+        await registry.end_workers(tx, [killed], NOW + timedelta(hours=1))
         (row,) = await tx.fetch("select ended_at from workers where worker = ?", killed)
     assert row["ended_at"] < (NOW + timedelta(minutes=1)).timestamp() * 1_000_000
 
@@ -127,7 +128,7 @@ async def test_a_worker_that_was_taken_for_dead_gives_no_sign_of_life_any_more(d
 async def test_of_two_starts_at_once_the_second_is_refused_unless_it_joins(database: Database) -> None:
     async def start(*, is_alone: bool) -> int:
         async with database.transaction() as tx:
-            await roster.enrol_crawl(tx, "w", "{}", "{}", NOW)
+            await registry.enrol_crawl(tx, "w", "{}", "{}", NOW)
             me = await enrol(tx, "w", NOW, is_alone=is_alone)
             # As if it were a process of its own.
             await tx.execute(

@@ -10,10 +10,10 @@ import pytest
 from msgspec import structs
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.logins import LoginBook
-from bowerbird.crawl.sessions import Sessions
+from bowerbird.crawl.access.logins import LoginBook
+from bowerbird.crawl.access.signing import Sessions
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import login_charges, renewal_charges
-from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Answer, Credential, Request, Secret, Service
 from bowerbird.ports import Database
 from bowerbird.providers import Bluesky

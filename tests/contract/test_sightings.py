@@ -10,9 +10,9 @@ from store_pages import FEDIVERSE, START, TIMELINE, X, federated, micros, post, 
 
 from bowerbird.model import Facet, Page, PostKind, Recalled, Service, Subject, User
 from bowerbird.ports import Database
+from bowerbird.reports.overlap import read_overlap
 from bowerbird.store import Store, register_service
-from bowerbird.store.overlap import read_overlap
-from bowerbird.store.recall import Recall
+from bowerbird.store.posts.recall import Recall
 
 SEARCH = Facet(name="search", subject=Subject.WORD, yields=frozenset({"posts", "users"}))
 SEARCHING, HEARING, TIMELINES, FOLLOWERS = 1, 2, 3, 4

@@ -15,14 +15,14 @@ from simulated_server import Server, running
 
 from bowerbird import cli
 from bowerbird.app import Outside, vocabulary
-from bowerbird.cli.looking import look
+from bowerbird.cli.checks.services import look
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.flavours import survey
-from bowerbird.crawl.http import HttpTransport
+from bowerbird.crawl.access.surveys import survey
 from bowerbird.evaluate.laboratory import TokenVault
+from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.model import Answer, Request, Service
 from bowerbird.providers import provider
+from bowerbird.transport import HttpTransport
 
 ASKED = {"mastodon": "coffee", "bluesky": "coffee", "x": "12", "twitter_v1": "12", "weibo": "12"}
 FLOWS = {"mastodon": "topic", "bluesky": "topic"}

@@ -18,8 +18,8 @@ import pytest
 from simulated_server import Server, running
 
 from bowerbird import cli
-from bowerbird.cli.consent import agreed_to
-from bowerbird.cli.stores import read_plan
+from bowerbird.cli.checks.consent import agreed_to
+from bowerbird.cli.store_addresses import read_plan
 from bowerbird.clock import RealClock
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]

@@ -8,12 +8,12 @@ import pytest
 
 from bowerbird import cli
 from bowerbird.clock import RealClock, from_micros, to_micros
-from bowerbird.crawl import roster
-from bowerbird.crawl.crew import living
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.running import living
 from bowerbird.db import open_database
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.standing import Completeness, Pace, read_standing
+from bowerbird.reports.health import Completeness, Pace, read_standing
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 AT = to_micros(NOW)
@@ -60,10 +60,10 @@ async def test_the_pace_is_that_of_the_settled_calls(database: Database) -> None
 async def test_refused_credentials_and_quarantine_are_told(database: Database) -> None:
     async with database.transaction() as tx:
         for name in ("a", "b"):
-            await roster.enrol_service(tx, Service(name=name, provider="mastodon", base=f"https://{name}.example"), "mastodon")
-        await roster.refuse_credential(tx, "a", "mine", "401 revoked", NOW)
-        await roster.refuse_credential(tx, "b", "mine", "401 not ours", NOW)
-        await roster.accept_credentials(tx, [("b", ["mine"])])
+            await registry.enrol_service(tx, Service(name=name, provider="mastodon", base=f"https://{name}.example"), "mastodon")
+        await registry.refuse_credential(tx, "a", "mine", "401 revoked", NOW)
+        await registry.refuse_credential(tx, "b", "mine", "401 not ours", NOW)
+        await registry.accept_credentials(tx, [("b", ["mine"])])
         await tx.execute_many(
             "insert into quarantine_sources (service, facet, why, items, bytes, first_at, last_at) "
             "values (1, 'timeline', ?, ?, 9, 1, 1)",
@@ -76,9 +76,9 @@ async def test_refused_credentials_and_quarantine_are_told(database: Database) -
 
 async def test_completeness_compares_counters_with_what_is_stored(database: Database) -> None:
     async with database.transaction() as tx:
-        crawl = await roster.enrol_crawl(tx, "c", "{}", "{}", NOW)
-        service = await roster.enrol_service(tx, Service(name="s", provider="twitter_v1", base="https://x.example"), "x")
-        assert await roster.enrol_lane(tx, crawl.crawl, service, "timeline") == 1
+        crawl = await registry.enrol_crawl(tx, "c", "{}", "{}", NOW)
+        service = await registry.enrol_service(tx, Service(name="s", provider="twitter_v1", base="https://x.example"), "x")
+        assert await registry.enrol_lane(tx, crawl.crawl, service, "timeline") == 1
         await visited(tx, "1", claims=10, has=8)
         await visited(tx, "2", claims=3, has=5)
         await visited(tx, "3", claims=0, has=0)
@@ -98,7 +98,7 @@ async def served(postgres_url: str) -> str:
     opened = await open_database(postgres_url, RealClock())
     await opened.migrate()
     async with opened.transaction() as tx:
-        await roster.enrol_crawl(tx, "far", '{"name": "graph"}', "{}", NOW)
+        await registry.enrol_crawl(tx, "far", '{"name": "graph"}', "{}", NOW)
     await opened.close()
     return postgres_url
 

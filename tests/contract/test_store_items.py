@@ -31,7 +31,7 @@ from bowerbird.errors import StoreError
 from bowerbird.model import Broken, Media, Page, Place, PostKind, Service, Subject, User
 from bowerbird.ports import Database
 from bowerbird.store import Reader, Store
-from bowerbird.store.raw import SAMPLES
+from bowerbird.store.payloads.raw import SAMPLES
 
 DAY = timedelta(days=1)
 

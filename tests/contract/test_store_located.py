@@ -11,10 +11,10 @@ from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.model import Area, Box, Gone, Outcome, Page, Place, Post, PostKind, Subject, Unplaced, User
 from bowerbird.ports import Database
+from bowerbird.reports.place_counts import read_places
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
-from bowerbird.store.located import LocatingStore
-from bowerbird.store.place_counts import read_places
+from bowerbird.store.places.located import LocatingStore
 
 LISBON = Area(name="Lisbon", box=Box(-9.3, 38.6, -9.0, 38.9))
 WEST = Area(name="West", box=Box(-10.0, 37.0, -7.0, 42.0))

@@ -25,7 +25,7 @@ from store_pages import (
     user,
 )
 
-from bowerbird.crawl.roster import enrol_crawl, enrol_lane
+from bowerbird.crawl.life.registry import enrol_crawl, enrol_lane
 from bowerbird.model import (
     Gone,
     Outcome,
@@ -42,7 +42,7 @@ from bowerbird.model import (
 )
 from bowerbird.ports import Database
 from bowerbird.store import Reader
-from bowerbird.store.raw import SAMPLES
+from bowerbird.store.payloads.raw import SAMPLES
 
 ADA = User(id="did:a", key="did:a", name="Ada", raw=b'{"displayName":"Ada"}')
 BACK = Page(users=(User(id="did:a", key="did:a", is_there=True),))

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.crawl import roster
-from bowerbird.crawl.streaming import book
-from bowerbird.crawl.streaming.book import HOLD, Position, Step, enrol_stream
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.streaming import stream_rows
+from bowerbird.crawl.streaming.stream_rows import HOLD, Position, Step, enrol_stream
 from bowerbird.errors import Fenced
 from bowerbird.model import Service, Subscription
 from bowerbird.ports import Database
@@ -20,16 +20,16 @@ SERVICE = Service(name="s", provider="bluesky", base="https://s.example")
 
 async def enrolled(database: Database, channel: str = "jetstream", **options: tuple[str, ...]) -> int:
     async with database.transaction() as tx:
-        crawl = await roster.enrol_crawl(tx, "c", "{}", "{}", NOW)
-        service = await roster.enrol_service(tx, SERVICE, "bluesky")
+        crawl = await registry.enrol_crawl(tx, "c", "{}", "{}", NOW)
+        service = await registry.enrol_service(tx, SERVICE, "bluesky")
         for _ in range(3):
-            await roster.enrol_worker(tx, "c", NOW)
+            await registry.enrol_worker(tx, "c", NOW)
         return await enrol_stream(tx, crawl.crawl, service, Subscription(channel=channel, options=options, name="mine"))
 
 
 async def take(database: Database, stream: int, worker: int = 1, *, now: datetime = NOW) -> Position | datetime:
     async with database.transaction() as tx:
-        return await book.take(tx, stream, worker, now)
+        return await stream_rows.take(tx, stream, worker, now)
 
 
 async def taken(database: Database, stream: int, worker: int = 1, now: datetime = NOW) -> Position:
@@ -40,7 +40,9 @@ async def taken(database: Database, stream: int, worker: int = 1, now: datetime 
 
 async def advance(database: Database, position: Position, now: datetime = LATER, cursor: str | None = None) -> Position:
     async with database.transaction() as tx:
-        return await book.advance(tx, position, Step(state="live", cursor=cursor, event_at=now, heard_at=now, events=3), now)
+        return await stream_rows.advance(
+            tx, position, Step(state="live", cursor=cursor, event_at=now, heard_at=now, events=3), now
+        )
 
 
 async def test_a_new_stream_has_heard_nothing(database: Database) -> None:
@@ -74,7 +76,7 @@ async def test_the_stream_of_a_dead_worker_is_free_at_once(database: Database) -
     await taken(database, stream)
     assert isinstance(await take(database, stream, worker=2), datetime)
     async with database.transaction() as tx:
-        await roster.end_workers(tx, [1], NOW)
+        await registry.end_workers(tx, [1], NOW)
     assert isinstance(await take(database, stream, worker=2, now=LATER), Position)
     assert isinstance(await take(database, stream, worker=1, now=LATER + HOLD), datetime)
 
@@ -83,10 +85,10 @@ async def test_a_stream_that_was_released_is_free_at_once_and_only_its_holder_re
     stream = await enrolled(database)
     first = await taken(database, stream)
     async with database.transaction() as tx:
-        await book.release(tx, first)
+        await stream_rows.release(tx, first)
     second = await taken(database, stream, worker=2)
     async with database.transaction() as tx:
-        await book.release(tx, first)
+        await stream_rows.release(tx, first)
     assert isinstance(await take(database, stream, worker=3), datetime)
     assert (await advance(database, second)).token == second.token
 

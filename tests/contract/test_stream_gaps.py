@@ -9,10 +9,10 @@ from stream_scene import CUT, MINUTE, SECOND, SERVICE, START, Scene, play, said,
 from test_streamer import listening
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.crawl.streaming.book import Position
 from bowerbird.crawl.streaming.gaps import Cause, missed
-from bowerbird.crawl.streaming.standing import GapStanding, read_gaps, read_streams
+from bowerbird.crawl.streaming.stream_rows import Position
 from bowerbird.model import Ended
+from bowerbird.reports.streams import GapStanding, read_gaps, read_streams
 
 
 def span(gap: GapStanding) -> tuple[float, float]:

@@ -12,10 +12,10 @@ from aiohttp import WSMsgType, web
 from aiohttp.test_utils import TestServer
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.http import Bounds, HttpTransport
-from bowerbird.crawl.http.cutting import Events, Lines, OverlongError
 from bowerbird.model import Answer, Ended, Request, Service, Wire
 from bowerbird.ports import Connection
+from bowerbird.transport import Bounds, HttpTransport
+from bowerbird.transport.cutting import Events, Lines, OverlongError
 
 CLOCK = RealClock()
 SMALL = Bounds(body=10_000, message=20_000, total=timedelta(seconds=10), connect=timedelta(seconds=5))

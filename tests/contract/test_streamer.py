@@ -13,13 +13,13 @@ import pytest
 from stream_scene import CUT, MINUTE, SECOND, START, Scene, play, said, words
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.crawl import roster
+from bowerbird.crawl.life import registry
 from bowerbird.crawl.streaming.buffer import MOST_MESSAGES
-from bowerbird.crawl.streaming.standing import read_streams
 from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.errors import DiskFull
 from bowerbird.model import Facet, Page, Saved, Secret, Service
 from bowerbird.ports import Transaction
+from bowerbird.reports.streams import read_streams
 from bowerbird.store import Store
 
 
@@ -172,7 +172,7 @@ def test_the_call_of_a_dead_worker_owes_the_limits_nothing() -> None:
         async with scene.database.transaction() as tx:
             at = scene.clock.now() + timedelta(days=30)
             assert await scene.parts.log.abandoned(tx, at) == []
-            await roster.end_workers(tx, [scene.worker], at)
+            await registry.end_workers(tx, [scene.worker], at)
             assert await scene.parts.log.abandoned(tx, at) == [(1, ())]
             assert await scene.parts.log.lose(tx, 1, "lost", "its worker died", scene.clock.now())
         ledger = await scene.row("select * from ledgers")
@@ -267,7 +267,7 @@ def test_a_worker_whose_stream_was_taken_writes_nothing_more(database_url: str) 
             await scene.wait(5 * SECOND)
             async with scene.database.transaction() as tx:
                 at = to_micros(START + timedelta(hours=1))
-                other = await roster.enrol_worker(tx, "crawl", START)
+                other = await registry.enrol_worker(tx, "crawl", START)
                 await tx.execute("update workers set host = 'elsewhere', seen_at = ? where worker = ?", at, other)
                 await tx.execute("update streams set token = token + 1, worker = ?, held_until = ?", other, at)
             await scene.wait(MINUTE)

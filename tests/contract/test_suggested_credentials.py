@@ -13,8 +13,8 @@ from simulated_server import Server, running
 
 from bowerbird import cli
 from bowerbird.app import vocabulary
-from bowerbird.cli.secrets import FIELDS
-from bowerbird.cli.simulate import introduction
+from bowerbird.cli.commands.simulate import introduction
+from bowerbird.cli.keys.secrets import FIELDS
 from bowerbird.clock import RealClock
 from bowerbird.limits.vault import FileVault
 
@@ -173,6 +173,6 @@ def test_an_empty_vault_names_a_command_that_works(monkeypatch: pytest.MonkeyPat
 def test_such_commands_are_written_in_one_place() -> None:
     texts = {path.relative_to(SOURCES): path.read_text() for path in SOURCES.rglob("*.py")}
     spelled = {str(path) for path, text in texts.items() if "bowerbird credentials add " in text}
-    assert spelled == {"crawl/adding.py", "cli/stores.py"}, "the second names an address of a database"
+    assert spelled == {"crawl/access/how_to_add.py", "cli/store_addresses.py"}, "the second names an address of a database"
     blanks = [str(path) for path, text in texts.items() if re.search(r"bowerbird [a-z][^`\n]*…", text)]
     assert blanks == [], "what is to be typed has no blanks"

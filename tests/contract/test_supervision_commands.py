@@ -64,7 +64,7 @@ def test_sigquit_writes_every_stack_and_ledger_into_a_file_and_the_crawl_goes_on
     text = dump.read_text()
     assert "crawl a, flow timelines" in text
     assert "watch Session._watch" in text
-    assert "crawl/session.py" in text
+    assert "life/session.py" in text
     assert '"bucket":"sim/account:mine/account"' in text
     assert next(iter(server.service.tokens)).value not in text
     child.wait_for('"state": "running"')
@@ -82,7 +82,7 @@ def test_a_part_that_crashes_is_started_again_and_status_tells_of_it(
     child.wait_for("kept is not a folder")
     assert cli.run(["status", str(file), "--json"]) == 0
     errors = [error for error in result(capsys)["errors"] if error["part"] == "backup"]
-    assert "crawl/keeping.py" in errors[0]["message"]
+    assert "modules/backups.py" in errors[0]["message"]
     assert "starts again in" in errors[0]["message"]
     (folder / "kept").unlink()
     while not list(folder.glob("kept/a-*.backup.db")):

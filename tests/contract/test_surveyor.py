@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.flavours import Survey, Surveyor, Unknown
-from bowerbird.crawl.logins import LoginBook
-from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.crawl.access.logins import LoginBook
+from bowerbird.crawl.access.surveys import Survey, Surveyor, Unknown
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Answer, Charge, Flavour, Limit, Outcome, Page, Request, Service
 from bowerbird.ports import Database
 from bowerbird.providers import Mastodon

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from bowerbird.app import Outside, open_crawl
-from bowerbird.cli.trials import check_tokens
+from bowerbird.cli.checks.trials import check_tokens
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.http import HttpTransport
+from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.model import Credential, Secret
+from bowerbird.transport import HttpTransport
 from bowerbird.vocabulary import vocabulary
 
 KINDS = {"bluesky": "user", "mastodon": "user", "twitter_v1": "app", "weibo": "user", "x": "app"}

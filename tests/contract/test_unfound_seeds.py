@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bowerbird.cli.completeness import facet_of
+from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.reports.absences import AbsentUser, kept_apart
+from bowerbird.reports.completeness import Cause, ledger
+from bowerbird.reports.unknown_seeds import closed_seeds, last_call, unfound_handles, unfound_seeds
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.store.apart import AbsentUser, kept_apart
-from bowerbird.store.completeness import Cause, ledger
-from bowerbird.store.unfound import closed_seeds, last_call, unfound_handles, unfound_seeds
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=12, seed=338, following=3.0, posts_per_day=2.0, longest_history=20, history=timedelta(days=10))

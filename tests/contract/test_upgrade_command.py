@@ -12,7 +12,7 @@ import pytest
 
 from bowerbird import cli
 from bowerbird.clock import RealClock
-from bowerbird.crawl import roster
+from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.db.sqlite import sqlite_module
@@ -46,9 +46,9 @@ async def _make_old(store: str) -> None:
             for step in statements(script, database.dialect):
                 await tx.execute(step)
             await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, 0)", number, name)
-        row = await roster.enrol_crawl(tx, "crawl", '{"name": "timelines"}', "{}", clock.now())
+        row = await registry.enrol_crawl(tx, "crawl", '{"name": "timelines"}', "{}", clock.now())
         service = Service(name="weibo", provider="weibo", base="https://api.weibo.example")
-        lane = await roster.enrol_lane(tx, row.crawl, await roster.enrol_service(tx, service, "weibo"), "profile")
+        lane = await registry.enrol_lane(tx, row.crawl, await registry.enrol_service(tx, service, "weibo"), "profile")
         for target in ("/zaku", "@ada", "7"):
             await tx.execute(
                 "insert into tasks (lane, target, ready, priority, state, added_at) values (?, ?, 1, 0, 'waiting', 0)",

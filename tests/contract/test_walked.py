@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.crawl import roster
+from bowerbird.crawl.life import registry
 from bowerbird.export.sample import enough
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import Arrival, Facet, Page, Relation, RelationKind, Service, Side, Standing, Subject, User
 from bowerbird.policies.walking import Node
 from bowerbird.ports import Database
+from bowerbird.reports.walks import WalkLane, read_lanes, read_users, read_walk, stored_links
 from bowerbird.store import Store
-from bowerbird.store.walked import WalkLane, read_lanes, read_users, read_walk, stored_links
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 FOLLOWING = Facet(name="following", subject=Subject.USER, yields=frozenset({"relations"}), side=Side.FOLLOWING)
@@ -34,9 +34,9 @@ class Walked:
 
     async def register(self, flow: str = "{}") -> Walked:
         async with self.database.transaction() as tx:
-            crawl = (await roster.enrol_crawl(tx, "walk", flow, "{}", NOW)).crawl
-            self.number = await roster.enrol_service(tx, self.service, self.network)
-            self.lane = await roster.enrol_lane(tx, crawl, self.number, "following")
+            crawl = (await registry.enrol_crawl(tx, "walk", flow, "{}", NOW)).crawl
+            self.number = await registry.enrol_service(tx, self.service, self.network)
+            self.lane = await registry.enrol_lane(tx, crawl, self.number, "following")
         return self
 
     async def add(self, *keys: str) -> None:

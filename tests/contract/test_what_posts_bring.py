@@ -15,8 +15,8 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Page, Poll, PollOption, Post, PostKind, Version
 from bowerbird.ports import Database
-from bowerbird.store.cascades import CascadeReader
-from bowerbird.store.items import ItemReader
+from bowerbird.reports.cascades import CascadeReader
+from bowerbird.reports.items import ItemReader
 
 ENDS = datetime(2026, 3, 9, tzinfo=UTC)
 

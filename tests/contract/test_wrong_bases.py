@@ -16,11 +16,11 @@ from small_fediverse import MASTODON_45, crawled, secretive, serving
 
 from bowerbird import cli
 from bowerbird.app import Outside, vocabulary
-from bowerbird.cli.looking import Look, look
+from bowerbird.cli.checks.services import Look, look
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.http import HttpTransport
 from bowerbird.evaluate.laboratory import TokenVault
+from bowerbird.flows.files.crawl_file import parse_crawl
+from bowerbird.transport import HttpTransport
 
 Capsys = pytest.CaptureFixture[str]
 DIALECTS = ("bluesky", "mastodon", "twitter_v1", "weibo", "x")

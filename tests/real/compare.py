@@ -11,7 +11,7 @@ from written import LIKE, POST, REPOST, Record, Written
 
 from bowerbird.app import open_store
 from bowerbird.ports import Clock, Database
-from bowerbird.store.reader import Reader
+from bowerbird.reports.reader import Reader
 
 _GONE = "select u.id, x.reason from unavailable x join users u on u.user_no = x.user_no where x.until is null"
 _BURIED = "select id, reason from deletions where subject = 'post'"

@@ -13,10 +13,10 @@ from network import Network
 
 from bowerbird.app import open_store
 from bowerbird.clock import from_micros
-from bowerbird.crawl.http import HttpTransport
 from bowerbird.model import Answer, Ask, Outcome, Request, Secret, Service
 from bowerbird.ports import Clock
 from bowerbird.providers import Bluesky
+from bowerbird.transport import HttpTransport
 
 POINTS = 100
 WINDOW = timedelta(seconds=8)

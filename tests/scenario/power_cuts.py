@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import structs
 
 from bowerbird.app import open_crawl
-from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.ports import Clock
 
 

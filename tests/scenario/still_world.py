@@ -13,10 +13,10 @@ import msgspec
 
 from bowerbird.app import vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.evaluate.crash.inventory import Differences, Inventory, compare, take_inventory
 from bowerbird.evaluate.crash.scene import Scene
 from bowerbird.evaluate.laboratory import BASE, Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.ports import Database
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.scale import Scale

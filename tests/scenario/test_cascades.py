@@ -21,13 +21,13 @@ from bowerbird.cli import run
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Passed, PostKind
+from bowerbird.reports.cascades import CascadeReader
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.content import visibility
 from bowerbird.simulated.world.reactions import Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPOST, author_of, ms_of
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.store.cascades import CascadeReader
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 NOW = to_ms(START)

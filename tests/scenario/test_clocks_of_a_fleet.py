@@ -10,12 +10,12 @@ import pytest
 from msgspec import structs
 
 from bowerbird.clock import RealClock, VirtualClock, run_virtual
-from bowerbird.crawl.scheduler import Choice, Scheduler
+from bowerbird.crawl.work.scheduler import Choice, Scheduler
 from bowerbird.db import open_database
 from bowerbird.db.shared_time import set_clock
 from bowerbird.errors import Taken
 from bowerbird.evaluate.quota_service import WINDOW, QuotaService, Scene, allowed
-from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Charge, Limit, Page, Turn, WindowKind
 from bowerbird.ports import Database
 

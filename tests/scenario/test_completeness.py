@@ -11,16 +11,16 @@ import pytest
 from msgspec import Struct
 
 from bowerbird.app import Crawl
-from bowerbird.cli.completeness import facet_of
+from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.reports.completeness import Cause, Entry, ledger
 from bowerbird.simulated.faults import Faults, Outage
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import Availability, WorldSettings
 from bowerbird.simulated.world.rows import REPOST, is_live
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.world.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
-from bowerbird.store.completeness import Cause, Entry, ledger
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 

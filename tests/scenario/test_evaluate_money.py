@@ -9,10 +9,10 @@ import pytest
 from msgspec import structs
 
 from bowerbird.app import Crawl
-from bowerbird.cli.seen import Seeing
-from bowerbird.crawl.worker import Ending
+from bowerbird.cli.screens.dollars_shown import Seeing
+from bowerbird.crawl.process.worker import Ending
 from bowerbird.evaluate.money import ALLOWED, BUDGETS, CASES, evaluate_money
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
 from bowerbird.model import Credential
 from bowerbird.planning.course import Course
 from bowerbird.ports import Clock

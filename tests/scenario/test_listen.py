@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.streaming.standing import read_gaps, read_streams
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
+from bowerbird.reports.streams import read_gaps, read_streams
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings

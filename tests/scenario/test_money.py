@@ -11,9 +11,9 @@ from msgspec import structs
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
-from bowerbird.crawl.worker import Ending
+from bowerbird.crawl.process.worker import Ending
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.purses import purses
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings

@@ -12,12 +12,12 @@ from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Box
+from bowerbird.reports.place_counts import read_places
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import mix
 from bowerbird.simulated.world.rows import REPOST
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.store.place_counts import read_places
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SIX_TOWNS = WorldSettings(accounts=300, seed=5, following=6.0, longest_history=20, posts_per_day=6.0, until=START)

@@ -11,12 +11,12 @@ import pytest
 
 from bowerbird import cli
 from bowerbird.app import vocabulary
-from bowerbird.cli.planned import learned
+from bowerbird.cli.screens.plan_page import learned
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.errors import UserError
 from bowerbird.evaluate import plans
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.limits import rows
 from bowerbird.limits.ledger import LedgerState
 from bowerbird.model import Credential, origin

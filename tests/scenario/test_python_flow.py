@@ -9,9 +9,9 @@ from typing import Any
 
 from bowerbird.app import open_store
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.flow_check import check
-from bowerbird.crawl.flow import Edge
 from bowerbird.evaluate.laboratory import BASE, SERVICE, Laboratory
+from bowerbird.flows.files.flow_check import check
+from bowerbird.flows.flow import Edge
 from bowerbird.policies import RANKERS
 from bowerbird.providers import provider
 from bowerbird.simulated.service import Setup

@@ -15,8 +15,8 @@ from still_world import SHORT, START, column, differences, in_trouble, plan_of
 
 from bowerbird.app import Crawl, open_crawl, open_store
 from bowerbird.clock import to_micros
-from bowerbird.crawl import roster
-from bowerbird.crawl.log import encode_charges
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.work.call_log import encode_charges
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Answer, Request, Service
 from bowerbird.ports import Transport
@@ -74,7 +74,7 @@ def test_a_call_of_a_worker_that_ended_long_ago_is_lost_and_holds_nothing_back(s
         async with laboratory.crawl(plan_of(laboratory, SHORT, store)) as crawl:
             charges = next(iter(next(iter(crawl.charges.values())).values()))
             async with crawl.database.transaction() as tx:
-                ended = await roster.enrol_worker(tx, "crash", START)
+                ended = await registry.enrol_worker(tx, "crash", START)
                 await tx.execute("update workers set seen_at = ?, ended_at = ? where worker = ?", LONG_AGO, LONG_AGO, ended)
                 never = to_micros(START + timedelta(days=300))
                 await tx.execute(PHANTOM, ended, encode_charges(charges), LONG_AGO, never)

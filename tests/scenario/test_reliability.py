@@ -17,7 +17,6 @@ from still_world import MASTODON, SHORT, START, TWITTER, column, differences, in
 
 from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import RealClock
-from bowerbird.crawl.http import Bounds, HttpTransport
 from bowerbird.db.sqlite import sqlite_module
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.evaluate.crash.inventory import compare
@@ -29,6 +28,7 @@ from bowerbird.model import Answer, Request, Service
 from bowerbird.ports import Clock, Transport
 from bowerbird.providers.mastodon.survey import INSTANCE
 from bowerbird.simulated.faults import Faults
+from bowerbird.transport import Bounds, HttpTransport
 
 SCENES = pytest.mark.parametrize("scene", [MASTODON, TWITTER], ids=lambda scene: scene.dialect)
 OFTEN = timedelta(seconds=1)

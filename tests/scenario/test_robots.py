@@ -13,6 +13,7 @@ import pytest
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.reports.absences import AbsentUser, EndedRelation, kept_apart
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.content import visibility
@@ -20,7 +21,6 @@ from bowerbird.simulated.world.reactions import Reactions
 from bowerbird.simulated.world.rows import REPLY, author_of
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.world.world import Availability
-from bowerbird.store.apart import AbsentUser, EndedRelation, kept_apart
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 NOW = to_ms(START)

@@ -16,9 +16,9 @@ from power_cuts import run_until_killed
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.evaluate.coverage.truth import captured, written
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.settings import to_ms

@@ -16,6 +16,7 @@ from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
+from bowerbird.reports.overlap import Overlap, read_overlap
 from bowerbird.simulated.pictures import Pictures, picture
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup
@@ -25,7 +26,6 @@ from bowerbird.simulated.world.crowd import Crowd
 from bowerbird.simulated.world.rows import AUTHOR_MASK
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.world.tags import tag_number
-from bowerbird.store.overlap import Overlap, read_overlap
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(seed=3, accounts=300, following=8.0, posts_per_day=6, history=timedelta(days=2), longest_history=20)

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from bluesky_payloads import ALICE, BOB, actor, post_uri
 
-from bowerbird.crawl.flow import Edge, FacetUse, Flow
 from bowerbird.crawl.seeding.seeder import FlowSeeder
+from bowerbird.flows.flow import Edge, FacetUse, Flow
 from bowerbird.model import Answer, Arrival, Ask, Page, Post, PostKind, Reaction, ReactionKind, Saved, Service, Task, User
 from bowerbird.providers import provider
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bowerbird import __version__, cli
-from bowerbird.cli.output import Output, column_widths, printable
-from bowerbird.cli.samples import show_sample
+from bowerbird.cli.screens.output import Output, column_widths, printable
+from bowerbird.cli.screens.sample_page import show_sample
 from bowerbird.errors import Busy, UserError
 from bowerbird.export.known import Known
 from bowerbird.export.sample import Figure, Sample
@@ -43,9 +43,9 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def command() -> None:
         raise error
 
-    module = type(sys)("bowerbird.cli.stop")
+    module = type(sys)("bowerbird.cli.commands.stop")
     module.command = command  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "bowerbird.cli.stop", module)
+    monkeypatch.setitem(sys.modules, "bowerbird.cli.commands.stop", module)
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +66,7 @@ _SLOW = ("aiohttp", "asyncpg", "numpy", "structlog", "bowerbird.app", "bowerbird
 
 
 def test_commands_that_read_a_store_load_only_what_that_takes() -> None:
-    load = "; ".join(f"import bowerbird.cli.{name}" for name in READING)
+    load = "; ".join(f"import bowerbird.cli.commands.{name}" for name in READING)
     code = f"import sys; {load}; print([name for name in {_SLOW} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

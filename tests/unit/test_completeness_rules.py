@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from bowerbird.crawl.lanes import Lane
-from bowerbird.crawl.shortfalls import shortfall
+from bowerbird.crawl.answers.short_lists import shortfall
+from bowerbird.crawl.work.lanes import Lane
 from bowerbird.model import Page, Progress, Service, Task
 from bowerbird.policies import RANKERS
 from bowerbird.policies.registry import Place, ranker
 from bowerbird.providers import provider
 from bowerbird.providers.gathering import REPEATED
-from bowerbird.store.completeness.days import Days
-from bowerbird.store.completeness.entries import Cause, Entry, Missing, Total, given_up
-from bowerbird.store.completeness.facts import ShortfallFacts, TaskFacts
-from bowerbird.store.completeness.judging import Evidence, Habits, habits_of, judge_account
-from bowerbird.store.completeness.rates import Rate, missed
-from bowerbird.store.completeness.told import Told
+from bowerbird.reports.completeness.days import Days
+from bowerbird.reports.completeness.entries import Cause, Entry, Missing, Total, given_up
+from bowerbird.reports.completeness.facts import ShortfallFacts, TaskFacts
+from bowerbird.reports.completeness.judging import Evidence, Habits, habits_of, judge_account
+from bowerbird.reports.completeness.rates import Rate, missed
+from bowerbird.reports.completeness.told import Told
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

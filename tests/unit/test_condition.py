@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowerbird.crawl.files.language.condition import FLAGS, NUMBERS, TEXTS, parse
+from bowerbird.flows.language.condition import FLAGS, NUMBERS, TEXTS, parse
 
 
 def holds(condition: str, /, **facts: Any) -> bool:

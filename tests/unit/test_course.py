@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from bowerbird.cli.planned import rows_of
-from bowerbird.crawl.flow import Stop
+from bowerbird.cli.screens.plan_page import rows_of
+from bowerbird.flows.flow import Stop
 from bowerbird.planning.budget import Means
 from bowerbird.planning.course import HORIZONS, NEVER, Course, Sample
 from bowerbird.planning.plan import Plan, figures, notes

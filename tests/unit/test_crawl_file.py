@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bowerbird.app import vocabulary
-from bowerbird.cli.looking import sorted_seeds
-from bowerbird.crawl.files.crawl_file import parse_crawl, read_crawl_file
-from bowerbird.crawl.files.example import example
-from bowerbird.crawl.files.flow_file import parse_flow
+from bowerbird.cli.checks.services import sorted_seeds
 from bowerbird.errors import FlowError, UserError
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
+from bowerbird.flows.files.crawl_file import parse_crawl, read_crawl_file
+from bowerbird.flows.files.example import example
+from bowerbird.flows.files.flow_file import parse_flow
 from bowerbird.policies import RANKERS
 from bowerbird.providers import PROVIDERS, provider
 

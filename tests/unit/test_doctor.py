@@ -9,7 +9,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bowerbird import cli
-from bowerbird.cli.checks import (
+from bowerbird.cli.checks.machine import (
     OK,
     PROBLEM,
     WARNING,
@@ -20,7 +20,7 @@ from bowerbird.cli.checks import (
     check_vault,
     check_writing,
 )
-from bowerbird.cli.reach import check_database, network_checks
+from bowerbird.cli.checks.reach import check_database, network_checks
 from bowerbird.clock import run_virtual
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import Service

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bowerbird.crawl.drawing import as_svg, as_text
-from bowerbird.crawl.drawing.ranks import facet_ranks
-from bowerbird.crawl.files.flow_file import parse_flow
-from bowerbird.crawl.flow import Edge, FacetUse, Filters, Flow, Stop
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
+from bowerbird.flows.drawing import as_svg, as_text
+from bowerbird.flows.drawing.levels import facet_ranks
+from bowerbird.flows.files.flow_file import parse_flow
+from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow, Stop
 from bowerbird.policies import RANKERS
 
 FLOWS = {name: parse_flow(text, name, {}, RANKERS) for name, text in builtin_flows().items()}

@@ -15,7 +15,7 @@ from bowerbird.evaluate.flavours.listing import Listing
 from bowerbird.evaluate.flavours.running import setups
 from bowerbird.evaluate.flavours.scenes import START, Scene, make_world, order
 from bowerbird.evaluate.flavours.watching import WatchedTransport
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
 from bowerbird.model import Request, Service
 from bowerbird.simulated.service import FLAVOURS, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bowerbird.cli import run as run_command
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -7,11 +7,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from bowerbird.crawl.files.flow_check import check, problems
-from bowerbird.crawl.files.flow_file import parse_flow
-from bowerbird.crawl.flow import Edge, FacetUse, Filters, Flow, Size, Stop, Vocabulary, wakes
 from bowerbird.errors import FlowError
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
+from bowerbird.flows.files.flow_check import check, problems
+from bowerbird.flows.files.flow_file import parse_flow
+from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow, Size, Stop, Vocabulary, wakes
 from bowerbird.model import Facet, Subject
 from bowerbird.policies import RANKERS
 from bowerbird.providers import PROVIDERS, provider

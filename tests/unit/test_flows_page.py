@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bowerbird.cli.flow import named_flow, vocabulary
-from bowerbird.crawl.drawing import as_text
-from bowerbird.crawl.files import crawl_file, flow_file, place_plans, seed_list, stream_plans
-from bowerbird.crawl.files.language import condition
-from bowerbird.crawl.flow import TAKES
-from bowerbird.crawl.media.plan import MEDIA_KEYS
+from bowerbird.cli.commands.flow import named_flow, vocabulary
+from bowerbird.flows.drawing import as_text
+from bowerbird.flows.files import crawl_file, flow_file, place_plans, seed_list, stream_plans
+from bowerbird.flows.files.media_plan import MEDIA_KEYS
+from bowerbird.flows.flow import TAKES
+from bowerbird.flows.language import condition
 from bowerbird.policies import RANKERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "flows.md").read_text("utf-8")

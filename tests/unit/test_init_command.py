@@ -9,8 +9,8 @@ import pytest
 
 from bowerbird import cli
 from bowerbird.app import vocabulary
-from bowerbird.crawl.files.crawl_file import read_crawl_file
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
+from bowerbird.flows.files.crawl_file import read_crawl_file
 from bowerbird.providers import PROVIDERS
 
 

@@ -9,12 +9,12 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from bowerbird.cli.limit_words import limit_words
-from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Glimpse, Lane, as_values
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
 from bowerbird.cli.live.panel import panel
-from bowerbird.crawl.flow import FacetUse, Flow, Size, Stop
+from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.limit_names import limit_words
+from bowerbird.flows.flow import FacetUse, Flow, Size, Stop
 from bowerbird.limits import ledger
 from bowerbird.limits.purses import Purse
 from bowerbird.model import Charge, Limit, WindowKind
@@ -66,20 +66,20 @@ def shown(glimpse: Glimpse, *, width: int = 80, height: int = 24, encoding: str 
     ],
 )
 def test_a_span_takes_two_units_at_most(seconds: float, text: str) -> None:
-    assert words.span(timedelta(seconds=seconds)) == text
+    assert numbers.span(timedelta(seconds=seconds)) == text
 
 
 @pytest.mark.parametrize(("rate", "text"), [(0, "0.0/s"), (1234, "1,234/s"), (2.5, "2.5/s"), (0.1, "6.0/min"), (0.001, "3.6/h")])
 def test_a_slow_rate_is_told_per_minute_or_hour(rate: float, text: str) -> None:
-    assert words.rate(rate) == text
+    assert numbers.rate(rate) == text
 
 
 def test_a_share_is_100_only_when_nothing_is_missing() -> None:
-    assert [words.share(9_999_999, 10_000_000), words.share(10, 10), words.share(0, 0)] == ["99.9 %", "100 %", "none"]
+    assert [numbers.share(9_999_999, 10_000_000), numbers.share(10, 10), numbers.share(0, 0)] == ["99.9 %", "100 %", "none"]
 
 
 def test_sizes_and_counts_read_well() -> None:
-    assert [words.size(900), words.size(40_200_000), words.many(1, "call"), words.many(2_000, "call")] == [
+    assert [numbers.size(900), numbers.size(40_200_000), numbers.many(1, "call"), numbers.many(2_000, "call")] == [
         "900 B",
         "38.3 MB",
         "1 call",

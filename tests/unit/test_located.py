@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowerbird.crawl.files.language.located import read
-from bowerbird.crawl.files.language.words import duration, meant, spell
 from bowerbird.errors import FlowError
+from bowerbird.flows.language.spelling import duration, meant, spell
+from bowerbird.flows.language.toml_lines import read
 
 TEXT = """\
 # a comment with [brackets] and "quotes"

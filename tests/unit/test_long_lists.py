@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bowerbird.crawl.long_lists import LongLists, as_ranked
+from bowerbird.crawl.answers.long_lists import LongLists, as_ranked
 from bowerbird.model import Draw, Progress, Settled, Standing, Task
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

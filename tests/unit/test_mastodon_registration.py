@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import pytest
 from provider_payloads import answer
 
-from bowerbird.cli.servers import server_address
+from bowerbird.cli.keys.servers import server_address
 from bowerbird.errors import CredentialError
 from bowerbird.model import Answer
 from bowerbird.providers.mastodon.registration import (

@@ -8,13 +8,13 @@ from pathlib import Path
 from msgspec import structs
 
 from bowerbird.app import vocabulary
-from bowerbird.cli.agreed import Wish
+from bowerbird.cli.checks.agreed import Wish
 from bowerbird.cli.next.again import Again
 from bowerbird.cli.next.deciding import Ended, next_step
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.crawl.flow import Size
-from bowerbird.crawl.left_out import LeftOut
-from bowerbird.crawl.worker import GIVEN_UP, NOTHING_LEFT
+from bowerbird.crawl.life.not_asked import LeftOut
+from bowerbird.crawl.process.worker import GIVEN_UP, NOTHING_LEFT
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import Purse
 
 NOW = datetime(2026, 12, 30, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowerbird.crawl.paging import MOST_EMPTY, Trail, after
+from bowerbird.crawl.answers.endless_lists import MOST_EMPTY, Trail, after
 from bowerbird.model import Page, Saved, SavedPost
 
 NOTHING = Saved()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bowerbird.app import vocabulary
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.crawl.files.example import example
-from bowerbird.crawl.files.flow_file import parse_flow
 from bowerbird.errors import FlowError, UserError
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.flows.files.example import example
+from bowerbird.flows.files.flow_file import parse_flow
 from bowerbird.model import Area, Box
 from bowerbird.providers.geography import circle, tiles
 

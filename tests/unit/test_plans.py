@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bowerbird.app import vocabulary
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.plans import differences, document, refusal
+from bowerbird.crawl.life.plan_versions import differences, document, refusal
+from bowerbird.flows.files.crawl_file import parse_crawl
 
 BASIC = """
 seeds = ["1"]

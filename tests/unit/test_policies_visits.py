@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.crawl.flow import Edge, FacetUse, Flow
+from bowerbird.crawl.answers.visits import visits_of
 from bowerbird.crawl.seeding.seeder import FlowSeeder
-from bowerbird.crawl.visits import visits_of
+from bowerbird.flows.flow import Edge, FacetUse, Flow
 from bowerbird.model import (
     Gone,
     Outcome,

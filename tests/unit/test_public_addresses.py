@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bowerbird.crawl.http.public import is_public, web_address
+from bowerbird.transport.public import is_public, web_address
 
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "8.8.8.8", "2606:4700::6810:84e5", "::ffff:93.184.215.14"])

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowerbird.crawl.redaction import SHORTEST, Redactor
+from bowerbird.crawl.access.redaction import SHORTEST, Redactor
 from bowerbird.model import Answer, Request, Secret
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)

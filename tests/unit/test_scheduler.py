@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.scheduler import Choice, Scheduler
+from bowerbird.crawl.work.scheduler import Choice, Scheduler
 from bowerbird.db import open_database
-from bowerbird.limits.ledgers import BookedLedgers
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Answer, Charge, Limit, Page, Reading, Turn
 from bowerbird.ports import Database
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowerbird.crawl.files.flow_file import parse_flow
-from bowerbird.crawl.flow import Edge, FacetUse, Filters, Flow
 from bowerbird.crawl.seeding.seeder import FlowSeeder, seed_arrival
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
+from bowerbird.flows.files.flow_file import parse_flow
+from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow
 from bowerbird.model import (
     Arrival,
     Gone,

@@ -9,17 +9,17 @@ import pytest
 
 from bowerbird.app import vocabulary
 from bowerbird.cli import run as run_command
-from bowerbird.cli.before import left_out
-from bowerbird.crawl.credentials import own_credentials
-from bowerbird.crawl.drawing import as_text
-from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan, parse_crawl
-from bowerbird.crawl.files.flow_check import reachable
-from bowerbird.crawl.files.flow_file import parse_flow
-from bowerbird.crawl.files.seed_list import SeedQuery
-from bowerbird.crawl.flow import Edge, FacetUse, Flow
+from bowerbird.cli.checks.start import left_out
+from bowerbird.crawl.access.credentials import own_credentials
 from bowerbird.errors import CredentialError, FlowError
 from bowerbird.evaluate.laboratory import TokenVault
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
+from bowerbird.flows.drawing import as_text
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan, parse_crawl
+from bowerbird.flows.files.flow_check import reachable
+from bowerbird.flows.files.flow_file import parse_flow
+from bowerbird.flows.files.seed_list import SeedQuery
+from bowerbird.flows.flow import Edge, FacetUse, Flow
 from bowerbird.model import Service
 from bowerbird.providers import provider
 from bowerbird.simulated.tokens import TokenBook

@@ -16,7 +16,7 @@ from bowerbird.providers import provider
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.store.shapes import CONSTANTS, SIZE, dictionary, shape
+from bowerbird.store.payloads.shapes import CONSTANTS, SIZE, dictionary, shape
 
 ACCOUNTS = 60
 

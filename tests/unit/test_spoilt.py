@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from provider_payloads import account, answer
 
-from bowerbird.crawl.spoilt import unread
-from bowerbird.crawl.verdict import MOST_WORDLESS
+from bowerbird.crawl.answers.unreadable import unread
+from bowerbird.crawl.answers.verdict import MOST_WORDLESS
 from bowerbird.evaluate.hostile.stored import Thing, Trouble
 from bowerbird.model import Ask, Broken, Facet, Gone, Outcome, Page, Post, Service, Subject, Task, User
 from bowerbird.providers import provider

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bowerbird.model import Page, Post, User
-from bowerbird.store.clean import clean_page, clean_text
 from bowerbird.store.fields import USER_FIELDS, bare_post, changed_fields, history_texts, merged, post_values, user_values
-from bowerbird.store.names import id_for, is_provisional
+from bowerbird.store.intake.clean import clean_page, clean_text
+from bowerbird.store.people.names import id_for, is_provisional
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bowerbird.app import vocabulary
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.errors import FlowError
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 
 WORDS = vocabulary()
 HEAD = 'flow = "listen"\n[service]\nprovider = "{}"\nbase = "https://api.example"\n'

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from bowerbird.crawl.strikes import STRIKES, Strikes
+from bowerbird.crawl.work.strikes import STRIKES, Strikes
 from bowerbird.db.hooks import Hooks
 from bowerbird.model import Outcome, Page
 

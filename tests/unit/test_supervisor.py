@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.supervisor import LONGEST_WAIT, Part, Supervisor
+from bowerbird.crawl.process.supervisor import LONGEST_WAIT, Supervisor
+from bowerbird.ports import Part
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bowerbird.crawl.verdict import MOST_ATTEMPTS, Verdict, judge, part_to_ask, progress_after, retry_delay, settled
+from bowerbird.crawl.answers.verdict import MOST_ATTEMPTS, Verdict, judge, part_to_ask, progress_after, retry_delay, settled
 from bowerbird.model import Outcome, Page, Progress, Task, Visit
 from bowerbird.policies.registry import ranker
 

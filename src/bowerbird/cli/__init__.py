@@ -1,9 +1,9 @@
 """The command line: `bowerbird COMMAND …`.
 
-Convention for a command: one file `bowerbird/cli/<name>.py`, listed in `COMMANDS` below, that exposes either
+Convention for a command: one file `bowerbird/cli/commands/<name>.py`, listed in `COMMANDS` below, that exposes either
 `app`, a `typer.Typer` with sub-commands, or `command`, one function whose parameters Typer reads. The file is imported only when
 its command runs, so it may import what it needs at its top. It raises `UserError` for what the user can change (exit code 2),
-`typer.Exit(code)` for any other verdict, prints through `bowerbird.cli.output.Output`, and takes `as_json: JsonFlag = False`
+`typer.Exit(code)` for any other verdict, prints through `cli.screens.output.Output`, and takes `as_json: JsonFlag = False`
 where a machine might read. `main` is the edge: the only place where errors become messages.
 """
 
@@ -54,7 +54,7 @@ REPORT_AT = "Please report it with what you ran and the output of `bowerbird --d
 
 def load(name: str) -> Any:
     """The command of that name, from its own file."""
-    module = import_module(f"bowerbird.cli.{name}")
+    module = import_module(f"bowerbird.cli.commands.{name}")
     root = typer.Typer(add_completion=False, rich_markup_mode=None)
     if hasattr(module, "app"):
         root.add_typer(module.app, name=name, help=COMMANDS[name])
@@ -131,7 +131,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _tell(error: Exception, *, is_debugging: bool, as_json: bool) -> int:
-    from bowerbird.cli.output import json_line, printable
+    from bowerbird.cli.screens.output import json_line, printable
 
     # An error may quote what a server said.
     if is_debugging:

@@ -12,16 +12,16 @@ from msgspec import Struct
 from bowerbird.cli.next.again import again_of
 from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.next.step import Step
-from bowerbird.cli.output import Output
-from bowerbird.cli.place import Place, find_place, opened_as_is
+from bowerbird.cli.screens.output import Output
+from bowerbird.cli.which import Place, find_place, opened_as_is
 from bowerbird.clock import RealClock
-from bowerbird.crawl import roster
-from bowerbird.crawl.crew import Member, living
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.running import Member, living
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock, Database
-from bowerbird.store.reader import Reader
-from bowerbird.store.summary import CrawlState
+from bowerbird.reports.reader import Reader
+from bowerbird.reports.summary import CrawlState
 
 CrawlOption = Annotated[
     str | None, typer.Option("--crawl", metavar="NAME", help="Which crawl, where the database holds several.")
@@ -81,7 +81,7 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
         if not crew:
             return Outcome(crawl, (), False, await _step(database, version, place, crawl, clock))
         async with database.transaction() as tx:
-            await roster.set_wanted(tx, crawl.crawl, wish.wanted, clock.now())
+            await registry.set_wanted(tx, crawl.crawl, wish.wanted, clock.now())
         crawl = await _followed(database, clock, crawl, wish.wanted)
         is_over = crawl.state not in ("running", "paused")
         step = await _step(database, version, place, crawl, clock) if is_over else Step()

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.crawl.worker import Ending
+from bowerbird.crawl.process.worker import Ending
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Clock
 from bowerbird.simulated.pictures import Pictures

@@ -17,10 +17,10 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
-from bowerbird.crawl.worker import Ending
+from bowerbird.crawl.process.worker import Ending
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.evaluate.plans import posts_of, world
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential
 from bowerbird.model.money import DEFAULT_DOLLARS
 from bowerbird.planning.course import HORIZONS, Course

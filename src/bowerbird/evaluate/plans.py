@@ -15,8 +15,8 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential
 from bowerbird.planning.course import CAUGHT_UP
 from bowerbird.planning.plan import Inquiry, hours, likely_course

@@ -21,11 +21,11 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.scheduler import Choice, Scheduler
+from bowerbird.crawl.work.scheduler import Choice, Scheduler
 from bowerbird.db import open_database
 from bowerbird.evaluate.quota_service import WINDOW, QuotaService, Scene, allowed
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import fill
-from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Charge, Credential, Facet, Limit, Page, Subject, Turn, WindowKind
 from bowerbird.ports import Database
 

@@ -13,8 +13,8 @@ from msgspec import Struct, structs
 
 from bowerbird.errors import UserError
 from bowerbird.limits import ledger
+from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.ledger import FOREVER, LedgerState
-from bowerbird.limits.ledgers import BookedLedgers
 from bowerbird.model import Charge, WindowKind
 from bowerbird.model.money import Budget, dollars, in_dollars, thousandths
 from bowerbird.ports import Clock

@@ -44,6 +44,7 @@ from bowerbird.model.items import (
     Version,
     Volume,
 )
+from bowerbird.model.kinds import Network, Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
 from bowerbird.model.profiles import ids_at
@@ -51,7 +52,6 @@ from bowerbird.model.servers import OWN_SERVERS, origin
 from bowerbird.model.streams import Backoff, Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
-from bowerbird.model.words import Network, Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
 
 __all__ = [
     "EPOCH",

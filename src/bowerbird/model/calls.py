@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.model.items import Page
+from bowerbird.model.kinds import Outcome
 from bowerbird.model.limits import Facet, Limit
 from bowerbird.model.tasks import Progress, Task
-from bowerbird.model.words import Outcome
 
 
 class Ask(Struct, frozen=True, gc=False):

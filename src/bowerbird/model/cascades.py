@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bowerbird.model.words import PostKind
+from bowerbird.model.kinds import PostKind
 
 
 class Passing(Struct, frozen=True, gc=False, kw_only=True):

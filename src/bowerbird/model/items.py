@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bowerbird.model.words import Outcome, PostKind, ReactionKind, RelationKind, Subject
+from bowerbird.model.kinds import Outcome, PostKind, ReactionKind, RelationKind, Subject
 
 
 class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from bowerbird.model.kinds import Side, Subject
 from bowerbird.model.servers import OWN_SERVERS, origin
-from bowerbird.model.words import Side, Subject
 
 
 class WindowKind(StrEnum):

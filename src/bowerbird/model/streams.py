@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from bowerbird.model.calls import Request
 from bowerbird.model.items import Page
+from bowerbird.model.kinds import Outcome
 from bowerbird.model.limits import Facet
-from bowerbird.model.words import Outcome
 
 _DECIMAL = "0123456789"
 _LONGEST_KEY = 30

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from bowerbird.model.items import Relation
-from bowerbird.model.words import Outcome
+from bowerbird.model.kinds import Outcome
 
 
 class Progress(Struct, frozen=True, gc=False):

@@ -6,7 +6,7 @@ from math import inf
 
 from msgspec import Struct, structs
 
-from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model.money import in_dollars, thousandths
 from bowerbird.providers import provider
 

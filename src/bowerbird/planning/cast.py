@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from bowerbird.crawl.files.crawl_file import CrawlPlan
 from bowerbird.errors import CredentialError
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential, Secret, origin
 from bowerbird.ports import StreamProvider, TabledProvider
 from bowerbird.providers import provider

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from bowerbird.crawl.flow import Stop
+from bowerbird.flows.flow import Stop
 from bowerbird.model.times import span
 from bowerbird.planning.budget import Means
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from bowerbird.crawl.files.crawl_file import CrawlPlan
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential
 from bowerbird.planning.budget import MONEY
 from bowerbird.planning.cast import cast, one_more

@@ -13,9 +13,9 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import from_micros
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.crawl.flow import Stop
 from bowerbird.errors import UserError
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.flows.flow import Stop
 from bowerbird.model import Subject
 from bowerbird.planning.booking import book, lend
 from bowerbird.ports import Database, Row

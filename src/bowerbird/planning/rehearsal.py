@@ -12,10 +12,10 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
-from bowerbird.crawl.files.seed_list import SeedList
-from bowerbird.crawl.worker import NOTHING_LEFT
+from bowerbird.crawl.process.worker import NOTHING_LEFT
 from bowerbird.export.sample import GOOD_ENOUGH, Figure, read_samples
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.flows.files.seed_list import SeedList
 from bowerbird.limits.ledger import BURST
 from bowerbird.limits.purses import SPENT, is_purse, purses
 from bowerbird.model import Charge, Credential, Progress, Subject, WindowKind

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.crawl.flow import Flow
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.flows.flow import Flow
 from bowerbird.model import Credential, Facet, Limit, WindowKind
 from bowerbird.providers import provider
 from bowerbird.providers.tables import limit_name, with_limits

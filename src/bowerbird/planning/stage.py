@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from msgspec import structs
 
-from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model import Answer, Credential, Request, Service, Subject, Wire
 from bowerbird.planning.scaling import Model
 from bowerbird.ports import Clock, Connection
@@ -26,7 +26,7 @@ from bowerbird.simulated.world.reactions import Reactions
 from bowerbird.simulated.world.rows import REPOST, Row
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.world.tags import TAGS_PER_TOWN, tag_name
-from bowerbird.simulated.world.words import TOWNS, VOCABULARY
+from bowerbird.simulated.world.vocabulary import TOWNS, VOCABULARY
 
 _UNLIMITED = Scale(limits=1e6)
 """The crawl's own table of limits is what counts: the user may have written other numbers than the real service has."""

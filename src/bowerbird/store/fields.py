@@ -13,7 +13,7 @@ import msgspec
 
 from bowerbird.clock import to_micros
 from bowerbird.model import Network, Post, PostKind, User
-from bowerbird.store.names import is_provisional
+from bowerbird.store.people.names import is_provisional
 
 Values = tuple[Any, ...]
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from bowerbird.db import open_database
 from bowerbird.db.rewriting import rewrite_small
 from bowerbird.ports import Clock, Database
-from bowerbird.store.repacking import repack
+from bowerbird.store.payloads.repacking import repack
 
 
 @asynccontextmanager

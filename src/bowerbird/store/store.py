@@ -10,25 +10,25 @@ from msgspec import Struct
 from bowerbird.clock import to_micros
 from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Service, Subject, Task, asked_about
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.authority import homes_of, without_forged
-from bowerbird.store.beside import BesideStatements, clean_beside, named_beside, save_beside
-from bowerbird.store.bounds import bounded_page
-from bowerbird.store.clean import clean_page
-from bowerbird.store.edges import end_edges
-from bowerbird.store.gone import PURGED, GoneStatements, readable_again, save_gone
-from bowerbird.store.names import id_for
-from bowerbird.store.people import People, PeopleStatements, number_people
-from bowerbird.store.posts import PostStatements, save_posts
-from bowerbird.store.quarantine import set_aside
-from bowerbird.store.raw import Packer
-from bowerbird.store.reactions import ReactionStatements, clean_reactions, reacting, save_reactions
-from bowerbird.store.relations import RelationStatements, save_relations
+from bowerbird.store.absences.authority import homes_of, without_forged
+from bowerbird.store.absences.gone import PURGED, GoneStatements, readable_again, save_gone
+from bowerbird.store.context import Sighting
+from bowerbird.store.intake.bounds import bounded_page
+from bowerbird.store.intake.clean import clean_page
+from bowerbird.store.intake.quarantine import set_aside
+from bowerbird.store.payloads.raw import Packer
+from bowerbird.store.people.identities import People, PeopleStatements, number_people
+from bowerbird.store.people.names import id_for
+from bowerbird.store.people.profiles import UserStatements, came_along, note_checked, save_users
+from bowerbird.store.people.tags import WordStatements, save_trends, save_user_tags
+from bowerbird.store.places.withdrawn import forget_places
+from bowerbird.store.posts.listed import SightingStatements, is_source, note_sightings
+from bowerbird.store.posts.posts import PostStatements, save_posts
+from bowerbird.store.relations.listed import RelationStatements, save_relations
+from bowerbird.store.relations.lists import BesideStatements, clean_beside, named_beside, save_beside
+from bowerbird.store.relations.reactions import ReactionStatements, clean_reactions, reacting, save_reactions
+from bowerbird.store.relations.single import end_edges
 from bowerbird.store.services import registered_service
-from bowerbird.store.sighting import Sighting
-from bowerbird.store.sightings import SightingStatements, is_source, note_sightings
-from bowerbird.store.unplaced import forget_places
-from bowerbird.store.users import UserStatements, came_along, note_checked, save_users
-from bowerbird.store.words import WordStatements, save_trends, save_user_tags
 
 DAY = timedelta(days=1)
 _UNKNOWN = frozenset({Outcome.NOT_FOUND, Outcome.DEACTIVATED})

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
-from bowerbird.crawl.supervisor import RELAUNCH
+from bowerbird.crawl.process.supervisor import RELAUNCH
 from bowerbird.ports import Clock
 from bowerbird.settings import Manager
 

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from bowerbird.app import Crawl
-from bowerbird.cli.output import printable
-from bowerbird.crawl.supervisor import stack_lines
+from bowerbird.cli.screens.output import printable
+from bowerbird.crawl.process.supervisor import stack_lines
 
 
 def write_dump(crawl: Crawl, folder: Path, now: datetime) -> Path:

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from bowerbird.cli.money import month_values, spent_values
-from bowerbird.crawl.flow import Size
+from bowerbird.cli.screens.money import month_values, spent_values
+from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import Purse
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bowerbird.crawl.flow import Flow, Size, Stop
+from bowerbird.flows.flow import Flow, Size, Stop
 from bowerbird.limits import ledger
 from bowerbird.limits.ledger import LedgerState
 from bowerbird.model import Charge

@@ -6,11 +6,11 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bowerbird.cli.limit_words import limit_words
-from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
-from bowerbird.cli.money import spent_lines
-from bowerbird.cli.output import printable
+from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.limit_names import limit_words
+from bowerbird.cli.screens.money import spent_lines
+from bowerbird.cli.screens.output import printable
 
 _BAR = 16
 _GAP = 2
@@ -51,7 +51,7 @@ def _head(glimpse: Glimpse, width: int) -> RenderableType:
     table.add_column(justify="right", no_wrap=True)
     name = Text.assemble(("bowerbird", "bold"), f"  {glimpse.name}", (f"  flow {glimpse.flow}", "dim"))
     style = {"running": "green", "paused": "yellow"}.get(glimpse.state, "")
-    table.add_row(name, Text.assemble((glimpse.state, style), f"  {words.stopwatch(glimpse.elapsed)}"))
+    table.add_row(name, Text.assemble((glimpse.state, style), f"  {numbers.stopwatch(glimpse.elapsed)}"))
     return table
 
 
@@ -67,7 +67,7 @@ def _plural(name: str, count: int) -> str:
 
 
 def _speed(glimpse: Glimpse) -> Text:
-    calls, items = words.rate(glimpse.calls_per_second), words.rate(glimpse.items_per_second)
+    calls, items = numbers.rate(glimpse.calls_per_second), numbers.rate(glimpse.items_per_second)
     return Text(f"{calls} calls   {items} new items   (last half minute)", style="cyan", no_wrap=True, overflow="crop")
 
 
@@ -90,7 +90,7 @@ def _streams(ears: tuple[Ear, ...]) -> list[RenderableType]:
         return []
     table = _columns("stream", "events", "behind", "open gaps", "state")
     for ear in ears:
-        behind = words.span(ear.behind) if ear.behind is not None else ""
+        behind = numbers.span(ear.behind) if ear.behind is not None else ""
         table.add_row(printable(ear.name), f"{ear.events:,}", behind, f"{ear.gaps:,}", ear.state)
     return [table, Text()]
 
@@ -133,8 +133,8 @@ def bar(bucket: Bucket, console: Console) -> Text:
 
 def _reset(bucket: Bucket, glimpse: Glimpse) -> str:
     if bucket.waits_until is not None:
-        return f"backs off {words.span(bucket.waits_until - glimpse.now)}"
-    return "" if bucket.resets_at is None else words.span(bucket.resets_at - glimpse.now)
+        return f"backs off {numbers.span(bucket.waits_until - glimpse.now)}"
+    return "" if bucket.resets_at is None else numbers.span(bucket.resets_at - glimpse.now)
 
 
 def _footer(glimpse: Glimpse, width: int) -> RenderableType:
@@ -151,4 +151,4 @@ def _footer(glimpse: Glimpse, width: int) -> RenderableType:
 def _trouble(glimpse: Glimpse) -> Text:
     if not glimpse.trouble:
         return Text("none")
-    return Text(f"{words.span(glimpse.trouble_age)} ago: {printable(glimpse.trouble)}", style="yellow")
+    return Text(f"{numbers.span(glimpse.trouble_age)} ago: {printable(glimpse.trouble)}", style="yellow")

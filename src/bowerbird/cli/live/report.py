@@ -6,15 +6,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bowerbird.cli import post_counts
-from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import as_values
 from bowerbird.cli.live.run import Run
-from bowerbird.cli.money import spent_lines
 from bowerbird.cli.next.step import Step
-from bowerbird.cli.output import Output
-from bowerbird.crawl.flow import Size
-from bowerbird.crawl.worker import NOTHING_LEFT
+from bowerbird.cli.screens import numbers, post_counts
+from bowerbird.cli.screens.money import spent_lines
+from bowerbird.cli.screens.output import Output
+from bowerbird.crawl.process.worker import NOTHING_LEFT
+from bowerbird.flows.flow import Size
 
 _STYLES = {"finished": "green", "failed": "red"}
 _MOST_SEEDS = 5
@@ -24,7 +23,7 @@ def show_report(output: Output, run: Run, step: Step, place: str) -> None:
     """The summary of a run for people; `place`: what `status` is told to look at it."""
     last, ending = run.last, run.ending
     output.line(_headline(run), style=_STYLES.get(ending.state, "yellow"))
-    output.line(f"  this run   {_amounts(last.run)} in {words.span(last.elapsed)}")
+    output.line(f"  this run   {_amounts(last.run)} in {numbers.span(last.elapsed)}")
     if last.whole != last.run:
         output.line(f"  in all     {_amounts(last.whole)}")
     output.line(f"  stored     {_stored(run)}")
@@ -43,7 +42,7 @@ def _headline(run: Run) -> str:
     reason, waiting = run.ending.reason or "as asked", run.last.waiting
     if run.ending.state != "finished" or reason.startswith(NOTHING_LEFT):
         return f"{run.ending.state.capitalize()}: {reason}."
-    rest = f"; {words.many(waiting, 'question')} still {_wait(waiting)} to be asked" if waiting else ""
+    rest = f"; {numbers.many(waiting, 'question')} still {_wait(waiting)} to be asked" if waiting else ""
     return f"Ended as told: {reason}{rest}."
 
 
@@ -66,7 +65,7 @@ def report_values(run: Run) -> dict[str, Any]:
 
 
 def _amounts(size: Size) -> str:
-    return words.amounts(posts=size.posts, users=size.users, items=size.items, calls=size.calls)
+    return numbers.amounts(posts=size.posts, users=size.users, items=size.items, calls=size.calls)
 
 
 def _troubles(run: Run) -> list[str]:
@@ -77,9 +76,9 @@ def _troubles(run: Run) -> list[str]:
         lines.append(f"nothing    {_nothing(run)}")
     lines += [f"note       {note}" for note in run.notes]
     if faults:
-        lines.append("answers    " + ", ".join(words.answers(count, name) for name, count in sorted(faults.items())))
+        lines.append("answers    " + ", ".join(numbers.answers(count, name) for name, count in sorted(faults.items())))
     if last.given_up:
-        lines.append(f"given up   {words.many(last.given_up, 'question')} after many tries; `bowerbird status` says why")
+        lines.append(f"given up   {numbers.many(last.given_up, 'question')} after many tries; `bowerbird status` says why")
     if run.unfound:
         lines.append(f"seeds      {_unfound(run.unfound)}")
     lines += [f"seeds      {_closed(reason, run.closed)}" for reason in dict.fromkeys(run.closed.values())]
@@ -100,24 +99,24 @@ def _nothing(run: Run) -> str:
 def _unfound(seeds: Sequence[str]) -> str:
     more = f" and {len(seeds) - _MOST_SEEDS:,} more; `bowerbird gone` lists them" if len(seeds) > _MOST_SEEDS else ""
     verb = "was" if len(seeds) == 1 else "were"
-    return f"{words.many(len(seeds), 'seed')} {verb} not found: {', '.join(seeds[:_MOST_SEEDS])}{more}"
+    return f"{numbers.many(len(seeds), 'seed')} {verb} not found: {', '.join(seeds[:_MOST_SEEDS])}{more}"
 
 
 def _closed(reason: str, closed: Mapping[str, str]) -> str:
     seeds = [seed for seed, why in closed.items() if why == reason]
     more = f" and {len(seeds) - _MOST_SEEDS:,} more; `bowerbird gone` lists them" if len(seeds) > _MOST_SEEDS else ""
     verb = "is" if len(seeds) == 1 else "are"
-    return f"{words.many(len(seeds), 'seed')} {verb} {words.outcome_words(reason)}: {', '.join(seeds[:_MOST_SEEDS])}{more}"
+    return f"{numbers.many(len(seeds), 'seed')} {verb} {numbers.outcome_words(reason)}: {', '.join(seeds[:_MOST_SEEDS])}{more}"
 
 
 def _left_alone(run: Run) -> str:
     """Those of this run by name, and how many there are in all where that is more."""
     count, first = run.left_alone, run.first_left_alone
     if not count:
-        return f"{words.many(run.left_alone_in_all, 'seed')} asked not to be collected, as earlier runs found"
+        return f"{numbers.many(run.left_alone_in_all, 'seed')} asked not to be collected, as earlier runs found"
     more = f" and {count - len(first):,} more" if count > len(first) else ""
     whole = f" ({run.left_alone_in_all:,} in all)" if run.left_alone_in_all > count else ""
-    return f"{words.many(count, 'seed')} asked not to be collected{whole}: {', '.join(first)}{more}"
+    return f"{numbers.many(count, 'seed')} asked not to be collected{whole}: {', '.join(first)}{more}"
 
 
 def _stored(run: Run) -> str:

@@ -17,14 +17,14 @@ from bowerbird.cli.live.dump import write_dump
 from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
-from bowerbird.crawl import roster
-from bowerbird.crawl.worker import NOTHING_LEFT, Ending
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.worker import NOTHING_LEFT, Ending
 from bowerbird.model import Subject
 from bowerbird.ports import Clock
+from bowerbird.reports.counts import Count
+from bowerbird.reports.health import read_fates
+from bowerbird.reports.unknown_seeds import closed_seeds, hopeless, last_call, unfound_seeds
 from bowerbird.settings import service_manager
-from bowerbird.store.counts import Count
-from bowerbird.store.standing import read_fates
-from bowerbird.store.unfound import closed_seeds, hopeless, last_call, unfound_seeds
 
 Enough = Callable[[Glimpse], str]
 """Gives a reason to end the crawl, or nothing."""
@@ -169,7 +169,7 @@ def _is_about_posts(crawl: Crawl) -> bool:
 async def _stored(crawl: Crawl) -> tuple[int, dict[str, Count]]:
     """How many seeds of the crawl asked not to be collected, in all, and what became of the stored posts."""
     async with crawl.database.reading() as tx:
-        alone = (await roster.left_alone(tx)).get(crawl.number, 0)
+        alone = (await registry.left_alone(tx)).get(crawl.number, 0)
         return alone, await read_fates(tx, crawl.database)
 
 

@@ -11,11 +11,11 @@ from typing import Protocol
 from rich.console import Console
 from rich.live import Live
 
-from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Glimpse, as_values
 from bowerbird.cli.live.panel import panel
-from bowerbird.cli.money import spent_lines
-from bowerbird.cli.output import printable
+from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.money import spent_lines
+from bowerbird.cli.screens.output import printable
 
 
 class View(Protocol):
@@ -61,12 +61,12 @@ class LinesView:
     def show(self, glimpse: Glimpse) -> None:
         size = glimpse.whole
         parts = [
-            f"{words.stopwatch(glimpse.elapsed):>8}",
-            f"{words.many(size.calls, 'call')} ({words.rate(glimpse.calls_per_second)})",
-            f"{words.many(size.items, 'item')} ({words.rate(glimpse.items_per_second)})",
+            f"{numbers.stopwatch(glimpse.elapsed):>8}",
+            f"{numbers.many(size.calls, 'call')} ({numbers.rate(glimpse.calls_per_second)})",
+            f"{numbers.many(size.items, 'item')} ({numbers.rate(glimpse.items_per_second)})",
             *spent_lines(glimpse.purses, glimpse.now),
             f"{glimpse.waiting:,} waiting",
-            *(f"{ear.name} {ear.state} ({words.many(ear.events, 'event')})" for ear in glimpse.streams),
+            *(f"{ear.name} {ear.state} ({numbers.many(ear.events, 'event')})" for ear in glimpse.streams),
             glimpse.doing,
         ]
         recent = glimpse.trouble and glimpse.trouble_age < self.every and not glimpse.is_down

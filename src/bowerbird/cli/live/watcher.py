@@ -11,22 +11,22 @@ from datetime import datetime, timedelta
 from msgspec import structs
 
 from bowerbird.app import Crawl
-from bowerbird.cli.limit_words import limit_word
-from bowerbird.cli.live import words
 from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
-from bowerbird.cli.money import month_words
-from bowerbird.crawl.flow import Size
-from bowerbird.crawl.streaming.standing import StreamStanding, read_streams
+from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.limit_names import limit_word
+from bowerbird.cli.screens.money import month_words
 from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
+from bowerbird.flows.flow import Size
 from bowerbird.limits import ledger
 from bowerbird.limits.ledger import LedgerState
 from bowerbird.limits.purses import is_purse, purses
 from bowerbird.model import Charge
 from bowerbird.ports import Clock
-from bowerbird.store.reader import Reader
-from bowerbird.store.summary import LaneState
+from bowerbird.reports.reader import Reader
+from bowerbird.reports.streams import StreamStanding, read_streams
+from bowerbird.reports.summary import LaneState
 
 _LOOK_EVERY = timedelta(seconds=1)
 _SHARE_OF_TIME = 50
@@ -140,12 +140,12 @@ class Watcher:
             return self._silence(now)
         opens = tally.window_opens
         if opens is not None and opens - now > _NOTICEABLE:
-            return f"waits {words.span(opens - now)} for {_held_back(states, opens, now)}, until {words.at(opens, now)}"
+            return f"waits {numbers.span(opens - now)} for {_held_back(states, opens, now)}, until {numbers.at(opens, now)}"
         if self._streams and self._is_settled():
             return "listening"
         due = tally.next_due
         if self._is_settled() and due is not None and due - now > _NOTICEABLE:
-            return f"everything is up to date; the next visit is due in {words.span(due - now)}"
+            return f"everything is up to date; the next visit is due in {numbers.span(due - now)}"
         return "calling" if self._state != "starting" else "starting"
 
     def _silence(self, now: datetime) -> str:
@@ -153,8 +153,8 @@ class Watcher:
         tally = self._crawl.tally
         service, (since, said) = next(iter(tally.down.items()))
         again = min((at for at in (tally.window_opens, tally.next_due) if at is not None and at > now), default=None)
-        wait = f"tried again in {words.span(again - now)}" if again is not None else "being tried again"
-        return f"{service} does not answer, for {words.span(now - since)} ({_short(said)}); {wait}"
+        wait = f"tried again in {numbers.span(again - now)}" if again is not None else "being tried again"
+        return f"{service} does not answer, for {numbers.span(now - since)} ({_short(said)}); {wait}"
 
     def _is_settled(self) -> bool:
         """Whether nothing waits, as far as the last look tells: what ended after it may have added something."""
@@ -169,10 +169,10 @@ class Watcher:
         elapsed = tally.ran_before + (now - tally.started_at)
         stop = time_to_stop(flow.stop, structs.replace(tally.size(), elapsed=elapsed), rates)
         if never_ends(flow) or self._crawl.plan.streams:
-            return "runs until stopped" if stop is None else f"about {words.span(stop)}, then it ends as told"
+            return "runs until stopped" if stop is None else f"about {numbers.span(stop)}, then it ends as told"
         rest = backlog_time(self._loads(), states, now)
         least = rest if stop is None else min(rest, stop)
-        return f"at least {words.span(least)}" if least > timedelta(0) else "nearly done"
+        return f"at least {numbers.span(least)}" if least > timedelta(0) else "nearly done"
 
     def _loads(self) -> list[Load]:
         loads = []

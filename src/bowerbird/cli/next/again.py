@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct, structs
 
-from bowerbird.cli.place import Place
-from bowerbird.cli.stores import read_plan
+from bowerbird.cli.store_addresses import read_plan
+from bowerbird.cli.which import Place
 from bowerbird.db.addresses import public
 from bowerbird.errors import BowerbirdError
 from bowerbird.ports import Transaction
 
 if TYPE_CHECKING:
-    from bowerbird.crawl.files.crawl_file import CrawlPlan
+    from bowerbird.flows.files.crawl_file import CrawlPlan
 
 UNKNOWN = "FILE"
 _READ = "select settings from crawls where name = ?"

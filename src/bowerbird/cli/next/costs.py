@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.crawl.needed import channel_of
+from bowerbird.crawl.access.needed import channel_of
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.limits.filling import fill
 from bowerbird.limits.purses import money_in
 from bowerbird.model import Facet

@@ -8,17 +8,17 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from bowerbird.cli.agreed import Wish, may_spend, wish_of
-from bowerbird.cli.money import month_purse, own_purse
+from bowerbird.cli.checks.agreed import Wish, may_spend, wish_of
 from bowerbird.cli.next.again import Again
 from bowerbird.cli.next.costs import cheapest
 from bowerbird.cli.next.step import Step
-from bowerbird.crawl.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.crawl.flow import Size
-from bowerbird.crawl.left_out import LeftOut
-from bowerbird.crawl.plans import differences, document
-from bowerbird.crawl.worker import GIVEN_UP, NOTHING_LEFT
+from bowerbird.cli.screens.money import month_purse, own_purse
+from bowerbird.crawl.life.not_asked import LeftOut
+from bowerbird.crawl.life.plan_versions import differences, document
+from bowerbird.crawl.process.worker import GIVEN_UP, NOTHING_LEFT
 from bowerbird.export.sample import GOOD_ENOUGH
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import SPENT, Purse
 from bowerbird.model.money import dollars, in_dollars, thousandths
 from bowerbird.model.times import span

@@ -10,18 +10,18 @@ from msgspec import structs
 
 from bowerbird.cli.next.again import Again, again_of
 from bowerbird.cli.next.step import Step
-from bowerbird.cli.place import Place
-from bowerbird.crawl import roster
-from bowerbird.crawl.flow import Size
+from bowerbird.cli.which import Place
+from bowerbird.crawl.life import registry
+from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import purses
 from bowerbird.limits.rows import read_all
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.reader import Reader
-from bowerbird.store.summary import CrawlState, LaneState
+from bowerbird.reports.reader import Reader
+from bowerbird.reports.summary import CrawlState, LaneState
 
 if TYPE_CHECKING:
     from bowerbird.cli.next.deciding import Ended
-    from bowerbird.crawl.files.crawl_file import CrawlPlan
+    from bowerbird.flows.files.crawl_file import CrawlPlan
 
 _WAITING = ("waiting", "leased")
 
@@ -55,19 +55,19 @@ async def step_after(database: Database, plan: CrawlPlan, again: Again, now: dat
 
 
 async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...], now: datetime) -> Ended:
-    from bowerbird.cli.agreed import read_agreed
+    from bowerbird.cli.checks.agreed import read_agreed
     from bowerbird.cli.next.deciding import Ended
-    from bowerbird.crawl.left_out import read_left_out
-    from bowerbird.crawl.plans import held
+    from bowerbird.crawl.life.not_asked import read_left_out
+    from bowerbird.crawl.life.plan_versions import held
 
     known = await held(tx, crawl.name)
-    row = await roster.read_crawl(tx, crawl.crawl)
+    row = await registry.read_crawl(tx, crawl.crawl)
     size = Size(calls=row.calls, items=row.items, users=row.users, posts=row.posts)
     own = [lane for lane in lanes if lane.crawl == crawl.name]
     return Ended(
         state=crawl.state,
         reason=crawl.reason or "",
-        size=structs.replace(size, elapsed=await roster.time_run(tx, crawl.name)),
+        size=structs.replace(size, elapsed=await registry.time_run(tx, crawl.name)),
         waiting=frozenset((lane.service, lane.facet) for lane in own if _has_questions(lane)),
         purses=purses(await read_all(tx), now),
         agreed=await read_agreed(tx, crawl.name),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.work.lanes import Lane
 from bowerbird.model import Arrival, Subject
 from bowerbird.ports import Database, Transaction
 

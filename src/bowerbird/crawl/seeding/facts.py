@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from bowerbird.crawl.files.language.condition import Facts
-from bowerbird.crawl.flow import Filters
+from bowerbird.flows.flow import Filters
+from bowerbird.flows.language.condition import Facts
 from bowerbird.model import Page, Post, PostKind, Saved, SavedPost, SavedUser, Task, User, asked_about
 from bowerbird.ports import Locator
 

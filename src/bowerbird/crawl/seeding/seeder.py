@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from bowerbird.crawl.files.language import condition
-from bowerbird.crawl.flow import STREAM, TAKES, Edge, Filters, Flow, Take, wakes
 from bowerbird.crawl.seeding.facts import Found, PageView, facts_of
 from bowerbird.crawl.seeding.homes import Home
 from bowerbird.crawl.seeding.takes import FINDERS
+from bowerbird.flows.flow import STREAM, TAKES, Edge, Filters, Flow, Take, wakes
+from bowerbird.flows.language import condition
 from bowerbird.model import Arrival, Outcome, Page, Post, Saved, Subject, Task
 from bowerbird.ports import Locator
 

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 
 from msgspec import Struct
 
-from bowerbird.crawl.files.place_plans import SearchPlan
-from bowerbird.crawl.files.seed_list import Seed
-from bowerbird.crawl.lanes import Lane
-from bowerbird.crawl.seeding.ground import Chaff, Ground
 from bowerbird.crawl.seeding.homes import Homes
+from bowerbird.crawl.seeding.meaning import Chaff, Ground
 from bowerbird.crawl.seeding.seeder import seed_arrival
+from bowerbird.crawl.work.lanes import Lane
 from bowerbird.errors import UserError
+from bowerbird.flows.files.place_plans import SearchPlan
+from bowerbird.flows.files.seed_list import Seed
 from bowerbird.model import Arrival
 
 

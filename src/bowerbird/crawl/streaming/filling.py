@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from bowerbird.crawl.dispatcher import Dispatcher
-from bowerbird.crawl.lanes import Lane
 from bowerbird.crawl.streaming.gaps import give_to_task, has_listed, is_listing, waiting_gaps
 from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.work.dispatcher import Dispatcher
+from bowerbird.crawl.work.lanes import Lane
 from bowerbird.model import Arrival, Progress
 from bowerbird.ports import Database, Transaction
 

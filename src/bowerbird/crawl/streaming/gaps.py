@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct, structs
 
 from bowerbird.clock import to_micros
-from bowerbird.crawl.streaming.book import Position
+from bowerbird.crawl.streaming.stream_rows import Position
 from bowerbird.model import Channel
 from bowerbird.ports import Database, Transaction
 

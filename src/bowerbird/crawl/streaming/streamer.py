@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 
-from bowerbird.crawl.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.process.tally import Tally
+from bowerbird.crawl.streaming.batches import Dictation, Scribe
 from bowerbird.crawl.streaming.buffer import MOST_MESSAGES, SILENT, Batch, Buffer, receive_into
-from bowerbird.crawl.streaming.dialling import Dialler, Line, Refusal
+from bowerbird.crawl.streaming.connecting import Dialler, Line, Refusal
 from bowerbird.crawl.streaming.filling import Filler
 from bowerbird.crawl.streaming.gaps import Cause
-from bowerbird.crawl.streaming.logbook import Logbook
-from bowerbird.crawl.streaming.scribe import Dictation, Scribe
 from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.streaming.stream_calls import Logbook
 from bowerbird.crawl.streaming.waits import REFUSED, Pause, Trouble, Waits
-from bowerbird.crawl.supervisor import Part
-from bowerbird.crawl.tally import Tally
+from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
 from bowerbird.errors import Fenced
 from bowerbird.model import Ended, Heard, NoticeKind, Outcome
-from bowerbird.model.plain import noticed, outcome_words, told
-from bowerbird.ports import Listener, StreamTransport
+from bowerbird.model.wording import noticed, outcome_words, told
+from bowerbird.ports import Listener, Part, StreamTransport
 
 MOST_AT_ONCE = 2_000
 """Messages in one transaction."""

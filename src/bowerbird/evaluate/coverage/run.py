@@ -14,13 +14,13 @@ from msgspec import Struct, structs, to_builtins
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
-from bowerbird.crawl.lanes import Lane
+from bowerbird.crawl.work.lanes import Lane
 from bowerbird.evaluate.coverage.oracle import Oracle
 from bowerbird.evaluate.coverage.posting_times import read_posting_times
 from bowerbird.evaluate.coverage.scenes import SCENES, Scene, budget
 from bowerbird.evaluate.coverage.truth import Captured, Written, captured, written
 from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.ports import Database
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings

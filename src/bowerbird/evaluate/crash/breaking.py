@@ -14,7 +14,7 @@ from typing import Any, Never
 from msgspec import structs
 
 import bowerbird
-from bowerbird.crawl.dispatcher import Dispatcher
+from bowerbird.crawl.work.dispatcher import Dispatcher
 from bowerbird.model import Answer, Request, Service
 from bowerbird.ports import Transport
 

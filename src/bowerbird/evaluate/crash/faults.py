@@ -17,14 +17,14 @@ from msgspec import Struct, structs
 
 from bowerbird.app import open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.dispatcher import Dispatcher
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.crawl.worker import Ending
+from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.work.dispatcher import Dispatcher
 from bowerbird.evaluate.crash.breaking import Breaker, BreakingTransport
 from bowerbird.evaluate.crash.inventory import Inventory, compare, take_inventory
 from bowerbird.evaluate.crash.scene import Scene
 from bowerbird.evaluate.crash.tally import Tally
 from bowerbird.evaluate.laboratory import BASE, Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 
 SETTLING = (Dispatcher.settle.__code__,)
 FAILING = (Dispatcher.fail.__code__,)

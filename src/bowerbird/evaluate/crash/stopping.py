@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from bowerbird.clock import to_micros
-from bowerbird.crawl.roster import SILENT
+from bowerbird.crawl.life.registry import SILENT
 from bowerbird.db import open_database
 from bowerbird.db.versions import version_of
 from bowerbird.errors import Busy

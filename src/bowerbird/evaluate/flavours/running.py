@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.worker import Ending
+from bowerbird.crawl.process.worker import Ending
 from bowerbird.errors import UserError
 from bowerbird.evaluate.flavours.judging import Judge, read_held
 from bowerbird.evaluate.flavours.listing import Listing
 from bowerbird.evaluate.flavours.scenes import ELSEWHERE, HERE, START, Order, Scene, make_world, order
 from bowerbird.evaluate.flavours.watching import WatchedTransport
 from bowerbird.evaluate.laboratory import TokenVault
+from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Vault
 from bowerbird.simulated.service import Setup, SimulatedService, simulate

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.errors import UserError
-from bowerbird.flows import builtin_flows
+from bowerbird.flows.built_in import builtin_flows
 from bowerbird.simulated.mastodon import MastodonDialect
 from bowerbird.simulated.service import FLAVOURS, SimulatedService
 from bowerbird.simulated.world import World, WorldSettings

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from bowerbird.app import Outside, open_crawl
 from bowerbird.clock import RealClock
-from bowerbird.crawl.http import Bounds, HttpTransport
 from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.scenes import Scene
 from bowerbird.evaluate.hostile.stage import Verdict, missing, plan_of, run, secrets_of, service_of, troubles
@@ -18,6 +17,7 @@ from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import SimulatedService
 from bowerbird.simulated.world import World as Population
+from bowerbird.transport import Bounds, HttpTransport
 
 _HOSTILE = timedelta(seconds=2)
 _HEALTHY = timedelta(seconds=60)

@@ -11,8 +11,6 @@ from msgspec import structs
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.http import Bounds, HttpTransport
 from bowerbird.evaluate.hostile.frames import LINE_ATTACKS, SOCKET_ATTACKS
 from bowerbird.evaluate.hostile.messages import CHANNELS
 from bowerbird.evaluate.hostile.scenes import Scene
@@ -20,9 +18,11 @@ from bowerbird.evaluate.hostile.stage import Verdict, run, secrets_of, troubles
 from bowerbird.evaluate.hostile.stored import tokens_in, trouble, uncharged
 from bowerbird.evaluate.hostile.wires import Visits, hostile_server
 from bowerbird.evaluate.laboratory import SERVICE, TokenVault
+from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.world import WorldSettings
+from bowerbird.transport import Bounds, HttpTransport
 
 _HOSTILE = timedelta(seconds=2)
 _HEALTHY = timedelta(seconds=90)

@@ -12,8 +12,7 @@ from msgspec import Struct, field, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import VirtualClock
-from bowerbird.crawl.files.crawl_file import CrawlPlan, parse_crawl
-from bowerbird.crawl.worker import Ending
+from bowerbird.crawl.process.worker import Ending
 from bowerbird.evaluate.crash.scene import SERVICE
 from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.answering import HostileTransport, asks
@@ -21,6 +20,7 @@ from bowerbird.evaluate.hostile.attacks import ATTACKS
 from bowerbird.evaluate.hostile.scenes import Scene
 from bowerbird.evaluate.hostile.stored import Holdings, Trouble, holdings, tokens_in, trouble
 from bowerbird.evaluate.laboratory import BASE, TokenVault
+from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.ports import Clock, Transport
 from bowerbird.providers import provider
 from bowerbird.simulated.faults import NO_FAULTS

@@ -8,7 +8,7 @@ from typing import Any
 
 import zstandard
 
-from bowerbird.crawl.redaction import Redactor
+from bowerbird.crawl.access.redaction import Redactor
 from bowerbird.evaluate.leaks.witness import Leak
 from bowerbird.ports import Database, Transaction, Vault
 

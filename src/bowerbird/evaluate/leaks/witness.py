@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from bowerbird.crawl.redaction import Redactor
+from bowerbird.crawl.access.redaction import Redactor
 from bowerbird.model import Answer, Ended, Request, Secret, Service, Wire, origin
 from bowerbird.ports import Connection, StreamTransport, Vault
 

@@ -14,10 +14,10 @@ from msgspec import Struct, structs
 from bowerbird.analysis import sampling
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.files.crawl_file import CrawlPlan
-from bowerbird.crawl.flow import Stop
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.export.sample import Sample, read_samples
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.flows.flow import Stop
 from bowerbird.ports import Database
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
-from bowerbird.crawl.files.crawl_file import parse_crawl
-from bowerbird.crawl.http import HttpTransport
-from bowerbird.crawl.streaming.standing import StreamStanding, read_streams
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.evaluate.stream.scenes import Scene
+from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.ports import Clock
+from bowerbird.reports.streams import StreamStanding, read_streams
 from bowerbird.simulated.tokens import Token
+from bowerbird.transport import HttpTransport
 
 _GLANCE = timedelta(milliseconds=50)
 _FILE = """

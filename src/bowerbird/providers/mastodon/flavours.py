@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from bowerbird.model import Channel, Facet, Flavour, Limit
-from bowerbird.model.plain import quoted
+from bowerbird.model.wording import quoted
 from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, FLAKES, ULIDS, base_name
 from bowerbird.providers.mastodon.facets import ADDRESS
 from bowerbird.providers.mastodon.requests import ALONE

@@ -12,10 +12,10 @@ from bowerbird.providers import headers
 from bowerbird.providers.gathering import REPEATED, read_page
 from bowerbird.providers.items import Reader, an_object, listed
 from bowerbird.providers.mastodon.gather import MastodonGathering
+from bowerbird.providers.mastodon.hashtags import trends_of, user_tags_of
 from bowerbird.providers.mastodon.outcomes import is_missing_route, names_absence, outcome, perhaps
 from bowerbird.providers.mastodon.requests import ALONE, route
 from bowerbird.providers.mastodon.versions import versions_of
-from bowerbird.providers.mastodon.words import trends_of, user_tags_of
 from bowerbird.providers.paths import page_size
 from bowerbird.providers.snowflakes import is_number, oldest, order
 

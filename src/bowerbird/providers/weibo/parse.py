@@ -15,8 +15,8 @@ from bowerbird.providers.snowflakes import below, is_number, oldest, order
 from bowerbird.providers.weibo import readings
 from bowerbird.providers.weibo.gather import WeiboGathering
 from bowerbird.providers.weibo.outcomes import Verdict, verdict
+from bowerbird.providers.weibo.phrases import trends_of, user_tags_of
 from bowerbird.providers.weibo.requests import joined, split
-from bowerbird.providers.weibo.words import trends_of, user_tags_of
 
 Cursor = int | str | None
 

@@ -14,7 +14,7 @@ from bowerbird.simulated.bluesky.payloads import Payloads
 from bowerbird.simulated.bluesky.records import stamp
 from bowerbird.simulated.wire import JSON, Reply, encode, reply
 from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.words import TOWNS
+from bowerbird.simulated.world.vocabulary import TOWNS
 
 _BATCH = 25
 _REFILLS = 10

@@ -18,7 +18,7 @@ from bowerbird.simulated.world.content import Content
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import DAY, from_ms
-from bowerbird.simulated.world.words import APPS
+from bowerbird.simulated.world.vocabulary import APPS
 
 decode = msgspec.json.Decoder().decode
 _KEPT = 50_000

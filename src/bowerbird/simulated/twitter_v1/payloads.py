@@ -15,7 +15,7 @@ from bowerbird.simulated.world.hashing import mix
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import from_ms
-from bowerbird.simulated.world.words import SOURCES
+from bowerbird.simulated.world.vocabulary import SOURCES
 
 _KEPT = 50_000
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

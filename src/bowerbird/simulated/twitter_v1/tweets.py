@@ -21,7 +21,7 @@ from bowerbird.simulated.world.crowd import Crowd
 from bowerbird.simulated.world.rows import REPLY, REPOST, Row, number_of
 from bowerbird.simulated.world.settings import DAY, to_ms
 from bowerbird.simulated.world.tags import tag_number
-from bowerbird.simulated.world.words import TOWNS
+from bowerbird.simulated.world.vocabulary import TOWNS
 from bowerbird.simulated.world.world import FAR
 
 REACH = 3_200

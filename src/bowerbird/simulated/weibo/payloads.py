@@ -13,7 +13,7 @@ from bowerbird.simulated.world.hashing import mix
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row
 from bowerbird.simulated.world.settings import from_ms
-from bowerbird.simulated.world.words import SOURCES
+from bowerbird.simulated.world.vocabulary import SOURCES
 
 DELETED = "此微博已被原作者删除。"
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

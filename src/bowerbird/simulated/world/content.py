@@ -10,7 +10,7 @@ from bowerbird.simulated.world.hashing import Words, mix, mix_many, unit
 from bowerbird.simulated.world.profiles import Profiles
 from bowerbird.simulated.world.rows import REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.tags import NO_TAG, tag_name
-from bowerbird.simulated.world.words import TOWNS, VOCABULARY, Town
+from bowerbird.simulated.world.vocabulary import TOWNS, VOCABULARY, Town
 
 WORDS_PER_DRAW = 10
 _BITS = 6

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bowerbird.simulated.world.hashing import generator
 from bowerbird.simulated.world.settings import DAY, NEVER, USUAL_SPREAD, WorldSettings
-from bowerbird.simulated.world.words import TOWNS
+from bowerbird.simulated.world.vocabulary import TOWNS
 
 Array = npt.NDArray[Any]
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bowerbird.simulated.world.hashing import mix, unit
 from bowerbird.simulated.world.population import Population
-from bowerbird.simulated.world.words import FAMILY, GIVEN, TOPICS, TOWNS, TRADES
+from bowerbird.simulated.world.vocabulary import FAMILY, GIVEN, TOPICS, TOWNS, TRADES
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _HANDLE = re.compile(r"([a-z]+)_([0-9a-z]{1,5})(?:_(\d{1,3}))?")

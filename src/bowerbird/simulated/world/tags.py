@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bowerbird.simulated.world.words import EVENTS, TOPICS, TOWNS, VARIANTS
+from bowerbird.simulated.world.vocabulary import EVENTS, TOPICS, TOWNS, VARIANTS
 
 NO_TAG = -1
 FIRST_EVENT_TAG = 1_000_000

@@ -12,7 +12,7 @@ from bowerbird.simulated.world.hashing import mix
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import from_ms
-from bowerbird.simulated.world.words import Town
+from bowerbird.simulated.world.vocabulary import Town
 from bowerbird.simulated.x_v2.conversations import Conversations
 
 _KEPT = 50_000

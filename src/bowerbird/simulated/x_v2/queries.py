@@ -13,7 +13,7 @@ from bowerbird.simulated.world.cascades import Day
 from bowerbird.simulated.world.crowd import Crowd, Mask
 from bowerbird.simulated.world.rows import AUTHOR_MASK, QUOTE, REPLY, REPOST
 from bowerbird.simulated.world.tags import NO_TAG, tag_number
-from bowerbird.simulated.world.words import TOWNS
+from bowerbird.simulated.world.vocabulary import TOWNS
 from bowerbird.simulated.x_v2.operators import carried, each
 from bowerbird.simulated.x_v2.payloads import Payloads
 from bowerbird.simulated.x_v2.problems import invalid

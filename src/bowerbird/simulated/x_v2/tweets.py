@@ -14,7 +14,7 @@ from bowerbird.simulated.world.cascades import Day
 from bowerbird.simulated.world.crowd import Crowd
 from bowerbird.simulated.world.rows import AUTHOR_MASK, QUOTE, REPLY, REPOST, Row, number_of
 from bowerbird.simulated.world.settings import DAY
-from bowerbird.simulated.world.words import TOWNS
+from bowerbird.simulated.world.vocabulary import TOWNS
 from bowerbird.simulated.x_v2.answers import Answers, page_meta
 from bowerbird.simulated.x_v2.call import FARTHEST, Call, checked_id
 from bowerbird.simulated.x_v2.payloads import Item, Payloads

@@ -1,0 +1,1 @@
+"""What is looked at before a crawl starts, and by `bowerbird doctor`."""

@@ -1,0 +1,78 @@
+"""A crawl file that was changed since its crawl began: what differs is shown, and applied when the user says so."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import typer
+from msgspec import Struct
+
+from bowerbird.app import Outside
+from bowerbird.cli.checks.start import exists
+from bowerbird.cli.next.again import Again
+from bowerbird.crawl.life.plan_versions import differences, document, held, refusal, told
+from bowerbird.crawl.process.running import Member, living
+from bowerbird.db import open_database
+from bowerbird.db.versions import newest, version_of
+from bowerbird.errors import UserError
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.ports import Clock
+
+_HAS_ASKED = "select 1 as asked from crawls where name = ? and calls > 0"
+
+
+class _Changed(Struct, frozen=True):
+    """How a crawl file differs from the plan that its crawl follows."""
+
+    changes: list[str]
+    crew: list[Member]
+    """Who follows it right now."""
+
+
+async def applies(plan: CrawlPlan, outside: Outside, again: Again, *, is_told: bool, say: Callable[[str], None]) -> bool | None:
+    """Whether the file becomes the plan of the crawl where it differs, as `Outside.applies` has it; raises `UserError` where the
+    user has to say so first."""
+    found = await _changed(plan, outside.clock)
+    if found is None:
+        return True if is_told else None
+    if not found.changes:
+        return is_told
+    if not is_told:
+        _ask(plan, found, again)
+    say(f"The changed file is the plan of {plan.name} from now on:\n{told(found.changes)}")
+    return True
+
+
+def _ask(plan: CrawlPlan, found: _Changed, again: Again) -> None:
+    if found.crew or not sys.stdin.isatty():
+        raise UserError(refusal(plan.name, found.changes, f"`{again.line('--apply')}`", _others(found.crew)))
+    what = f"{plan.name}: the file says something else than before:\n{told(found.changes)}\nGo on with the changed file?"
+    if not typer.confirm(what, default=True, err=True):
+        raise UserError("nothing was started; put the file back as it was, or give it another name for a crawl of its own")
+
+
+def _others(crew: list[Member]) -> str:
+    if not crew:
+        return ""
+    names = ", ".join(f"process {member.pid} on {member.host}" for member in crew)
+    return f"; {names} then ends in order and is to be started again"
+
+
+async def _changed(plan: CrawlPlan, clock: Clock) -> _Changed | None:
+    """None for a crawl that has no plan yet, or none that matters: before its first call it is whatever its file says."""
+    if not exists(plan.store):
+        return None
+    database = await open_database(plan.store, clock)
+    try:
+        # One of an older version has no plans yet: the file is the first.
+        if await version_of(database) != newest():
+            return None
+        async with database.reading() as tx:
+            known = await held(tx, plan.name)
+            if known is None or await tx.fetch_one(_HAS_ASKED, plan.name) is None:
+                return None
+            crew = await living(tx, plan.name, clock.now())
+        return _Changed(list(differences(known.document, document(plan))), crew)
+    finally:
+        await database.close()

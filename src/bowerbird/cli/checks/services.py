@@ -1,0 +1,123 @@
+"""Looks at the services of a crawl before it starts, for `bowerbird crawl` and `bowerbird doctor` alike: is anybody there, is it
+the right address, what is the server, and what of the crawl would be asked in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urljoin, urlsplit
+
+from msgspec import Struct, structs
+
+from bowerbird.app import Outside, ground_of
+from bowerbird.crawl.access.credentials import Asking
+from bowerbird.crawl.access.served import Served
+from bowerbird.crawl.access.surveys import Survey, survey
+from bowerbird.crawl.seeding.meaning import Chaff
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.flows.files.example import BASES
+from bowerbird.model import Answer, Flavour, Request, Service, origin
+from bowerbird.ports import FlavouredProvider, Vault
+from bowerbird.providers import provider
+from bowerbird.providers.doors import DOORS, recognised
+
+_MOST_QUESTIONS = 6
+
+
+class Look(Struct, frozen=True):
+    """What was seen of one service."""
+
+    service: Service
+    survey: Survey | None = None
+    """What it says it is, on networks where that differs."""
+    failure: str = ""
+    """Why nobody can be reached."""
+    moved: str = ""
+    """The address that it sends every question on to."""
+    is_foreign: bool = False
+    """What answers there is no API of its network."""
+    meant: str = ""
+    """What is to be written instead, as far as that could be found out."""
+
+    @property
+    def problem(self) -> str:
+        """Why nothing can be asked there, in words; empty: it can."""
+        service = self.service
+        if self.failure:
+            return f"the service {service.name} at {service.base} does not answer: {self.failure}"
+        if self.moved:
+            return f"{service.base} sends every question on to {self.moved}, which is not followed"
+        if self.is_foreign:
+            return f"what answers at {service.base} does not speak the API of {service.provider}"
+        return ""
+
+    @property
+    def advice(self) -> str:
+        if self.moved:
+            return f'write base = "{self.moved}" in the crawl file; credentials must belong to that address too'
+        if self.is_foreign:
+            usual = BASES.get(self.service.provider, BASES["mastodon"])
+            return f"write {self.meant or f'the address of the server alone as `base`, such as {usual}'} in the crawl file"
+        return "check `base` in the crawl file, and the network"
+
+
+async def look(planned: ServicePlan, outside: Outside, most: int = _MOST_QUESTIONS) -> Look:
+    """Knocks at a service, and asks what it is where that matters, with at most so many questions unless it looks wrong."""
+    service = planned.service
+    found, answers = await _knock(service, outside, most)
+    is_known = found is not None and bool(found.flavour.software)
+    moved = _moved(service, DOORS[service.provider].path, answers[0]) if answers and not is_known else ""
+    failure = answers[0].failure if answers and not any(answer.status for answer in answers) else ""
+    seen = Look(service, found, failure, moved)
+    if seen.problem or recognised(service, answers) is not False:
+        return seen
+    return structs.replace(seen, is_foreign=True, meant=await _meant(service, outside))
+
+
+async def _knock(service: Service, outside: Outside, most: int = _MOST_QUESTIONS) -> tuple[Survey | None, tuple[Answer, ...]]:
+    """What a service says at its door, and what it is where that differs; who looks wrong is asked everything."""
+    speaks = provider(service.provider)
+    if not isinstance(speaks, FlavouredProvider):
+        answer = await outside.transport.send(service, Request(path=DOORS[service.provider].path))
+        return None, (answer,)
+    found = await survey(speaks, outside.transport, service, outside.clock, most)
+    if recognised(service, found.answers) is False and len(found.answers) < _MOST_QUESTIONS:
+        found = await survey(speaks, outside.transport, service, outside.clock, before=found.answers)
+    return found, found.answers
+
+
+async def _meant(service: Service, outside: Outside) -> str:
+    """What the user may have meant: the same server without the rest of the address, or its own network."""
+    root = structs.replace(service, base=origin(service.base))
+    for name in (service.provider, *(each for each in DOORS if each != service.provider)):
+        other = structs.replace(root, provider=name)
+        is_same = other == service
+        if not is_same and recognised(other, (await _knock(other, outside, most=1))[1]):
+            return f'base = "{root.base}"' if name == service.provider else f'provider = "{name}"'
+    return ""
+
+
+def _moved(service: Service, path: str, answer: Answer) -> str:
+    """Where the whole service has gone; a redirect to another path, such as a page for people, says nothing."""
+    location = answer.headers.get("location", "")
+    if not 300 <= answer.status < 400 or not location:
+        return ""
+    target = urljoin(service.base + path, location)
+    return origin(target) if urlsplit(target).path == path and origin(target) != origin(service.base) else ""
+
+
+def lost_facets(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) -> dict[str, dict[str, str]]:
+    """By service, the facets of the crawl that would be asked in vain, each with the reason in words."""
+    return {
+        each.service.name: Served(provider(each.service.provider), each.service, flavours.get(each.service.name), []).lost(
+            plan.flow, Asking(each, plan.services, vault)
+        )
+        for each in plan.services
+    }
+
+
+def sorted_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> Chaff:
+    """What is wrong with the seeds that are written down: those that nobody understands, and those that nobody may ask about."""
+    chaff = Chaff()
+    for _ in ground_of(plan, lost).sort(plan.seeds.located(), chaff):
+        pass
+    return chaff

@@ -1,0 +1,220 @@
+"""What is looked at before a crawl starts, so that a mistake is named at once and not after an hour of retries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from bowerbird.app import Outside, unknown_servers
+from bowerbird.cli.checks.needed_key import wanted_kinds
+from bowerbird.cli.checks.services import look, lost_facets, sorted_seeds
+from bowerbird.cli.screens.money import own_purse
+from bowerbird.crawl.access.credentials import names_in, usable_credentials
+from bowerbird.crawl.access.how_to_add import how_to_add
+from bowerbird.crawl.access.surveys import Survey
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.life.moved_service import proved
+from bowerbird.crawl.process.running import Member, living, running_already
+from bowerbird.db import open_database
+from bowerbird.db.addresses import public
+from bowerbird.db.versions import newest, version_of
+from bowerbird.errors import CredentialError, UserError
+from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.flows.files.seed_list import SeedQuery
+from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.purses import purses
+from bowerbird.model import Flavour
+from bowerbird.model.money import in_dollars
+from bowerbird.ports import Vault
+from bowerbird.providers import provider
+from bowerbird.reports.chosen import chosen
+from bowerbird.reports.reader import Reader
+from bowerbird.reports.summary import CrawlState
+
+
+class _Known(Struct, frozen=True):
+    """What the store knows of a crawl: how it stands, who runs it now, and how long it was run in all."""
+
+    state: CrawlState | None = None
+    crew: list[Member] = []
+    ran: timedelta = timedelta(0)
+    spent: float = 0.0
+    """Dollars, in all."""
+    proved: frozenset[tuple[str, str]] = frozenset()
+    """Services that gave a good answer, and the addresses at which they did."""
+    ledgers: BookedLedgers = BookedLedgers()
+    """What the limits of the servers have left, as far as the store knows."""
+
+
+class Start(Struct, frozen=True):
+    """A crawl that may start: the plan as this run will follow it, and what its servers said of themselves when asked."""
+
+    plan: CrawlPlan
+    asked: Mapping[str, Survey]
+    notes: tuple[str, ...] = ()
+    """What is left out, for the user to know once the crawl really starts."""
+
+
+async def check_start(
+    plan: CrawlPlan, outside: Outside, limits: Mapping[str, Any], *, may_join: bool, say: Callable[[str], None]
+) -> Start:
+    """Everything that can be known before the first call; raises `UserError` for what the user must change first."""
+    chaff = sorted_seeds(plan, {})
+    chaff.check(skips_bad=plan.skips_bad)
+    for planned in plan.services:
+        _check_credentials(plan, planned, outside)
+    known = await _found(plan, outside) if exists(plan.store) else _Known()
+    if known.crew and not may_join:
+        raise UserError(running_already(plan.name, known.crew[0], outside.clock.now()))
+    if known.crew and known.state is not None and known.state.wanted == "paused":
+        say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
+    # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
+    is_new = known.state is None or not known.state.calls
+    asked = await _check_new(plan, outside, known.ledgers) if is_new else await _check_mended(plan, outside, known)
+    return Start(_limited(plan, known, limits), asked, (*chaff.report(), *left_out(plan)))
+
+
+def left_out(plan: CrawlPlan) -> Iterator[str]:
+    """What the flow would ask and a network of the crawl does not have."""
+    for planned in plan.services:
+        facets = provider(planned.service.provider).facets
+        # One more way to ask for the same seeds that a network does not need is nobody's loss.
+        ends = {name for edge in plan.flow.edges for name in (edge.source, edge.to)}
+        if missing := [name for name in plan.flow.lacking(facets) if name in ends]:
+            yield f"{planned.service.name} cannot be asked for {' and '.join(missing)}: the crawl goes on there without."
+        yield from _spared(plan, planned)
+
+
+def _spared(plan: CrawlPlan, planned: ServicePlan) -> Iterator[str]:
+    """What the flow would ask and costs too much to be asked by default."""
+    facets = provider(planned.service.provider).facets
+    if names := plan.flow.spared(facets):
+        prices = [limit.per_result for name in names for limit in facets[name].limits if limit.is_money]
+        are, them = ("are", "them") if len(names) > 1 else ("is", "it")
+        yield (
+            f"{' and '.join(names)} {are} left out on {planned.service.name}: each account listed costs "
+            f'{in_dollars(max(prices))}. Switch {them} on in the crawl file: use = "{plan.flow.name}" under [flow], and '
+            f"on = true under [flow.facets.{names[0]}]."
+        )
+
+
+def exists(store: str) -> bool:
+    """Whether there is a store of that name already; nothing is made."""
+    # Looked at before it is opened: a start that is refused leaves no empty database behind.
+    return "://" in store or Path(store).exists()
+
+
+async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
+    # Only read, and in whatever version: to bring it up to date is to wait for a crawl that writes it.
+    database = await open_database(plan.store, outside.clock)
+    try:
+        version = await version_of(database)
+        if version is None:
+            return _Known()
+        async with database.reading() as tx:
+            crew = await living(tx, plan.name, outside.clock.now())
+            ran = await registry.time_run(tx, plan.name)
+            # An older store has no purses yet, and its ledgers lack columns.
+            ledgers = BookedLedgers(pace=outside.is_paced)
+            if version == newest():
+                await ledgers.load(tx, outside.clock.now())
+            own = own_purse(purses(ledgers.states().values(), outside.clock.now()), plan.name)
+            known = await proved(tx)
+        return _Known(await Reader(database).crawl(plan.name), crew, ran, own.spent if own else 0.0, known, ledgers)
+    finally:
+        await database.close()
+
+
+async def _check_new(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) -> dict[str, Survey]:
+    """Whether a crawl has anything to start from, and somebody to ask; answers what its servers say they are."""
+    query = plan.seeds.query
+    if not (plan.streams or plan.searches) and next(iter(plan.seeds), None) is None:
+        if query is None:
+            raise UserError(f"the crawl {plan.name} has no seeds: its list or seeds file is empty; write at least one")
+        if not await _chooses(query, plan, outside):
+            raise UserError(
+                f"the crawl {plan.name} has no seeds: of what is in {public(query.store or plan.store)} its query chooses none; "
+                "make it less strict, or write some seeds"
+            )
+    found = [await look(planned, outside, most=1) for planned in _askable(plan, outside, ledgers)]
+    for each in found:
+        if each.problem:
+            raise UserError(f"{each.problem}; {each.advice}")
+    asked = {each.service.name: each.survey for each in found if each.survey is not None}
+    check_askable(plan, outside.vault, {name: survey.flavour for name, survey in asked.items()})
+    return asked
+
+
+def _askable(plan: CrawlPlan, outside: Outside, ledgers: BookedLedgers) -> list[ServicePlan]:
+    """The services that may be asked now: one whose limits are used up is there, and waited for as for any limit."""
+    now = outside.clock.now()
+    waits = {each.service.name for each in unknown_servers(plan, outside.clock) if ledgers.when(each.charges, now) > now}
+    return [each for each in plan.services if each.service.name not in waits]
+
+
+async def _check_mended(plan: CrawlPlan, outside: Outside, known: _Known) -> dict[str, Survey]:
+    """Whether a crawl that goes on has the right address of every service that never answered there; answers what these say
+    they are."""
+    askable = _askable(plan, outside, known.ledgers)
+    doubtful = [each for each in askable if (each.service.name, each.service.base) not in known.proved]
+    found = [await look(planned, outside, most=1) for planned in doubtful]
+    for each in found:
+        if each.is_foreign:
+            raise UserError(f"{each.problem}; {each.advice}")
+    return {each.service.name: each.survey for each in found if each.survey is not None and not each.problem}
+
+
+def check_askable(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) -> None:
+    """Raises `UserError` where seeds would be asked about in vain: the server does not answer that, or not to whom we ask as."""
+    lost = lost_facets(plan, vault, flavours)
+    if any(name in facets for facets in lost.values() for name in plan.flow.seeds):
+        sorted_seeds(plan, lost).check(skips_bad=plan.skips_bad)
+
+
+async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
+    """Whether there is anything in the store that the query chooses."""
+    where = query.store or plan.store
+    if not exists(where):
+        return False
+    database = await open_database(where, outside.clock)
+    try:
+        if await version_of(database) is None:
+            return False
+        async for _ in chosen(database, query.what, query.holds, plan.services[0].service):
+            return True
+        return False
+    finally:
+        await database.close()
+
+
+def _check_credentials(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> None:
+    service = planned.service
+    needs_one = "none" not in provider(service.provider).tables
+    if not usable_credentials(planned, outside.vault) and needs_one:
+        raise CredentialError(
+            f"{service.name} answers nobody without a credential, and the vault has none for {service.provider} that belongs to "
+            f"{service.base}; {how_to_add(service, wanted_kinds(plan, planned), names_in(outside.vault))}"
+        )
+
+
+def _limited(plan: CrawlPlan, known: _Known, limits: Mapping[str, Any]) -> CrawlPlan:
+    """The plan with the command line's own limits, which count from now and never loosen what the file says."""
+    state = known.state
+    done = {
+        "calls": state.calls if state else 0,
+        "items": state.items if state else 0,
+        "dollars": known.spent,
+        "duration": known.ran,
+    }
+    stop, dollars = plan.flow.stop, limits.get("dollars")
+    for name, more in limits.items():
+        if more is not None:
+            own = getattr(stop, name)
+            most = done[name] + more
+            most = round(most, 3) if name == "dollars" else most
+            stop = structs.replace(stop, **{name: most if own is None else min(own, most)})
+    return structs.replace(plan, flow=structs.replace(plan.flow, stop=stop), dollars=dollars)

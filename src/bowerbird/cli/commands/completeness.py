@@ -1,0 +1,200 @@
+"""`bowerbird completeness`: what was captured, what is known to be missing, and why."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from heapq import nlargest, nsmallest
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from bowerbird.cli.controls import CrawlOption
+from bowerbird.cli.screens.ledger_files import LedgerFile, flat
+from bowerbird.cli.screens.not_asked import show_left_out
+from bowerbird.cli.screens.output import JsonFlag, Output
+from bowerbird.cli.screens.sums import show_sums, sums_values
+from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
+from bowerbird.clock import RealClock
+from bowerbird.crawl.life.not_asked import LeftOut, read_left_out
+from bowerbird.errors import UserError
+from bowerbird.model import Facet
+from bowerbird.ports import Database
+from bowerbird.providers import PROVIDERS, provider
+from bowerbird.reports.completeness import VIEWS, Cause, Entry, PostSums, Total, ledger, read_sums
+from bowerbird.reports.reader import Reader
+
+_CAUSES = tuple(Cause)
+_SUBJECTS = {
+    "user": ("account", "accounts"),
+    "query": ("query", "queries"),
+    "stream": ("stream", "streams"),
+    "id": ("list of ids", "lists of ids"),
+    "day": ("day", "days"),
+}
+_WHY = {
+    Cause.BUDGET: "not asked for yet",
+    Cause.REACH: "beyond what the service lists",
+    Cause.LEFT_OUT: "that may not be asked for",
+    Cause.OUTAGE: "while the service was away or nobody listened",
+    Cause.PROTECTED: "not shown to us",
+    Cause.OPTED_OUT: "of authors who asked not to be collected",
+    Cause.DELETED: "gone",
+    Cause.UNKNOWN: "for reasons unknown",
+}
+"""What the causes mean, in a few words."""
+_LIST_ITEMS = ("followers", "following")
+
+Totals = dict[str, Total]
+"""One sum for each kind of item: posts and followers are not added up."""
+
+
+class By(StrEnum):
+    USER = "user"
+    QUERY = "query"
+    STREAM = "stream"
+    ID = "id"
+    DAY = "day"
+
+
+def command(
+    place: PlaceArgument = None,
+    by: Annotated[
+        By | None, typer.Option("--by", help="One line per user, query, stream, list of ids or day; default: all sums.")
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", min=0, help="How many lines to show: those that lack most, or the last days.")
+    ] = 20,
+    crawl: CrawlOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write every line of --by (default: user) to a new .csv or .jsonl file.")
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say what was captured, what is known to be missing, why, and how sure that is. Changes nothing.
+
+    A range such as 3 to 8 holds the truth in most cases; without an upper end nobody can say how much it is.
+    """
+    output, found = Output(as_json=as_json), find_place(place)
+    views = (by.value,) if by is not None else ("user",) if out is not None else VIEWS
+    if out is not None and out.exists():
+        raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
+
+    async def read() -> tuple[str | None, list[LeftOut], dict[str, tuple[Totals, list[Entry]]], PostSums]:
+        async with read_place(found, RealClock()) as database:
+            chosen = await _chosen(database, found, crawl)
+            async with database.reading() as tx:
+                left_out = await read_left_out(tx, chosen)
+            lines = {view: await _read(database, view, chosen, top, out) for view in views}
+            return chosen, left_out, lines, await read_sums(database, chosen)
+
+    chosen, left_out, lines, sums = asyncio.run(read())
+    captured = {view: totals["posts"].captured for view, (totals, _) in lines.items() if "posts" in totals}
+    if chosen is not None:
+        output.line(
+            f"Of the crawl {chosen} alone, of several in {found.shown}; a day counts the posts that it was first to bring."
+        )
+    show_left_out(output, left_out)
+    for view, (totals, entries) in lines.items():
+        if totals:
+            _show(output, view, totals, entries if by is not None else [])
+    if barren := [view for view, (totals, _) in lines.items() if not totals]:
+        output.line(f"{', '.join(f'by {view}' for view in barren)}: nothing of this kind was asked for")
+        output.line()
+    show_sums(output, sums, captured, chosen)
+    if out is not None:
+        output.line(f"Every line is in {out}.")
+    told = {"store": found.shown, "crawl": chosen, "out": out, "left_out": msgspec.to_builtins(left_out)}
+    told["posts"] = sums_values(sums, captured, chosen)
+    output.result(told | {view: _values(*each) for view, each in lines.items()})
+
+
+def facet_of(name: str, facet: str) -> Facet | None:
+    """A facet of a network by name; None for what is no facet, such as a stream."""
+    return provider(name).facets.get(facet) if name in PROVIDERS else None
+
+
+async def _chosen(database: Database, place: Place, crawl: str | None) -> str | None:
+    """The crawl that is meant, by option or crawl file; None for all there are."""
+    names = [each.name for each in await Reader(database).crawls()]
+    chosen = crawl or place.crawl
+    if chosen is not None and chosen not in names:
+        raise UserError(f"{place.shown} holds no crawl called {chosen!r}; there are: {', '.join(names) or 'none'}")
+    return chosen if len(names) > 1 else None
+
+
+async def _read(database: Database, view: str, crawl: str | None, top: int, out: Path | None) -> tuple[Totals, list[Entry]]:
+    totals: defaultdict[str, Total] = defaultdict(Total)
+    kept: list[Entry] = []
+    file = LedgerFile(out) if out is not None else None
+    try:
+        async for entry in ledger(database, facet_of, view, crawl):
+            totals[entry.items].add(entry)
+            kept = _keep([*kept, entry], view, top) if len(kept) >= 2 * top + 100 else [*kept, entry]
+            if file is not None:
+                file.write(entry)
+    finally:
+        if file is not None:
+            file.close()
+    return totals, _keep(kept, view, top)
+
+
+def _keep(entries: Iterable[Entry], view: str, top: int) -> list[Entry]:
+    """Those that lack most; of days the last ones."""
+    if view == "day":
+        return nsmallest(top, nlargest(top, entries, key=lambda entry: entry.subject), key=lambda entry: entry.subject)
+    return nlargest(top, entries, key=lambda entry: (entry.likely, entry.high is None, entry.high or 0))
+
+
+def _show(output: Output, view: str, totals: Totals, entries: list[Entry]) -> None:
+    output.line(f"by {view}", style="bold")
+    for items, total in totals.items():
+        _show_total(output, view, items, total)
+    if entries:
+        apart = [name for name in ("crawl", "service") if len({getattr(entry, name) for entry in entries}) > 1]
+        columns = ("  " + view, *apart, "items", "captured", "missing", "why")
+        output.table("", columns, [_row(entry, apart) for entry in entries])
+    output.line()
+
+
+def _show_total(output: Output, view: str, items: str, total: Total) -> None:
+    subjects = f"{total.entries:,} {_SUBJECTS[view][total.entries != 1]}"
+    gone = "ended" if items in _LIST_ITEMS else "deleted"
+    output.line(
+        f"  {items} of {subjects}{_unbounded(total)}: captured {total.captured:,}"
+        + (f", {total.deleted:,} {gone} since" if total.deleted else "")
+    )
+    output.line(f"    known missing {_range(total.low, total.likely, total.high)}" + _because(total.causes))
+
+
+def _unbounded(total: Total) -> str:
+    if not total.unbounded:
+        return ""
+    which = "" if total.unbounded == total.entries else f"{total.unbounded:,} of them "
+    return f", {which}without an upper bound"
+
+
+def _row(entry: Entry, apart: Sequence[str]) -> tuple[str, ...]:
+    named = f"@{entry.name}" if entry.name else entry.subject
+    missing = _range(entry.low, entry.likely, entry.high)
+    why = "; ".join(dict.fromkeys(part.why for part in entry.missing))
+    return (f"  {named}", *(getattr(entry, name) for name in apart), entry.items, f"{entry.captured:,}", missing, why)
+
+
+def _range(low: int, likely: int, high: int | None) -> str:
+    if high is None:
+        return f"at least {low:,}" + (f", most likely {likely:,} or more" if likely > low else "")
+    return f"{likely:,}" if low == high else f"{likely:,} ({low:,} to {high:,})"
+
+
+def _because(causes: dict[str, int]) -> str:
+    named = [f"{causes[cause]:,} {_WHY[cause]}" for cause in _CAUSES if causes.get(cause)]
+    return f": {', '.join(named)}" if named else ""
+
+
+def _values(totals: Totals, entries: list[Entry]) -> dict[str, Any]:
+    return {"totals": msgspec.to_builtins(dict(totals)), "lines": [flat(entry) for entry in entries]}

@@ -1,0 +1,1 @@
+"""Secrets and servers as people give them on the command line."""

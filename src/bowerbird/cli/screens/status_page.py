@@ -1,0 +1,266 @@
+"""How `bowerbird status` looks: a page that says first what matters first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.cli.next.step import Step
+from bowerbird.cli.screens import numbers, post_counts
+from bowerbird.cli.screens.limit_names import limit_words
+from bowerbird.cli.screens.money import month_words, months, own_purse, spent_lines
+from bowerbird.cli.screens.not_asked import show_left_out
+from bowerbird.cli.screens.output import Output
+from bowerbird.cli.screens.sample_page import show_sample
+from bowerbird.cli.which import Place
+from bowerbird.crawl.access.how_to_add import renew_line
+from bowerbird.crawl.access.surveys import SURVEY
+from bowerbird.crawl.life.not_asked import LeftOut
+from bowerbird.crawl.process.running import Member
+from bowerbird.crawl.process.worker import NOTHING_LEFT
+from bowerbird.export.sample import Sample
+from bowerbird.limits.purses import Purse, is_purse
+from bowerbird.reports import health as store
+from bowerbird.reports.completeness.streams import gap_words
+from bowerbird.reports.counts import Count
+from bowerbird.reports.streams import GapStanding, StreamStanding
+from bowerbird.reports.summary import CrawlState, LaneState, LedgerState, Summary
+
+_MOST_BUCKETS = 8
+_MOST_GAPS = 5
+_STATES = {"waiting": "waiting", "leased": "being asked", "asleep": "answered", "failed": "given up"}
+"""What tasks may be, and the words for it."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """Everything `status` shows, as of one time."""
+
+    now: datetime
+    crew: tuple[Member, ...]
+    summary: Summary
+    more: store.Standing
+    streams: tuple[StreamStanding, ...] = ()
+    gaps: tuple[GapStanding, ...] = ()
+    """The newest first."""
+    purses: tuple[Purse, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    left_alone: dict[int, int] = {}
+    """By crawl: how many of its seeds asked not to be collected."""
+    steps: Mapping[str, Step] = {}
+    """By crawl: what to do next."""
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def show_standing(output: Output, place: Place, standing: Standing) -> None:
+    """The whole page, for people."""
+    summary = standing.summary
+    if not summary.crawls:
+        output.line(f"{place.shown} holds no crawl yet; start one with `bowerbird crawl FILE`.")
+    for crawl in summary.crawls:
+        _show_crawl(output, standing, crawl)
+    output.line()
+    _show_stored(output, place, standing)
+    _show_frontier(output, summary)
+    show_left_out(output, standing.left_out)
+    _show_streams(output, standing)
+    for sample in standing.samples:
+        show_sample(output, sample)
+    _show_money(output, standing)
+    _show_ledgers(output, standing)
+    _show_trouble(output, standing)
+    _show_steps(output, standing)
+
+
+def _show_crawl(output: Output, standing: Standing, crawl: CrawlState) -> None:
+    crew = [member for member in standing.crew if member.crawl == crawl.name]
+    flow = msgspec.json.decode(crawl.flow)["name"]
+    output.line(f"{crawl.name} (flow {flow}): {_state(crawl, crew)}", style="bold")
+    for member in crew:
+        time = numbers.span(standing.now - member.started_at)
+        output.line(
+            f"  process {member.pid} on {member.host}, for {time}, last seen {numbers.span(standing.now - member.seen_at)} ago"
+        )
+    since = numbers.at(crawl.created_at, standing.now)
+    amounts = numbers.amounts(posts=crawl.posts, users=crawl.users, items=crawl.items, calls=crawl.calls)
+    output.line(f"  {amounts} since {since}")
+    if own := own_purse(standing.purses, crawl.name):
+        output.line(f"  {spent_lines([own], standing.now)[0]}")
+    if seeds := standing.left_alone.get(crawl.crawl):
+        output.line(f"  {numbers.many(seeds, 'seed')} asked not to be collected, in all runs")
+
+
+def _state(crawl: CrawlState, crew: list[Member]) -> str:
+    if crew or crawl.state not in ("running", "paused"):
+        asked = f", asked to be {crawl.wanted}" if crew and crawl.wanted != crawl.state else ""
+        is_told = crawl.state == "finished" and bool(crawl.reason) and not (crawl.reason or "").startswith(NOTHING_LEFT)
+        return ("ended as told" if is_told else crawl.state) + asked + (f": {crawl.reason}" if crawl.reason else "")
+    return "no process runs it, though none said goodbye (killed?); nothing is lost"
+
+
+def _show_stored(output: Output, place: Place, standing: Standing) -> None:
+    stored, more = standing.summary.stored, standing.more
+    output.line("stored", style="bold")
+    output.line(f"  {post_counts.told(more.posts)}")
+    reactions = f", {_many(stored.reactions, 'reaction')}" if stored.reactions.value else ""
+    output.line(f"  {_many(stored.users_seen, 'profile')}, {_many(stored.relations, 'relation')}{reactions}")
+    output.line(f"  {_many(stored.users_stubs, 'more account')} known only by id; {place.shown} takes {numbers.size(more.size)}")
+    if more.completeness.claimed:
+        part = numbers.share(more.completeness.stored, more.completeness.claimed)
+        output.line(f"  {part} of the posts that {_authors(more.completeness)} (private ones included)")
+    if any((more.gone.users, more.gone.relations, more.gone.posts)):
+        output.line(f"  gone: {_gone(more.gone)}; `bowerbird gone` lists them")
+    if more.media or place.has_media:
+        output.line(f"  media: {_media(more)}")
+    output.line(f"  {_pace(standing)}")
+    output.line()
+
+
+def _authors(completeness: store.Completeness) -> str:
+    """Of which authors' listings it was told: all that were listed, or a sample of them."""
+    if completeness.users == 1:
+        return "the profile of the one author listed so far counts"
+    drawn = ", drawn evenly from all that were," if completeness.is_sample else ""
+    return f"the profiles of {completeness.users:,} authors listed so far{drawn} count"
+
+
+def _media(more: store.Standing) -> str:
+    counts = ", ".join(f"{_count(count)} {state}" for state, count in more.media.items()).replace("_", " ")
+    return (counts or "none yet") + (f"; last trouble: {more.media_trouble}" if more.media_trouble else "")
+
+
+def _gone(gone: store.Gone) -> str:
+    parts = ((gone.users, "absent account"), (gone.relations, "ended relation"), (gone.posts, "post"))
+    named = ", ".join(numbers.many(count, what) for count, what in parts if count)
+    return named + (" deleted or never there" if gone.posts else "")
+
+
+def _pace(standing: Standing) -> str:
+    pace = standing.more.pace
+    seconds = pace.span.total_seconds()
+    if not pace.calls or seconds <= 0 or pace.until is None:
+        return "no calls yet" if not pace.calls else f"{numbers.many(pace.calls, 'call')} so far"
+    rates = f"{numbers.rate(pace.calls / seconds)} calls and {numbers.rate(pace.items / seconds)} new items"
+    return f"{rates} over the last {numbers.many(pace.calls, 'call')}, the newest {numbers.span(standing.now - pace.until)} ago"
+
+
+def _show_frontier(output: Output, summary: Summary) -> None:
+    apart = len(summary.crawls) > 1
+    rows = [
+        (f"  {lane.facet}", *((lane.crawl,) if apart else ()), lane.service, *_counts(lane))
+        for lane in summary.lanes
+        # A stream has a lane for its calls, but no tasks. So has what a server is asked about itself.
+        if not lane.facet.startswith(("stream ", SURVEY))
+    ]
+    if rows:
+        output.line("questions, by what is asked for", style="bold")
+        output.table("", ("  asks for", *(("crawl",) if apart else ()), "service", *_STATES.values()), rows)
+        output.line()
+
+
+def _counts(lane: LaneState) -> list[str]:
+    return [_count(lane.tasks.get(state, Count(0))) for state in _STATES]
+
+
+def _show_streams(output: Output, standing: Standing) -> None:
+    if not standing.streams:
+        return
+    output.line("streams", style="bold")
+    columns = ("  stream", "service", "state", "events", "behind", "connections", "gaps", "not filled")
+    output.table("", columns, [_stream(one) for one in standing.streams])
+    shown = [gap for gap in standing.gaps if not gap.is_filled][:_MOST_GAPS]
+    for gap in shown:
+        output.line(f"  gap of {gap.name}: {_gap(gap, standing.now)}")
+    rest = sum(one.open_gaps for one in standing.streams) - len(shown)
+    if rest > 0:
+        output.line(f"  + {numbers.many(rest, 'more gap')} that nothing has filled")
+    output.line()
+
+
+def _stream(one: StreamStanding) -> tuple[str, ...]:
+    state = one.state + (f": {one.reason}" if one.reason else "")
+    behind = numbers.span(one.lag) if one.lag is not None else ""
+    counts = (one.connections, one.gaps, one.open_gaps)
+    return (f"  {one.name}", one.service, state, f"{one.events:,}", behind, *(f"{each:,}" for each in counts))
+
+
+def _gap(gap: GapStanding, now: datetime) -> str:
+    length = numbers.span((gap.ended_at or now) - gap.began_at)
+    missing = f", {gap.missing:,} messages not delivered" if gap.missing is not None else ""
+    fate = "being filled" if gap.asked_at is not None else "waits to be filled" if gap.can_be_filled else "nothing can fill it"
+    return f"{gap_words(gap.cause)}, {length} from {numbers.at(gap.began_at, now)}{missing}; {fate}"
+
+
+def _show_money(output: Output, standing: Standing) -> None:
+    if not (found := months(standing.purses)):
+        return
+    output.line("money", style="bold")
+    for purse in found:
+        output.line(f"  {month_words(purse, standing.now)}")
+    for used_up in dict.fromkeys(step.month for step in standing.steps.values() if step.month):
+        output.line(f"  used up: {used_up}")
+    output.line()
+
+
+def _show_ledgers(output: Output, standing: Standing) -> None:
+    limits = [one for one in standing.summary.ledgers if not is_purse(one.bucket)]
+    ledgers = sorted(limits, key=lambda one: one.remaining / max(1, one.allowance))
+    if not ledgers:
+        return
+    output.line("limits", style="bold")
+    names = limit_words(one.bucket for one in ledgers)
+    rows = [(f"  {names[one.bucket]}", *_ledger(one, standing.now)) for one in ledgers[:_MOST_BUCKETS]]
+    output.table("", ("  limit", "left", "spent in all", "refused", "resets in"), rows)
+    if len(ledgers) > _MOST_BUCKETS:
+        output.line(f"  + {len(ledgers) - _MOST_BUCKETS} more")
+    output.line()
+
+
+def _ledger(one: LedgerState, now: datetime) -> tuple[str, ...]:
+    is_over = one.reset_at is not None and one.reset_at <= now
+    left = one.allowance if is_over else max(0, one.remaining - one.in_flight)
+    resets = "" if one.reset_at is None else "full again" if is_over else numbers.span(one.reset_at - now)
+    return (f"{left:,} / {one.allowance:,}", f"{one.spent:,}", f"{one.refused:,}", resets)
+
+
+def _show_trouble(output: Output, standing: Standing) -> None:
+    summary, more = standing.summary, standing.more
+    calls = {name: count for name, count in summary.calls.items() if name not in ("ok", "flying")}
+    output.line("trouble", style="bold")
+    for refusal in more.refusals:
+        output.line(
+            f"  {refusal.service} refused the credential {refusal.credential}: {refusal.reason}; "
+            f"unless you did since, renew it with: {renew_line(refusal.credential, refusal.provider)}"
+        )
+    if calls:
+        other = ", ".join(numbers.answers(_count(count), name) for name, count in calls.items())
+        output.line(f"  answers without what was asked for: {other}")
+    for group in more.quarantine:
+        kept = "" if group.kept == group.items else f" (kept {group.kept:,} of {group.items:,})"
+        output.line(f"  in quarantine: {numbers.many(group.items, 'item')} of {group.facet}: {group.why}{kept}")
+    for error in summary.errors:
+        said = f"{numbers.outcome_words(error.outcome)}: {error.message}" if error.outcome else error.message
+        output.line(f"  {numbers.span(standing.now - error.at)} ago, {error.part}: {said}".rstrip(": "))
+    if not (more.refusals or calls or more.quarantine or summary.errors):
+        output.line("  none")
+
+
+def _show_steps(output: Output, standing: Standing) -> None:
+    """The last lines: how each crawl goes on that nobody runs."""
+    running = {member.crawl for member in standing.crew}
+    for name, step in standing.steps.items():
+        if name not in running:
+            output.line()
+            output.line(f"next, for {name}" if len(standing.steps) > 1 else "next", style="bold")
+            for what, how in step.lines():
+                output.line(f"  {what:<10} {how}")
+
+
+def _many(count: Count, word: str) -> str:
+    return f"{_count(count)} {word}" + ("" if count.value == 1 else "s")
+
+
+def _count(count: Count) -> str:
+    return f"{count.value:,}" if count.is_exact else f"~{count.value:,}"

@@ -1,0 +1,114 @@
+"""Which crawl a command is about: a crawl file, a database, or what lies in the current folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from bowerbird.db import open_database
+from bowerbird.db.addresses import in_vault, is_postgres, public
+from bowerbird.db.moment import one_moment
+from bowerbird.db.versions import newest, version_of
+from bowerbird.errors import StoreError, UserError
+from bowerbird.ports import Clock, Database
+
+DEFAULT_FILE = "crawl.toml"
+
+PlaceArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[FILE|DATABASE]", help=f"A crawl file or its database; default: {DEFAULT_FILE}, or the only .db here."
+    ),
+]
+
+
+class Place(Struct, frozen=True):
+    """A database, and the crawl in it that is meant, if a crawl file named one."""
+
+    store: str
+    crawl: str | None = None
+    file: str | None = None
+    has_media: bool = False
+    """Whether the crawl file asks for pictures."""
+
+    @property
+    def shown(self) -> str:
+        """The database without a password."""
+        return public(self.store)
+
+
+def find_place(written: str | None) -> Place:
+    """The place a user means; raises `UserError` that says what to write."""
+    text = written or _default()
+    if in_vault(text) is not None:
+        from bowerbird.cli.store_addresses import store_address
+
+        return Place(store_address(text))
+    if is_postgres(text):
+        return Place(text)
+    if text.endswith(".toml"):
+        return _from_crawl_file(Path(text))
+    if not Path(text).is_file():
+        raise UserError(
+            f"there is no database {public(text)}; name a crawl file (.toml) or a database that `bowerbird crawl` has made"
+        )
+    return Place(text)
+
+
+@asynccontextmanager
+async def opened_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
+    """The existing database of a place, as it is: nothing is created or migrated."""
+    async with opened_as_is(place, clock) as (database, version):
+        if version < newest():
+            raise StoreError(
+                f"{place.shown} is of version {version}, this bowerbird of {newest()}: bring it up to date with "
+                f"`bowerbird upgrade {place.file or place.shown}`, which calls nobody"
+            )
+        yield database
+
+
+@asynccontextmanager
+async def read_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
+    """The same for those who only read: all they see is of one moment, whatever a crawl writes meanwhile."""
+    async with opened_place(place, clock) as database, one_moment(database) as still:
+        yield still
+
+
+@asynccontextmanager
+async def opened_as_is(place: Place, clock: Clock) -> AsyncIterator[tuple[Database, int]]:
+    """The same of whatever version, and that version: for commands that use no more than the first version had."""
+    _check_there(place)
+    database = await open_database(place.store, clock)
+    try:
+        version = await version_of(database)
+        if version is None:
+            raise StoreError(f"{place.shown} is not a bowerbird database: it has no crawls; name the database of a crawl")
+        yield database, version
+    finally:
+        await database.close()
+
+
+def _check_there(place: Place) -> None:
+    if "://" not in place.store and not Path(place.store).is_file():
+        raise UserError(f"there is no database {place.shown} yet; `bowerbird crawl {place.file or 'FILE'}` makes it")
+
+
+def _default() -> str:
+    if Path(DEFAULT_FILE).is_file():
+        return DEFAULT_FILE
+    databases = sorted(Path().glob("*.db"))
+    if len(databases) == 1:
+        return str(databases[0])
+    raise UserError(f"say which crawl is meant: a crawl file or a database (here is no {DEFAULT_FILE} and not exactly one .db)")
+
+
+def _from_crawl_file(path: Path) -> Place:
+    from bowerbird.cli.store_addresses import read_plan
+
+    plan = read_plan(path, may_lack_seeds=True)
+    return Place(plan.store, plan.name, str(path), plan.media is not None)

@@ -1,0 +1,81 @@
+"""What one settled call learned about each of its tasks: the rankers' input. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from bowerbird.crawl.work.lanes import Lane
+from bowerbird.model import Page, Post, Saved, SavedUser, Task, User, Visit, asked_about
+
+_NOBODY: frozenset[str] = frozenset()
+
+
+def visits_of(
+    tasks: Sequence[Task], page: Page, saved: Saved, now: datetime, *, follows_opted_out: bool = False
+) -> Mapping[int, Visit]:
+    """One visit per task, by the task's number."""
+    profiles = {user.key: user for user in page.users}
+    users = {user.key: user for user in saved.users}
+    gone = {item.key: item.reason for item in page.gone}
+    news = _news(tasks, page, saved, users)
+    shown = {post.author for post in page.posts if post.id not in page.along}
+    return {
+        task.task: Visit(
+            task=task,
+            at=now,
+            outcome=gone.get(task.target, page.outcome),
+            is_finished=page.cursor is None,
+            results=page.results,
+            new=len(news[task.target]) + (saved.entries_new if len(tasks) == 1 else 0),
+            removed=saved.relations_removed if len(tasks) == 1 else 0,
+            shows_posts=task.target in users and users[task.target].id in shown,
+            post_times=tuple(post.created_at for post in news[task.target] if post.created_at is not None),
+            posts_before=_before(users.get(task.target)),
+            posts_now=_now(users.get(task.target)),
+            created_at=_made(profiles.get(task.target)),
+            relations=page.relations,
+            left_alone=_NOBODY if follows_opted_out or not page.relations else left_alone(page),
+        )
+        for task in tasks
+    }
+
+
+def left_alone(page: Page) -> frozenset[str]:
+    """Keys of the accounts that asked not to be collected, as far as the page shows."""
+    return frozenset(user.key for user in page.users if user.opts_out)
+
+
+def seeds_left_alone(lane: Lane, tasks: Sequence[Task], page: Page) -> tuple[str, ...]:
+    """The seeds among the tasks of a look-up whose accounts turned out to have asked not to be collected."""
+    shy = left_alone(page) if lane.facet.is_lookup and not lane.follows_opted_out else _NOBODY
+    asked = asked_about(tasks, page) if shy else {}
+    found = (task for key, task in asked.items() if key in shy)
+    return tuple(task.target for task in found if not task.depth and not task.visits)
+
+
+def _news(tasks: Sequence[Task], page: Page, saved: Saved, users: Mapping[str, SavedUser]) -> defaultdict[str, list[Post]]:
+    """The new posts of a page by target: all of them for a lone task, in a batch those that the target wrote."""
+    news: defaultdict[str, list[Post]] = defaultdict(list)
+    new = {post.id for post in saved.posts if post.is_new}
+    fresh = [post for post in page.posts if post.id in new] if new else []
+    if len(tasks) == 1:
+        news[tasks[0].target] = fresh
+        return news
+    keys = {user.id: key for key, user in users.items()} if fresh else {}
+    for post in fresh:
+        news[keys.get(post.author, "")].append(post)
+    return news
+
+
+def _before(user: SavedUser | None) -> int | None:
+    return user.posts_before if user else None
+
+
+def _now(user: SavedUser | None) -> int | None:
+    return user.posts_now if user else None
+
+
+def _made(user: User | None) -> datetime | None:
+    return user.created_at if user else None

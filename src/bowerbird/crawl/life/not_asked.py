@@ -1,0 +1,162 @@
+"""Facets that a crawl wants and does not ask: for want of a credential, because the server does not offer them, or refused them.
+
+Each keeps its lane, and what the other facets lead to it waits there: a later start that may ask it picks up everything. Why it
+is left out stands in the store until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.clock import from_micros, to_micros
+from bowerbird.crawl.access.how_to_add import NOBODY, USUAL_KIND
+from bowerbird.crawl.process.enrolment import Enrolment
+from bowerbird.crawl.work.lanes import Lane
+from bowerbird.flows.flow import WALKS, Flow
+from bowerbird.model import Facet
+from bowerbird.ports import TabledProvider, Transaction
+
+_MARK = "update lanes set left_out_at = case when left_out = ? then left_out_at else ? end, left_out = ? where lane = ?"
+_CLEAR = "update lanes set left_out = null, left_out_at = null where lane = ?"
+_KNOWN = "select lane from lanes where crawl = ? and left_out is not null"
+_OF_SERVICE = "select l.facet from lanes l join services s on s.service = l.service where s.name = ? and l.left_out is not null"
+_BY_OTHERS = """
+select 1 as found from calls where lane = ? and outcome = 'ok' and call > ?
+    and worker in (select worker from workers where ended_at is null)
+    and worker <> (select worker from calls where call = ?) limit 1
+"""
+_LATELY = 10_000
+"""Calls: as far back as one looks for an answer."""
+# Who was asked before and sleeps until the next time waits for nothing.
+_WAITS = "(t.ready = 1 or t.state = 'failed' or (t.due is not null and (t.visits = 0 or t.attempts > 0)))"
+_LEFT_OUT = f"""
+select l.lane, l.facet, l.left_out, l.left_out_at, c.name as crawl, c.flow, s.name as service,
+    (select count(*) from tasks t where t.lane = l.lane and {_WAITS}) as waiting
+from lanes l join crawls c on c.crawl = l.crawl join services s on s.service = l.service
+where l.left_out is not null order by l.lane
+"""
+_MOST_WORDS = 1000
+_flows = msgspec.json.Decoder(Flow)
+
+
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """One facet that is not asked, and how many targets wait for it."""
+
+    crawl: str
+    service: str
+    facet: str
+    why: str
+    advice: str
+    """What to do about it; empty where nothing can be done."""
+    since: datetime
+    targets: int
+
+
+def kept(flow: Flow, lost: Collection[str]) -> Flow:
+    """The flow with the lost facets that go on collecting targets; a walk goes along the lists it may ask, if there are any."""
+    walked = [use.name for use in flow.facets if use.ranker in WALKS]
+    is_walking = any(name not in lost for name in walked)
+    return flow.without(frozenset(name for name in walked if name in lost)) if is_walking else flow
+
+
+async def mark(tx: Transaction, crawl: int, me: Enrolment, aside: Mapping[int, Lane], now: datetime) -> None:
+    """Writes down which lanes of a crawl are left out by now, and why; all others are asked.
+
+    Credentials are each worker's own: what one leaves out that joins others, these may ask.
+    """
+    known = [row["lane"] for row in await tx.fetch(_KNOWN, crawl)]
+    await tx.execute_many(_CLEAR, [(lane,) for lane in known if lane not in aside])
+    if await me.is_lone(tx, now):
+        for number, lane in aside.items():
+            await mark_lane(tx, number, lane.left_out, now)
+
+
+async def mark_lane(tx: Transaction, lane: int, why: str, now: datetime) -> None:
+    why = why[:_MOST_WORDS]
+    await tx.execute(_MARK, why, to_micros(now), why, lane)
+
+
+async def is_asked_by_others(tx: Transaction, lane: int, call: int) -> bool:
+    """Whether a lane lately answered another worker than the one of this call, which still runs."""
+    return await tx.fetch_one(_BY_OTHERS, lane, call - _LATELY, call) is not None
+
+
+async def left_out_of(tx: Transaction, service: str) -> set[str]:
+    """The facets of a service that some crawl left out when it ran last."""
+    return {row["facet"] for row in await tx.fetch(_OF_SERVICE, service)}
+
+
+async def read_left_out(tx: Transaction, crawl: str | None = None) -> list[LeftOut]:
+    """What is left out, of one crawl or of all."""
+    rows = [row for row in await tx.fetch(_LEFT_OUT) if crawl in (None, row["crawl"])]
+    waiting = {(row["crawl"], row["service"], row["facet"]): int(row["waiting"]) for row in rows}
+    found = []
+    for row in rows:
+        why, _, advice = row["left_out"].partition("; ")
+        before = _leading(_flows.decode(row["flow"]), row["facet"])
+        found.append(
+            LeftOut(
+                crawl=row["crawl"],
+                service=row["service"],
+                facet=row["facet"],
+                why=why,
+                advice=advice,
+                since=from_micros(row["left_out_at"]),
+                # What waits for a facet that leads to this one waits for this one too.
+                targets=max(waiting.get((row["crawl"], row["service"], name), 0) for name in before),
+            )
+        )
+    return found
+
+
+def _leading(flow: Flow, facet: str) -> set[str]:
+    """The facet with those that lead to it from the accounts or posts they are asked about."""
+    found, last = {facet}, 0
+    while len(found) > last:
+        last = len(found)
+        found |= {edge.source for edge in flow.edges if edge.to in found and edge.take in ("asked", "owners")}
+    return found
+
+
+def main_facets(facets: Iterable[Facet]) -> frozenset[str]:
+    """What a flow is there for: the facets that bring posts; if it has none, those that bring lists; or else all."""
+    asking = [facet for facet in facets if not facet.is_lookup]
+    posts = [facet.name for facet in asking if "posts" in facet.yields]
+    lists = [facet.name for facet in asking if facet.side is not None]
+    return frozenset(posts or lists or [facet.name for facet in facets])
+
+
+def barred(lanes: Sequence[Lane], reasons: Mapping[int, str]) -> str:
+    """Why a crawl of these lanes could not do what it is there for, as a sentence with what to do; empty: it could.
+
+    `reasons`: by lane why it is not asked.
+    """
+    wanted = main_facets([lane.facet for lane in lanes])
+    main = [lane for lane in lanes if lane.facet.name in wanted]
+    if not main or any(lane.lane not in reasons for lane in main):
+        return ""
+    by_reason: dict[str, list[str]] = {}
+    for lane in main:
+        by_reason.setdefault(reasons[lane.lane], []).append(f"{lane.facet.name} of {lane.service.name}")
+    return "; ".join(_barred(names, *_parted(why)) for why, names in by_reason.items())
+
+
+def _barred(names: Sequence[str], why: str, advice: str) -> str:
+    asked = f"{' and '.join(names)} could not be asked for ({why})"
+    return f"{asked}; {advice}, and start again: what waits is asked then" if advice else asked
+
+
+def _parted(why: str) -> tuple[str, str]:
+    reason, _, advice = why.partition("; ")
+    return reason, advice
+
+
+def takers(lane: Lane) -> list[str]:
+    """The kinds of credential that may ask a lane's facet."""
+    speaks = lane.provider
+    tables = speaks.tables if isinstance(speaks, TabledProvider) else {}
+    return [kind for kind, table in tables.items() if kind != NOBODY and lane.facet.name in table] or [USUAL_KIND]

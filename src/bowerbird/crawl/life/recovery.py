@@ -1,0 +1,41 @@
+"""Ends what nobody will end any more, as the rows themselves tell it: however long ago it was left behind, and by whom.
+
+A call is flying while its worker lives and its lease runs; an account holds back calls only for those that fly. Whatever else
+is found was left by a process that died, by one that was taken for dead, or by a fault of our own.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.ports import Frontier, Ledgers, Transaction
+
+_LOST = "its worker died before the answer was settled, or its lease ran out"
+
+
+class Recovery:
+    """Looks for such remains at the start of a process and again and again while it runs."""
+
+    def __init__(self, log: QueryLog, ledgers: Ledgers, frontier: Frontier, crawl: int) -> None:
+        self._log = log
+        self._ledgers = ledgers
+        self._frontier = frontier
+        self._crawl = crawl
+
+    async def recover(self, tx: Transaction, me: int, now: datetime) -> list[str]:
+        """Books abandoned calls as spent and makes their tasks ready; answers in words what waited for itself until now."""
+        await registry.end_workers(tx, await registry.dead_workers(tx, me, now), now)
+        for call, charges in await self._log.abandoned(tx, now):
+            # First the call: of two who find it at the same time, one books it.
+            if await self._log.lose(tx, call, "lost", _LOST, now):
+                await self._ledgers.lost(tx, charges, now)
+        await self._frontier.recover(tx, now)
+        freed = await self._ledgers.reconcile(tx, self._log.in_flight, now)
+        words = [
+            f"{bucket} waited for calls that nobody makes any more: {amount} booked as spent" for bucket, amount in freed.items()
+        ]
+        for each in words:
+            await registry.note_error(tx, self._crawl, "limits", None, None, each, now)
+        return words

@@ -1,0 +1,1 @@
+"""One process of a crawl: who it is, its loop of calls, its supervision."""

@@ -1,0 +1,249 @@
+"""Everything a streamer writes except what it hears: its hold on the stream, its calls, how each of them began and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from msgspec import structs
+
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.patience import patiently
+from bowerbird.crawl.process.tally import Tally
+from bowerbird.crawl.streaming import stream_rows
+from bowerbird.crawl.streaming.connecting import Refusal
+from bowerbird.crawl.streaming.filling import Filler
+from bowerbird.crawl.streaming.gaps import Cause, Seam, add_gap, missed, resumes
+from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.streaming.stream_rows import Position, Step
+from bowerbird.crawl.streaming.waits import Trouble
+from bowerbird.crawl.work.call_log import Timings
+from bowerbird.crawl.work.dispatcher import Parts, Report
+from bowerbird.errors import Fenced, Taken
+from bowerbird.model import Answer, Ask, Charge, Lease, Outcome, Page, Saved
+from bowerbird.ports import Transaction
+
+T = TypeVar("T")
+
+
+class Logbook:
+    """Writes for one streamer, each entry in a transaction of its own that fails when the stream is no longer ours."""
+
+    def __init__(self, parts: Parts, stream: Stream, filler: Filler, tally: Tally) -> None:
+        self._parts = parts
+        self._stream = stream
+        self._filler = filler
+        self._tally = tally
+        self._position: Position | None = None
+        self.lease: Lease | None = None
+        """The call that is out: the connection, from before it is opened until it has ended."""
+        self.seam = Seam()
+
+    @property
+    def position(self) -> Position:
+        if self._position is None:
+            raise Fenced(f"stream {self._stream.name} is not ours")
+        return structs.replace(self._position, cursor=self._stream.own_cursor(self._position.cursor))
+
+    @property
+    def _left_host(self) -> str:
+        """The host whose cursor is saved, if the stream now goes to another."""
+        return self._stream.other_host(self._position.cursor) if self._position is not None else ""
+
+    @property
+    def call(self) -> int:
+        if self.lease is None:
+            raise LookupError("no call is out")
+        return self.lease.call
+
+    def moved(self, position: Position, seam: Seam, held: Sequence[Charge]) -> None:
+        """What a committed batch changed."""
+        self._position, self.seam = position, seam
+        self.lease = structs.replace(self._out(), charges=tuple(held))
+
+    @property
+    def held(self) -> tuple[Charge, ...]:
+        """What is reserved for what the connection brings next."""
+        return self.lease.charges if self.lease is not None else ()
+
+    async def write(self, work: Callable[[Transaction, datetime], Awaitable[T]]) -> T:
+        """One transaction, tried again while our own database is busy or full."""
+
+        async def once() -> T:
+            async with self._parts.database.transaction() as tx:
+                return await work(tx, self._parts.clock.now())
+
+        return await patiently(once, self._parts.clock, self._tally.blocked)
+
+    # -- the hold ------------------------------------------------------------------------------------------------
+
+    async def take(self) -> datetime | None:
+        """Takes the stream; if another worker has it, says when its hold runs out."""
+
+        async def work(tx: Transaction, now: datetime) -> Position | datetime:
+            me = self._stream.me()
+            await registry.end_workers(tx, await registry.dead_workers(tx, me, now), now)
+            return await stream_rows.take(tx, self._stream.stream, me, now)
+
+        taken = await self.write(work)
+        if isinstance(taken, datetime):
+            return taken
+        self._position = taken
+        return None
+
+    async def keep(self, state: str, reason: str | None = None, alive_at: datetime | None = None) -> None:
+        """Renews the hold; `alive_at`: the connection was alive then and all it had said is saved."""
+
+        async def work(tx: Transaction, now: datetime) -> tuple[Position, frozenset[int]]:
+            position = await stream_rows.advance(tx, self.position, Step(state=state, reason=reason, heard_at=alive_at), now)
+            return position, await self._filler.arrange(tx, None, now)
+
+        self._position, woken = await self.write(work)
+        self._parts.scheduler.wake(woken)
+
+    async def release(self) -> None:
+        position = self.position
+        await self.write(lambda tx, _: stream_rows.release(tx, position))
+        self._position = None
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+
+    async def begin_call(self) -> datetime | None:
+        """Charges a connection and logs it before it is opened; if its limits say later, answers when."""
+
+        async def work(tx: Transaction, now: datetime) -> tuple[Position, Lease] | datetime:
+            at = self._parts.ledgers.when(self._stream.charges, now)
+            if at > now:
+                return at
+            position = await stream_rows.advance(tx, self.position, Step(state="connecting"), now)
+            charges = await self._parts.ledgers.charge(tx, self._stream.charges, now)
+            lease = structs.replace(self._lease(now), charges=tuple(charges))
+            return position, structs.replace(lease, call=await self._parts.log.begin(tx, self._stream.lane, lease))
+
+        try:
+            begun = await self.write(work)
+        except Taken:
+            return self._parts.ledgers.when(self._stream.charges, self._parts.clock.now())
+        if isinstance(begun, datetime):
+            return begun
+        self._position, self.lease = begun
+        return None
+
+    def _lease(self, now: datetime) -> Lease:
+        stream = self._stream
+        return Lease(
+            call=0,
+            service=stream.service.name,
+            ask=Ask(stream.channel.facet.name, (stream.name,)),
+            tasks=(),
+            credential=stream.credential,
+            charges=stream.charges,
+            leased_at=now,
+            expires_at=now + self._parts.lease_time,
+        )
+
+    async def refused(self, refusal: Refusal) -> None:
+        """Ends a call that led to no connection."""
+        lease, page = self._out(), refusal.page
+        # The streamer waits by the network's rules for connections; only a limit is the bucket's own business.
+        outcome = Outcome.OK if page.outcome.is_passing or not refusal.is_ours else page.outcome
+        reading = page.reading if refusal.is_ours else None
+
+        async def work(tx: Transaction, now: datetime) -> None:
+            await self._parts.ledgers.settle(tx, lease.charges, Page(outcome=outcome, reading=reading), refusal.answer)
+            await self._note(tx, page.outcome, page.detail, now)
+            await registry.count(tx, self._stream.crawl, 0, 0, 0)
+            if not await self._parts.log.end(tx, lease, refusal.answer, page, Saved(), Timings(), now):
+                raise Fenced(f"call {lease.call} was declared lost before its answer came")
+
+        await self.write(work)
+        self._landed(page.outcome, page.detail)
+
+    async def refuse(self, credential: str, words: str) -> None:
+        """Tells everyone who looks that the service refuses whom the stream was opened as."""
+        service = self._stream.service.name
+        await self.write(lambda tx, now: registry.refuse_credential(tx, service, credential, words, now))
+
+    async def connected(self, answer: Answer, cause: Cause) -> None:
+        """The call has become a connection: its limits are settled, and what nobody heard before it is a gap."""
+        lease, channel = self._out(), self._stream.channel
+        metered = tuple(structs.replace(charge, amount=0) for charge in lease.charges if charge.limit.per_result)
+        said = self._stream.provider.refused(self._stream.wanted, answer).reading
+        opened_at = answer.received_at
+        gap, left = missed(self.position, channel, cause, opened_at), self._left_host
+        # From here on everything is heard, unless a cursor leads further back.
+        heard_at = None if resumes(self.position, channel) else opened_at
+        step = Step(state="live", connected_at=opened_at, heard_at=heard_at, connections=1)
+
+        async def work(tx: Transaction, now: datetime) -> tuple[Position, frozenset[int], tuple[Charge, ...]]:
+            if gap is not None:
+                await add_gap(tx, self.position.stream, structs.replace(gap, detail=_moved(left)) if left else gap, lease.call)
+            if left:
+                await self._note(tx, Outcome.OK, _moved(left), now)
+            position = await stream_rows.advance(tx, self.position, step, now)
+            woken = await self._filler.arrange(tx, lease.call, now)
+            await self._parts.ledgers.settle(tx, lease.charges, Page(reading=said), answer)
+            # What was reserved for the posts to come stays so until the connection ends: each of them is paid for.
+            held = tuple(await self._parts.ledgers.delivered(tx, metered, 0, now, self._stream.charges))
+            if not await self._parts.log.opened(tx, lease.call, answer, held):
+                raise Fenced(f"call {lease.call} was declared lost while it was being made")
+            return position, woken, held
+
+        self._position, woken, held = await self.write(work)
+        self.seam = Seam(has_gap=gap is not None)
+        self.lease = structs.replace(lease, charges=held)
+        self._parts.scheduler.wake(woken)
+
+    async def hung_up(self, trouble: Trouble, alive_at: datetime | None) -> None:
+        """Ends the call of a connection; all that came over it is saved."""
+        lease = self._out()
+
+        async def work(tx: Transaction, now: datetime) -> Position:
+            step = Step(state="waiting", reason=trouble.words, heard_at=alive_at)
+            position = await stream_rows.advance(tx, self.position, step, now)
+            if not trouble.is_wanted:
+                await self._note(tx, trouble.outcome, trouble.words, now)
+            await self._parts.ledgers.delivered(tx, lease.charges, 0, now)
+            await registry.count(tx, self._stream.crawl, 0, 0, 0)
+            if not await self._parts.log.hung_up(tx, lease.call, trouble.outcome, trouble.words, now):
+                raise Fenced(f"call {lease.call} was declared lost before the connection ended")
+            return position
+
+        self._position = await self.write(work)
+        self._landed(trouble.outcome, trouble.words)
+
+    async def restart(self) -> None:
+        """Leaves a cursor that the service does not know for the oldest it has."""
+        step = Step(state="waiting", cursor=self._stream.kept_cursor(self._stream.channel.restart))
+        self._position = await self.write(lambda tx, now: stream_rows.advance(tx, self.position, step, now))
+
+    async def abandon(self, why: str) -> None:
+        """Books a call that will not be heard of again: it is spent, and the log says why."""
+        lease, self.lease, self._position = self.lease, None, None
+        if lease is None:
+            return
+
+        async def work(tx: Transaction, now: datetime) -> None:
+            if await self._parts.log.lose(tx, lease.call, "lost", why, now):
+                await self._parts.ledgers.lost(tx, lease.charges, now)
+
+        await self.write(work)
+
+    def _out(self) -> Lease:
+        if self.lease is None:
+            raise LookupError("no call is out")
+        return self.lease
+
+    async def _note(self, tx: Transaction, outcome: Outcome, words: str, now: datetime) -> None:
+        part = f"{self._stream.service.name}/{self._stream.name}"
+        await registry.note_error(tx, self._stream.crawl, part, str(outcome), self.call, words, now)
+
+    def _landed(self, outcome: Outcome, words: str) -> None:
+        self.lease = None
+        report = Report(facet=self._stream.channel.facet.name, outcome=outcome, results=0, new_items=0, detail=words)
+        self._tally.settled(report, self._parts.clock.now())
+
+
+def _moved(host: str) -> str:
+    return f"the cursor is of {host} and means nothing to the host that is now the stream's base: heard anew from here on"

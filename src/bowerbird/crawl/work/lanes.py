@@ -1,0 +1,76 @@
+"""A lane: one facet of one flow on one service, with everything a call of it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from bowerbird.crawl.answers.long_lists import LongLists, as_ranked
+from bowerbird.crawl.work.scheduler import Scheduler
+from bowerbird.model import Ask, Charge, Draw, Facet, Lease, Progress, Service, Settled, Task, Turn
+from bowerbird.ports import Links, Provider, Ranker, Seeder
+
+FRESH = Progress()
+
+
+class Lane(Struct, frozen=True, kw_only=True):
+    """What the dispatcher knows of one lane; `lane` is its number in the database."""
+
+    lane: int
+    service: Service
+    provider: Provider
+    facet: Facet
+    ranker: Ranker
+    seeder: Seeder
+    weight: float = 1.0
+    hints: dict[str, str] = {}
+    max_pages: int | None = None
+    """How many calls one listing may take; None: to its end."""
+    is_polled: bool = False
+    """Its targets are asked again and again, each time for what is new since the last time."""
+    long_lists: LongLists | None = None
+    follows_opted_out: bool = False
+    links: Links | None = None
+    """For a walk that sees one side of each relation only: the other side, as far as the store knows it."""
+    left_out: str = ""
+    """Why it is not asked in this run, and what to do; what is led to it waits."""
+
+    def draws(self, is_paged: bool, now: datetime) -> Sequence[Draw]:
+        """How the next call of one half of the lane is made up."""
+        room = self.facet.objects_per_call
+        draws = self.ranker.draws(room, now)
+        return draws if self.long_lists is None else self.long_lists.draws(draws, room, is_paged=is_paged)
+
+    def ranked(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """The tasks as their ranker knows them."""
+        return tasks if self.long_lists is None else [as_ranked(task) for task in tasks]
+
+    def placed(self, settled: Settled) -> Settled:
+        """The new state of a task, where its length puts it."""
+        return settled if self.long_lists is None else self.long_lists.placed(settled)
+
+    def is_paged(self, target: str, progress: Progress = FRESH) -> bool:
+        """Whether the next request for this target carries a position, which some services limit apart."""
+        return self.has_paged_limits and self.provider.is_paged(Ask(self.facet.name, (target,), progress, self.hints))
+
+    @property
+    def has_paged_limits(self) -> bool:
+        return any(limit.only_paged for limit in self.facet.limits)
+
+
+class LaneLease(Lease, frozen=True, kw_only=True):
+    """A leased call with its lane as it was then: an answer is read as what was asked, whatever its lane asks by now."""
+
+    lane: Lane
+
+
+def add_turns(scheduler: Scheduler, lane: Lane, charges: Mapping[str | None, tuple[Charge, ...]]) -> None:
+    """One turn for the whole lane, or two where requests with a position have limits of their own."""
+    if not lane.has_paged_limits:
+        scheduler.add(Turn(lane.lane), lane.weight, charges)
+        return
+    always = {name: tuple(each for each in taken if not each.limit.only_paged) for name, taken in charges.items()}
+    scheduler.add(Turn(lane.lane, is_paged=False), lane.weight, charges if lane.is_paged("0") else always)
+    scheduler.add(Turn(lane.lane, is_paged=True), lane.weight, charges)

@@ -1,0 +1,361 @@
+"""The crawl file: one TOML text that says what to collect, from where, and into which store.
+
+flow = "timelines"
+seeds = ["@Gargron", "14715"]
+
+[service]
+provider = "mastodon"
+base = "https://mastodon.social"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct, json, structs
+
+from bowerbird.db.addresses import in_vault, public
+from bowerbird.errors import FlowError, UserError
+from bowerbird.flows.files.backup_plan import BackupPlan
+from bowerbird.flows.files.example import BASES
+from bowerbird.flows.files.flow_file import flow_of
+from bowerbird.flows.files.media_plan import MediaPlan, media_plan
+from bowerbird.flows.files.place_plans import PlacePlan, SearchPlan, places_plan
+from bowerbird.flows.files.seed_list import SeedList, seed_list
+from bowerbird.flows.files.server_addresses import meant_root
+from bowerbird.flows.files.stream_plans import StreamPlan, stream_plans
+from bowerbird.flows.flow import Flow, Vocabulary
+from bowerbird.flows.language.spelling import listed, meant
+from bowerbird.flows.language.tables import Table
+from bowerbird.flows.language.toml_lines import Document, read
+from bowerbird.model import Facet, Service
+from bowerbird.model.money import DEFAULT_DOLLARS, Budget
+
+CRAWL_KEYS = (
+    "name",
+    "store",
+    "flow",
+    "service",
+    "services",
+    "seeds",
+    "streams",
+    "places",
+    "stop",
+    "filters",
+    "backup",
+    "history",
+    "media",
+    "concurrency",
+    "in_memory",
+    "contact",
+)
+BACKUP_KEYS = ("every", "folder", "keep")
+HISTORY_KEYS = ("counters",)
+DAILY = timedelta(days=1)
+IN_MEMORY = 512
+SERVICE_KEYS = ("name", "provider", "base", "credentials", "dollars", "limits")
+_SQLITE = b"SQLite format 3\0"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
+class ServicePlan(Struct, frozen=True, kw_only=True):
+    """One service the crawl asks, and what is known about it beforehand."""
+
+    service: Service
+    credentials: tuple[str, ...] = ()
+    """Names in the vault; empty: every credential there that belongs to this server, or none at all."""
+    limits: dict[str, dict[str, Any]] = {}
+    """By facet (`*` is every facet): what this server allows instead of the provider's table."""
+    dollars: float = DEFAULT_DOLLARS
+    """What all crawls of the store may spend on it in a calendar month, where it costs anything."""
+
+
+class CrawlPlan(Struct, frozen=True, kw_only=True):
+    """Everything a crawl file says, checked."""
+
+    name: str
+    store: str
+    """Path of a SQLite file, or a `postgresql://` address."""
+    names_store: bool = True
+    """Whether the file says where; otherwise the store is named after the crawl."""
+    flow: Flow
+    services: tuple[ServicePlan, ...]
+    seeds: SeedList
+    streams: tuple[StreamPlan, ...] = ()
+    places: tuple[PlacePlan, ...] = ()
+    searches: tuple[SearchPlan, ...] = ()
+    """For the places, where a network has searches for such."""
+    concurrency: int = 8
+    in_memory: int = IN_MEMORY
+    """How many tasks of each queue a process holds at most ahead of their calls."""
+    """Calls in flight at once."""
+    backup: BackupPlan | None = None
+    media: MediaPlan | None = None
+    counters_every: timedelta = DAILY
+    """Counters that alone have changed make a line of history at most once in this time."""
+    contact: str = ""
+    """Told to the services in the User-Agent."""
+    skips_bad: bool = False
+    """Seeds that cannot be understood are left out, as long as there are others."""
+    dollars: float | None = None
+    """What this run alone may spend."""
+    called: Mapping[str, Any] = {}
+    """How the command line called it, which the database remembers."""
+
+    @property
+    def owner(self) -> str:
+        """A short name that no other crawl has, for what is left at a service."""
+        return sha256(f"{self.store} {self.name}".encode()).hexdigest()[:8]
+
+    def budget_on(self, service: str) -> Budget:
+        """What it may spend on one of its services."""
+        a_month = next(each.dollars for each in self.services if each.service.name == service)
+        return Budget(crawl=self.name, in_all=self.flow.stop.dollars, a_month=a_month, a_run=self.dollars)
+
+    def told(self) -> str:
+        """What the database may remember of the crawl file: no secrets are in it, and no address of the database itself."""
+        services = [{name: getattr(s.service, name) for name in ("name", "provider", "base")} for s in self.services]
+        told = {"services": services, "concurrency": self.concurrency, "called": self.called}
+        return json.encode(told).decode()
+
+
+def read_crawl_file(
+    path: Path, vocabulary: Vocabulary, seeds: Sequence[str] = (), name: str | None = None, *, may_lack_seeds: bool = False
+) -> CrawlPlan:
+    """The plan in a file, with more seeds and perhaps another name; raises `FlowError` naming the line, or the file when it
+    cannot be read."""
+    return parse_crawl(read_text(path), path, vocabulary, seeds, name, may_lack_seeds=may_lack_seeds)
+
+
+def read_text(path: Path) -> str:
+    """The text of a crawl or flow file; raises `FlowError` that says what to do."""
+    try:
+        content = path.read_bytes()
+        if content.startswith(_SQLITE):
+            hint = f"; its crawl file is perhaps {path.with_suffix('.toml')}" if path.with_suffix(".toml").is_file() else ""
+            raise FlowError(f"this is a database; name the crawl file (.toml) that says what to collect{hint}", file=str(path))
+        return content.decode("utf-8")
+    except FileNotFoundError:
+        raise FlowError("there is no such file; `bowerbird init` writes one to start from", file=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FlowError(f"cannot be read as UTF-8 text: {error}", file=str(path)) from None
+
+
+def parse_crawl(
+    text: str,
+    path: Path,
+    vocabulary: Vocabulary,
+    seeds: Sequence[str] = (),
+    called: str | None = None,
+    *,
+    may_lack_seeds: bool = False,
+) -> CrawlPlan:
+    """The plan in a text, with more seeds and perhaps another name; `path` names it in errors, and relative paths in it start
+    from its folder. `may_lack_seeds`: they may have been given on the command line, when the crawl was begun."""
+    table = Table(read(text, str(path)))
+    table.only(CRAWL_KEYS, "a crawl file")
+    name = _name(table, path, called)
+    services = _services(table, vocabulary)
+    flow = _flow(table, path, vocabulary, services)
+    streams = stream_plans(table, [plan.service for plan in services], vocabulary)
+    found = places_plan(table, [plan.service for plan in services], vocabulary, listens=bool(streams))
+    streams += found.streams
+    if not flow.seeds and not streams:
+        raise table.wrong("flow", f"the flow {flow.name!r} only listens: add [[streams]] with a channel")
+    if flow.needs_places and not found.places:
+        raise table.wrong("flow", f'the flow {flow.name!r} is about places: add [[places]] with a name, such as "Lisbon"')
+    facets = vocabulary.facets(services[0].service.provider)
+    return CrawlPlan(
+        name=name,
+        store=_store(table, path, name),
+        names_store="store" in table.values,
+        flow=flow,
+        services=services,
+        seeds=_seeds(table, path, flow, facets, seeds, may_lack=may_lack_seeds or bool(streams or found.searches)),
+        streams=streams,
+        places=found.places,
+        searches=found.searches,
+        concurrency=table.count("concurrency", 8) or 8,
+        in_memory=table.count("in_memory", IN_MEMORY) or IN_MEMORY,
+        backup=_backup(table, path),
+        media=media_plan(table, path.parent),
+        counters_every=_counters_every(table),
+        contact=table.text("contact"),
+    )
+
+
+def _seeds(table: Table, path: Path, flow: Flow, facets: Mapping[str, Facet], more: Sequence[str], *, may_lack: bool) -> SeedList:
+    seeds = seed_list(table, path.parent, is_needed=bool(flow.seeds) and not more and not may_lack)
+    subjects = {facets[name].subject for name in flow.seeds if name in facets}
+    if seeds.query is not None and seeds.query.subject not in subjects:
+        message = f"the query chooses {seeds.query.what}, but the flow {flow.name!r} begins with: {listed(subjects)}"
+        raise table.table("seeds").wrong("query", message)
+    return structs.replace(seeds, written=(*more, *seeds.written))
+
+
+def _counters_every(table: Table) -> timedelta:
+    inner = table.table("history")
+    inner.only(HISTORY_KEYS, "[history]")
+    return inner.span("counters", DAILY) or DAILY
+
+
+def is_crawl(document: Document) -> bool:
+    """Whether a TOML document is a crawl file, as against a flow."""
+    return "edges" not in document.values and "facets" not in document.values
+
+
+def _name(table: Table, path: Path, called: str | None = None) -> str:
+    name = called or table.text("name", path.stem)
+    if not _NAME.fullmatch(name):
+        raise table.wrong("name", f"name {name!r} must be made of letters, digits, '-', '_' and '.'")
+    return name
+
+
+def _store(table: Table, path: Path, name: str) -> str:
+    store = table.text("store", f"{name}.db")
+    if in_vault(store) is not None:
+        return store
+    if re.match(r"[a-z0-9+]+://", store):
+        if not store.startswith(("postgresql://", "postgres://")):
+            raise table.wrong("store", f"store {public(store)!r:.60} is not understood; write a file name or postgresql://…")
+        return store
+    return str(path.parent / Path(store).expanduser())
+
+
+def _backup(table: Table, path: Path) -> BackupPlan | None:
+    if "backup" not in table.values:
+        return None
+    inner = table.table("backup")
+    inner.only(BACKUP_KEYS, "[backup]")
+    every = inner.span("every")
+    if every is None:
+        raise inner.wrong(None, 'every is missing; write for example: every = "1d"')
+    folder = path.parent / Path(inner.text("folder", "backups")).expanduser()
+    return BackupPlan(every=every, folder=str(folder), keep=inner.count("keep", 7) or 7)
+
+
+def _services(table: Table, vocabulary: Vocabulary) -> tuple[ServicePlan, ...]:
+    single = [table.table("service")] if "service" in table.values else []
+    several = table.tables("services")
+    if not single and not several:
+        example = '[service]\nprovider = "mastodon"\nbase = "https://mastodon.social"'
+        raise table.wrong(None, f"no service is named; add for example:\n{example}")
+    plans = tuple(_service(inner, vocabulary) for inner in single + several)
+    names = [plan.service.name for plan in plans]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise (single + several)[number].wrong("name", f"two services are called {name!r}; give each its own name")
+    return plans
+
+
+def _service(table: Table, vocabulary: Vocabulary) -> ServicePlan:
+    table.only(SERVICE_KEYS, "a service")
+    provider = table.required("provider", 'provider = "mastodon"')
+    if provider not in vocabulary.providers:
+        known = vocabulary.providers
+        raise table.wrong("provider", f"unknown provider {provider!r}{meant(provider, known)}; allowed: {listed(known)}")
+    base, host = _base(table, BASES.get(provider, BASES["mastodon"]))
+    service = Service(name=table.text("name", host), provider=provider, base=base)
+    return ServicePlan(
+        service=service,
+        credentials=table.texts("credentials"),
+        limits=_limits(table, provider, vocabulary),
+        dollars=_dollars(table, provider, vocabulary),
+    )
+
+
+def _dollars(table: Table, provider: str, vocabulary: Vocabulary) -> float:
+    if "dollars" in table.values and not any(facet.is_paid for facet in vocabulary.facets(provider).values()):
+        raise table.wrong("dollars", f"{provider} costs nothing: take dollars out")
+    return table.dollars("dollars") or DEFAULT_DOLLARS
+
+
+def _base(table: Table, usual: str) -> tuple[str, str]:
+    base = table.required("base", f'base = "{usual}"')
+    parts = urlsplit(base)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise table.wrong("base", f'base {base!r} is not a web address; write for example "{usual}"')
+    if parts.username or parts.password:
+        raise table.wrong("base", "base must not contain a password; secrets belong into the vault: `bowerbird credentials -h`")
+    if root := meant_root(base):
+        raise table.wrong("base", f'base {base!r} is no address of a server, but of something on it; write base = "{root}"')
+    return base.rstrip("/"), parts.netloc
+
+
+def _limits(table: Table, provider: str, vocabulary: Vocabulary) -> dict[str, dict[str, Any]]:
+    facets = vocabulary.facets(provider)
+    limits = table.table("limits")
+    limits.only([*facets, "*", "together"], f"the limits of a {provider} service")
+    found = {facet: _numbers(limits.table(facet)) for facet in limits.values}
+    for facet, numbers in found.items():
+        try:
+            vocabulary.check_limits(provider, {facet: numbers})
+        except FlowError:
+            raise
+        except UserError as error:
+            raise limits.wrong(facet, str(error)) from None
+    return found
+
+
+def _numbers(table: Table) -> dict[str, Any]:
+    """Whole numbers, durations, and one table deeper for a limit by name."""
+    return {key: _number(table, key, value) for key, value in table.values.items()}
+
+
+def _number(table: Table, key: str, value: object) -> Any:
+    if isinstance(value, dict):
+        return _numbers(table.table(key))
+    return table.span(key) if isinstance(value, str) else table.count(key)
+
+
+def _flow(table: Table, path: Path, vocabulary: Vocabulary, services: tuple[ServicePlan, ...]) -> Flow:
+    document = _flow_document(table, path, vocabulary)
+    flows = [flow_of(document, vocabulary.facets(plan.service.provider), vocabulary.rankers) for plan in services]
+    return flows[0]
+
+
+def _flow_document(table: Table, path: Path, vocabulary: Vocabulary) -> Document:
+    """The flow as declared: a named one, overlaid by the file's own `[flow]`, and that by its `[stop]` and `[filters]`."""
+    whole = table.document
+    top: dict[str, Any] = {key: table.table(key).values for key in ("stop", "filters") if key in table.values}
+    places = {place: where for place, where in whole.places.items() if place[0] in top}
+    if isinstance(table.values.get("flow"), dict):
+        own = whole.under("flow")
+        inner = Table(own)
+        flow = own.without("use")
+        if inner.text("use"):
+            used = _named_flow(inner.text("use"), inner.wrong("use", ""), path, vocabulary)
+            _check_switches(inner, used)
+            flow = flow.over(used)
+        elif "name" not in own.values:
+            flow = Document(own.file, {"name": path.stem, **own.values}, own.places)
+    else:
+        name = table.required("flow", f'flow = "timelines" (built in: {listed(vocabulary.flows)})')
+        flow = _named_flow(name, table.wrong("flow", ""), path, vocabulary)
+    return Document(whole.file, top, places).over(flow)
+
+
+def _check_switches(own: Table, used: Document) -> None:
+    """Only what the flow used has can be switched off: another name is a mistake."""
+    known = sorted(name for name, _ in Table(used).named("facets"))
+    for name, inner in own.named("facets"):
+        if name not in known and not inner.truth("on", True):
+            message = f"the flow {own.text('use')!r} has no facet {name!r} to switch off{meant(name, known)}"
+            raise inner.wrong(None, f"{message}; it has: {listed(known)}")
+
+
+def _named_flow(name: str, where: FlowError, path: Path, vocabulary: Vocabulary) -> Document:
+    if name in vocabulary.flows:
+        return read(vocabulary.flows[name], f"built-in flow {name!r}")
+    file = path.parent / Path(name).expanduser()
+    if name.endswith(".toml") and file.is_file():
+        return read(read_text(file), str(file))
+    known = f"built in: {listed(vocabulary.flows)}; or the path of a .toml file"
+    missing = f"the flow file {str(file)!r} does not exist" if name.endswith(".toml") else f"unknown flow {name!r}"
+    raise FlowError(f"{missing}{meant(name, vocabulary.flows)}; {known}", file=where.file, line=where.line)

@@ -1,0 +1,152 @@
+"""The row of every file: which wait, who fetches which, what became of them. All state of the collector is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.clock import from_micros, to_micros
+from bowerbird.model import Fetched
+from bowerbird.modules.media.files import Shelved
+from bowerbird.ports import Database, Transaction
+
+HOLD = timedelta(minutes=10)
+"""How long a file is one worker's business; longer than any download may take."""
+MOST_ATTEMPTS = 8
+_FIRST_RETRY = timedelta(minutes=1)
+_LONGEST_RETRY = timedelta(hours=6)
+_INTAKE = 500
+# The lock first: two who look at the same time shall not both take the same rows in.
+_POSITION = "update sequences set value = value where name = 'media' returning value"
+_MOVE_ON = "update sequences set value = ? where name = 'media'"
+_NEWS = """
+select 1 as news where exists (select 1 from media where media_no > (select value from sequences where name = 'media'))
+    or exists (select 1 from media_files where state = 'doubted')
+"""
+_NEXT_MEDIA = "select media_no, id, kind, url from media where media_no > ? order by media_no limit ?"
+_ADD = """
+insert into media_files (id, kind, url, state, due, found_at) values (?, ?, ?, 'waiting', ?, ?)
+on conflict (id) do update set state = 'waiting', url = excluded.url, due = excluded.due, attempts = 0, error = null
+where media_files.state = 'removed'
+"""
+_CLAIM = "update media_files set worker = ?, due = ?, attempts = attempts + 1 where file = ?"
+_KEPT = """
+update media_files set state = 'kept', sha256 = ?, bytes = ?, type = ?, path = ?, kept_at = ?, error = null, worker = null
+where file = ? and worker = ? and state = 'waiting'
+"""
+_LATER = "update media_files set state = ?, error = ?, due = ?, worker = null where file = ? and worker = ? and state = 'waiting'"
+_FREE = """
+update media_files set worker = null, due = ? where worker is not null and worker <> ? and state = 'waiting'
+    and worker in (select worker from workers where ended_at is not null)
+"""
+_DOUBTED = """
+select f.file, f.id, case when exists (select 1 from media m where m.id = f.id) then 1 else 0 end as is_shown
+from media_files f where f.state = 'doubted' order by f.file limit ?
+"""
+_CLEARED = """
+update media_files set state = case when path is not null then 'kept' when attempts < ? then 'waiting' else 'given_up' end
+where file = ? and state = 'doubted'
+"""
+_REMOVED = """
+update media_files set state = 'removed', url = '', sha256 = null, bytes = null, type = null, path = null, error = null,
+    worker = null
+where file = ? and state = 'doubted'
+"""
+
+
+class Wanted(Struct, frozen=True):
+    """A file this worker may fetch now."""
+
+    file: int
+    media: str
+    url: str
+    attempts: int
+    """This one included."""
+
+
+class Doubt(Struct, frozen=True):
+    """A file one of whose posts is gone; `is_shown`: another one still shows it."""
+
+    file: int
+    media: str
+    is_shown: bool
+
+
+class Book:
+    """Reads and writes `media_files` for one worker; each method is one step of a transaction of its caller."""
+
+    def __init__(self, database: Database, me: Callable[[], int], kinds: Sequence[str]) -> None:
+        self._me = me
+        self._kinds = kinds
+        lock = " for update skip locked" if database.dialect == "postgresql" else ""
+        self._next = (
+            "select file, id, url, attempts from media_files where state = 'waiting' and kind = ? and due <= ? "
+            f"order by due, file limit ?{lock}"
+        )
+
+    async def free(self, tx: Transaction, now: datetime) -> None:
+        """Lets go what dead workers were fetching."""
+        await tx.execute(_FREE, to_micros(now), self._me())
+
+    async def has_news(self, tx: Transaction) -> bool:
+        """Whether there are media not taken in, or doubts; only reads."""
+        return await tx.fetch_one(_NEWS) is not None
+
+    async def take_in(self, tx: Transaction, now: datetime) -> bool:
+        """Adds the files of media rows not looked at yet; whether there may be more."""
+        row = await tx.fetch_one(_POSITION)
+        rows = await tx.fetch(_NEXT_MEDIA, row["value"] if row else 0, _INTAKE)
+        if not rows:
+            return False
+        at = to_micros(now)
+        await tx.execute_many(_ADD, [(each["id"], each["kind"], each["url"], at, at) for each in rows])
+        await tx.execute(_MOVE_ON, rows[-1]["media_no"])
+        return len(rows) == _INTAKE
+
+    async def claim(self, tx: Transaction, room: int, now: datetime) -> list[Wanted]:
+        """The files to fetch next, ours until `HOLD` is over."""
+        claimed: list[Wanted] = []
+        for kind in self._kinds:
+            rows = await tx.fetch(self._next, kind, to_micros(now), room - len(claimed)) if len(claimed) < room else ()
+            claimed += [Wanted(row["file"], row["id"], row["url"], row["attempts"] + 1) for row in rows]
+        until = to_micros(now + HOLD)
+        await tx.execute_many(_CLAIM, [(self._me(), until, each.file) for each in claimed])
+        return claimed
+
+    async def keep(self, tx: Transaction, wanted: Wanted, shelved: Shelved, kind: str, now: datetime) -> bool:
+        """The file is on disk; False when it is no longer wanted, or another worker's business."""
+        values = (shelved.sha256, shelved.size, kind[:200] or None, shelved.path, to_micros(now))
+        return await tx.execute(_KEPT, *values, wanted.file, self._me()) == 1
+
+    async def is_unwanted(self, tx: Transaction, wanted: Wanted) -> bool:
+        """Whether a post that showed it was taken back while it was being fetched."""
+        row = await tx.fetch_one("select state from media_files where file = ?", wanted.file)
+        return row is not None and row["state"] in ("doubted", "removed")
+
+    async def fail(self, tx: Transaction, wanted: Wanted, fetched: Fetched, now: datetime) -> None:
+        """It is tried again later, or given up."""
+        is_over = fetched.is_final or wanted.attempts >= MOST_ATTEMPTS
+        due = now + max(retry_delay(wanted.attempts), min(fetched.retry_after or timedelta(0), _LONGEST_RETRY))
+        state = "given_up" if is_over else "waiting"
+        await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file, self._me())
+
+    async def doubts(self, tx: Transaction) -> list[Doubt]:
+        rows = await tx.fetch(_DOUBTED, _INTAKE)
+        return [Doubt(row["file"], row["id"], bool(row["is_shown"])) for row in rows]
+
+    async def resolve(self, tx: Transaction, doubts: Sequence[Doubt]) -> None:
+        await tx.execute_many(_CLEARED, [(MOST_ATTEMPTS, each.file) for each in doubts if each.is_shown])
+        await tx.execute_many(_REMOVED, [(each.file,) for each in doubts if not each.is_shown])
+
+    async def next_due(self, tx: Transaction) -> datetime | None:
+        first = "select min(due) as due from media_files where state = 'waiting' and kind = ?"
+        rows = [await tx.fetch_one(first, kind) for kind in self._kinds]
+        times = [row["due"] for row in rows if row is not None and row["due"] is not None]
+        return from_micros(min(times)) if times else None
+
+
+def retry_delay(attempts: int) -> timedelta:
+    """Doubles from a minute to six hours."""
+    return min(_FIRST_RETRY * (1 << min(attempts - 1, 20)), _LONGEST_RETRY)

@@ -1,0 +1,129 @@
+"""Stored accounts and posts that fulfil a condition, as keys of one service: what one crawl found may be the seeds of another."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from bowerbird.errors import UserError
+from bowerbird.model import PostKind, Service
+from bowerbird.ports import Database, Row
+from bowerbird.store.people.names import has_local_keys, key_in
+
+_BATCH = 1_000
+Facts = Callable[[str], Any]
+
+USER_WORDS: Mapping[str, str] = {
+    **{name: name for name in ("handle", "name", "description", "location", "language", "followers", "following", "posts")},
+    **{name: f"is_{name}" for name in ("protected", "bot", "verified")},
+}
+POST_WORDS: Mapping[str, str] = {
+    **{name: name for name in ("text", "language", "replies", "reposts", "likes", "quotes")},
+    **dict.fromkeys(("reply", "repost", "quote"), "kind"),
+    "edited": "edited_at",
+    "cut": "is_cut",
+}
+"""The words of a condition that the store can answer, and the column that does."""
+
+# Stubs are known by id alone: nothing can be said about them, and who is gone or opted out is left alone.
+_USERS = """
+select u.user_no, u.id, {columns}, {key} as key from users u
+where u.user_no > ? and u.network = ? and u.seen_at is not null and coalesce(u.opts_out, 0) = 0
+and not exists (select 1 from deletions d where d.subject = 'user' and d.id = u.id)
+order by u.user_no limit {batch}
+"""
+_POSTS = """
+select p.post_no, p.id, p.author, u.id as author_id, {columns}, {key} as key
+from posts p join users u on u.user_no = p.author
+where p.post_no > ? and p.network = ? and p.deleted_at is null and coalesce(u.opts_out, 0) = 0
+order by p.post_no limit {batch}
+"""
+_SERVICE = """
+select service, network, base from services where base = ? or provider = ?
+order by case when base = ? then 0 else 1 end, service limit 1
+"""
+_COUNTED = f"""
+select count(*) as stored, sum(case when p.deleted_at is not null then 1 else 0 end) as deleted,
+    sum(case when p.deleted_at is null and u.opts_out = 1 then 1 else 0 end) as opted_out
+from posts p left join users u on u.user_no = p.author where p.network = (select network from ({_SERVICE}) as asked)
+"""
+
+
+async def chosen(database: Database, what: str, holds: Callable[[Facts], bool], service: Service) -> AsyncIterator[str]:
+    """Keys of the `users`, `posts` or `authors` (of posts) for which the condition holds, each once, first found first."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_SERVICE, service.base, service.provider, service.base)
+    if row is None or (has_local_keys(row["network"]) and row["base"] != service.base):
+        raise UserError(f"the store holds nothing of {service.base}, so nothing there can be chosen as a seed")
+    known: set[str] = set()
+    async for key in _walk(database, what, holds, row["service"], row["network"]):
+        if key not in known:
+            known.add(key)
+            yield key
+
+
+class PostCount(Struct, frozen=True):
+    """How many posts of a network are stored, and how many of them are not to be passed on."""
+
+    stored: int
+    deleted: int
+    opted_out: int
+
+
+async def count_posts(database: Database, service: Service) -> PostCount:
+    """The posts among which those of a service are chosen."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_COUNTED, service.base, service.provider, service.base)
+    return PostCount(*(int(row[name] or 0) for name in PostCount.__struct_fields__)) if row else PostCount(0, 0, 0)
+
+
+async def _walk(database: Database, what: str, holds: Callable[[Facts], bool], service: int, network: str) -> AsyncIterator[str]:
+    sql, words, number = _statement(what, service, network)
+    name = "author_id" if what == "authors" else "id"
+    after = 0
+    while rows := await _batch(database, sql, after, network):
+        after = rows[-1][number]
+        for row in rows:
+            key = row["key"] or key_in(network, row[name])
+            if key is not None and holds(_facts(row, words)) and (what != "posts" or is_askable(network, row["kind"])):
+                yield key
+
+
+async def _batch(database: Database, sql: str, after: int, network: str) -> Sequence[Row]:
+    async with database.reading() as tx:
+        return await tx.fetch(sql, after, network)
+
+
+def _statement(what: str, service: int, network: str) -> tuple[str, Mapping[str, str], str]:
+    is_users = what == "users"
+    words = USER_WORDS if is_users else POST_WORDS
+    columns = ", ".join(sorted({f"{'u' if is_users else 'p'}.{name}" for name in words.values()}))
+    key = _own_key(what == "posts", service) if has_local_keys(network) else "null"
+    sql = (_USERS if is_users else _POSTS).format(columns=columns, key=key, batch=_BATCH)
+    return sql, words, "user_no" if is_users else "post_no"
+
+
+def _own_key(is_post: bool, service: int) -> str:
+    """What the service calls it; it may know one thing under two keys, and one is enough.
+
+    The plus keeps SQLite from reading all keys of the service in their order, which it thinks the way to the least one.
+    """
+    keys, here = ("post_keys k", "k.post_no = p.post_no") if is_post else ("user_keys k", "k.user_no = u.user_no")
+    return f"(select min(k.key) from {keys} where +k.service = {int(service)} and {here})"
+
+
+def _facts(row: Row, words: Mapping[str, str]) -> Facts:
+    def fact(word: str) -> Any:
+        value = row[words[word]]
+        if words[word] == "kind":
+            return value == word
+        return value is not None if word == "edited" else value
+
+    return fact
+
+
+def is_askable(network: str, kind: str) -> bool:
+    """Whether a post can be asked for by its id: a comment on Weibo and a repost on Bluesky are things of another sort."""
+    return kind != PostKind.COMMENT and not (network == "bluesky" and kind == PostKind.REPOST)

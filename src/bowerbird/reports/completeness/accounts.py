@@ -1,0 +1,282 @@
+"""The ledger by user: the posts and lists of every account that a crawl wants them of."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+
+from msgspec import Struct, structs
+
+from bowerbird.clock import to_micros
+from bowerbird.model import Subject
+from bowerbird.model.wording import outcome_words
+from bowerbird.ports import Database, Transaction
+from bowerbird.reports.completeness.entries import Cause, Entry
+from bowerbird.reports.completeness.facts import AccountReader, ShortfallFacts, Stored, TaskFacts, UserFacts, counts_reposts
+from bowerbird.reports.completeness.judging import UNLISTED, Evidence, Habits, boundless, habits_of, judge_account
+from bowerbird.reports.completeness.told import Told
+from bowerbird.reports.completeness.world import LaneFacts, Surroundings
+from bowerbird.reports.unknown_seeds import UnfoundHandle, left_alone_seeds, unfound_handles
+from bowerbird.store.people.names import has_local_keys
+
+OWN_POSTS = ("timeline", "repo", "records")
+"""Facets that list what an account wrote, the best one first."""
+
+
+_UNFOUND = {
+    "not_found": "no account of this name: deleted, renamed or never there",
+    "opted_out": "the account asked not to be collected",
+}
+"""Why a seed by handle brought nothing."""
+
+
+class _Account(Struct, frozen=True, kw_only=True):
+    """One line to be: what it will be about, and what is known."""
+
+    lane: LaneFacts
+    target: str
+    user: UserFacts | None
+    items: str
+    captured: int
+    deleted: int
+    evidence: Evidence
+
+
+async def user_entries(database: Database, around: Surroundings) -> AsyncIterator[Entry]:
+    """One entry per lane, account and kind of item; memory stays bounded."""
+    reader, told = AccountReader(database), Told()
+    for lane in _posting(around.wanted):
+        lookups = [each for each in around.lanes if _is_lookup(each) and _same_place(each, lane)]
+        habits: Habits | None = None
+        async for batch in _batches(reader, database, around, lane, lookups):
+            habits = habits or habits_of([account.evidence for account in batch])
+            for account in batch:
+                yield _entry(account, habits, told)
+    for lane in around.wanted:
+        if lane.facet.side is not None and lane.facet.subject is Subject.USER and lane.facet.name not in OWN_POSTS:
+            async for tasks in reader.tasks(lane):
+                async with database.reading() as tx:
+                    accounts = await _lists(reader, tx, around, lane, tasks)
+                for account in accounts:
+                    yield _entry(account, Habits(deleted=0.0), told)
+    # By its id it has a line already, where posts are asked for.
+    posting = {(lane.crawl, lane.service_name) for lane in _posting(around.wanted)}
+    alone = await left_alone_seeds(database)
+    nameless = [seed for seed in alone if seed.target.startswith("@") or (seed.crawl, seed.service) not in posting]
+    for seed in (*await unfound_handles(database), *nameless):
+        if around.crawl in (None, seed.crawl):
+            yield _unfound(seed, told)
+
+
+def _unfound(seed: UnfoundHandle, told: Told) -> Entry:
+    """A seed by handle that led to nobody, or to somebody who is left alone: what its account wrote cannot be told."""
+    is_gone = seed.reason in ("not_found", "suspended", "deactivated")
+    cause = Cause.OPTED_OUT if seed.reason == Cause.OPTED_OUT else Cause.DELETED if is_gone else Cause.PROTECTED
+    missing = boundless(cause, _UNFOUND.get(seed.reason) or f"it is {outcome_words(seed.reason)}")
+    return Entry(
+        subject=seed.target,
+        name=seed.target.removeprefix("@"),
+        crawl=seed.crawl,
+        service=seed.service,
+        facet=seed.facet,
+        high=None,
+        missing=(missing,),
+        certainty="no counter to compare with: how much it is cannot be told",
+        is_repeated=told.again("posts", None, f"{seed.service}/{seed.target}"),
+    )
+
+
+def _posting(lanes: Sequence[LaneFacts]) -> list[LaneFacts]:
+    """For each crawl and service the lane that lists what accounts wrote."""
+    chosen: dict[tuple[str, int], LaneFacts] = {}
+    for name in OWN_POSTS:
+        for lane in lanes:
+            if lane.facet.name == name:
+                chosen.setdefault((lane.crawl, lane.service), lane)
+    numbers = {lane.lane for lane in chosen.values()}
+    return [lane for lane in lanes if lane.lane in numbers]
+
+
+def _is_lookup(lane: LaneFacts) -> bool:
+    return lane.facet.is_lookup
+
+
+def _same_place(one: LaneFacts, other: LaneFacts) -> bool:
+    return (one.crawl, one.service) == (other.crawl, other.service)
+
+
+def _same_keys(one: LaneFacts, other: LaneFacts) -> bool:
+    """Whether a target of one lane means the same account in the other."""
+    return one.service == other.service or (one.network == other.network and not has_local_keys(one.network))
+
+
+async def _batches(
+    reader: AccountReader, database: Database, around: Surroundings, lane: LaneFacts, lookups: Sequence[LaneFacts]
+) -> AsyncIterator[list[_Account]]:
+    """Accounts whose posts are asked for, then those that were looked up and found closed."""
+    async for tasks in reader.tasks(lane):
+        async with database.reading() as tx:
+            authors = await _authors(reader, tx, around, lane, lookups, {task.target: task for task in tasks})
+        yield authors
+    seen: set[str] = set()
+    for lookup in lookups:
+        async for tasks in reader.tasks(lookup):
+            async with database.reading() as tx:
+                asked = [task.target for task in tasks if not _is_answered(task) and task.target not in seen]
+                known = await reader.known_targets(tx, lane, asked)
+                new = {target: None for target in asked if target not in known}
+                seen.update(new)
+                closed = await _authors(reader, tx, around, lane, lookups, new)
+            pending = {task.target: task for task in tasks}
+            yield [each for each in (_closed(account, around, pending[account.target]) for account in closed) if each is not None]
+
+
+def _is_answered(task: TaskFacts) -> bool:
+    """A handle that was looked up: its account goes on by its key, or there is none."""
+    return task.target.startswith("@") and task.visits > 0
+
+
+def _closed(account: _Account, around: Surroundings, lookup: TaskFacts) -> _Account | None:
+    """An account whose timeline was never asked for: closed to us, or not looked up yet; any other the flow did not want."""
+    user = account.user
+    is_closed = user is not None and (user.is_protected or user.opts_out or user.absence is not None)
+    if is_closed:
+        return account
+    # Its profile may have been seen on the way, by its handle or beside a post: then there is a counter.
+    is_unseen = lookup.visits == 0 or user is None or user.seen_at is None
+    as_of = account.lane.as_of
+    if not (is_unseen and lookup.is_pending(as_of)):
+        return None
+    was_out = around.was_out(account.lane, lookup.waits_since(as_of))
+    return structs.replace(account, evidence=structs.replace(account.evidence, task=lookup, was_out=was_out))
+
+
+async def _authors(
+    reader: AccountReader,
+    tx: Transaction,
+    around: Surroundings,
+    lane: LaneFacts,
+    lookups: Sequence[LaneFacts],
+    tasks: dict[str, TaskFacts] | dict[str, None],
+) -> list[_Account]:
+    targets = list(tasks)
+    users = await reader.users(tx, lane, targets)
+    looked = await reader.lookups(tx, lookups, targets)
+    # There is one counter for each account, whichever crawl looked it up last.
+    others = [each for each in around.lanes if _is_lookup(each) and _same_keys(each, lane)]
+    latest = looked if others == lookups else await reader.lookups(tx, others, targets)
+    claimed_at = {target: _claimed_at(user, latest.get(target)) for target, user in users.items()}
+    at = {user.user_no: to_micros(claimed_at[target] or lane.as_of) for target, user in users.items()}
+    stored = await reader.stored(tx, at)
+    shortfalls = await reader.shortfalls(tx, lane, targets)
+    found = []
+    for target, task in tasks.items():
+        user = users.get(target)
+        posts = stored.get(user.user_no, Stored()) if user else Stored()
+        evidence = Evidence(
+            claimed=user.posts if user else None,
+            claimed_at=claimed_at.get(target),
+            counted=posts.counted,
+            doubtful=0 if counts_reposts(lane.network) else posts.reposts,
+            unconfirmed=posts.unconfirmed,
+            recent=posts.recent,
+            unwatched=_unwatched(around, lane, looked.get(target)),
+            task=task,
+            shortfalls=shortfalls.get(target, ()),
+            as_of=lane.as_of,
+            was_out=task is not None and around.was_out(lane, task.waits_since(lane.as_of)),
+            absence=user.absence if user else None,
+            is_protected=user.is_protected if user else False,
+            opts_out=user.opts_out if user else False,
+            emptied=posts.captured if user and user.opts_out else 0,
+            left_out=lane.left_out,
+        )
+        found.append(
+            _Account(
+                lane=lane,
+                target=target,
+                user=user,
+                items="posts",
+                captured=posts.captured - evidence.emptied,
+                deleted=posts.deleted,
+                evidence=evidence,
+            )
+        )
+    return found
+
+
+def _claimed_at(user: UserFacts, looked: TaskFacts | None) -> datetime | None:
+    """When the counter was seen: on some networks other pages show the profile without it."""
+    if user.posts == user.checked_posts and looked is not None:
+        return looked.visited_at
+    return user.seen_at
+
+
+def _unwatched(around: Surroundings, lane: LaneFacts, looked: TaskFacts | None) -> tuple[Cause, str] | None:
+    """Why nobody knows what an account wrote since its counter was seen; None where nobody wanted to look again."""
+    if looked is None or not (looked.due is not None or looked.ready):
+        return None
+    if around.was_out(lane, looked.waits_since(lane.as_of)):
+        return Cause.OUTAGE, "the service was down since its profile was looked up last"
+    return Cause.BUDGET, "its profile has not been looked up again yet"
+
+
+async def _lists(
+    reader: AccountReader, tx: Transaction, around: Surroundings, lane: LaneFacts, tasks: Sequence[TaskFacts]
+) -> list[_Account]:
+    side = str(lane.facet.side)
+    targets = [task.target for task in tasks]
+    users = await reader.users(tx, lane, targets)
+    related = await reader.related(tx, side, [user.user_no for user in users.values()])
+    shortfalls = await reader.shortfalls(tx, lane, targets)
+    found = []
+    for task in tasks:
+        user = users.get(task.target)
+        there, ended = related.get(user.user_no, (0, 0)) if user else (0, 0)
+        claimed = getattr(user, side) if user else None
+        short = shortfalls.get(task.target, ())
+        evidence = Evidence(
+            claimed=claimed,
+            claimed_at=user.seen_at if user else None,
+            counted=there,
+            task=task,
+            shortfalls=[_counted(each, claimed, there) for each in short],
+            as_of=lane.as_of,
+            was_out=around.was_out(lane, task.waits_since(lane.as_of)),
+            absence=user.absence if user else None,
+            is_protected=user.is_protected if user else False,
+            opts_out=user.opts_out if user else False,
+            hidden=UNLISTED,
+            left_out=lane.left_out,
+        )
+        found.append(
+            _Account(lane=lane, target=task.target, user=user, items=side, captured=there, deleted=ended, evidence=evidence)
+        )
+    return found
+
+
+def _counted(short: ShortfallFacts, claimed: int | None, there: int) -> ShortfallFacts:
+    """A list that the service cut: all that its counter has more is beyond the cut."""
+    return structs.replace(short, missing=max(0, (claimed or 0) - there))
+
+
+def _entry(account: _Account, habits: Habits, told: Told) -> Entry:
+    verdict, evidence, user = judge_account(account.evidence, habits), account.evidence, account.user
+    return Entry(
+        subject=user.id if user else account.target,
+        name=(user.handle if user else account.target.removeprefix("@") if account.target.startswith("@") else None) or "",
+        crawl=account.lane.crawl,
+        service=account.lane.service_name,
+        facet=account.lane.facet.name,
+        items=account.items,
+        captured=account.captured,
+        deleted=account.deleted,
+        claimed=evidence.claimed,
+        claimed_at=evidence.claimed_at if evidence.claimed is not None else None,
+        low=verdict.low,
+        likely=verdict.likely,
+        high=verdict.high,
+        missing=verdict.missing,
+        certainty=verdict.certainty,
+        is_repeated=told.again(account.items, user.user_no if user else None, f"{account.lane.service_name}/{account.target}"),
+    )

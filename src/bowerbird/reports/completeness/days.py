@@ -1,0 +1,171 @@
+"""The ledger by day: posts by the day they were written, and what other lines know to be missing of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import date, datetime, timedelta
+
+from msgspec import Struct, structs
+
+from bowerbird.clock import from_micros, to_micros
+from bowerbird.ports import Database, Row, Transaction
+from bowerbird.reports.completeness.entries import OPTED_OUT, Cause, Entry, Missing, opted_out, summed
+
+_DAY = timedelta(days=1)
+_LONGEST = timedelta(days=31)
+"""What lies somewhere in more than a month is not laid to single days."""
+UNDATED = "undated"
+# Some software claims times that cannot be: the service's own then stands for them.
+_WRITTEN = "case when is_time_doubtful = 1 then coalesce(listed_at, created_at) else created_at end"
+# Few accounts opt out: a set of them is cheaper than the author of every post.
+_SUMS = """
+count(*) as stored, sum(case when deleted_at is not null then 1 else 0 end) as deleted,
+    sum(case when deleted_at is null and author in (select user_no from users where opts_out = 1) then 1 else 0 end) as opted_out
+"""
+_POSTS = f"""
+select ({_WRITTEN}) / {_DAY // timedelta(microseconds=1)} as day, {_SUMS}
+from posts where created_at is not null and {{found}} group by 1 order by 1
+"""
+_WITHOUT = f"select {_SUMS} from posts where created_at is null and {{found}}"
+_BY_ANY = "1 = 1"
+_BY_ONE = "found_by in (select k.call from calls k join crawls c on c.crawl = k.crawl where c.name = ?)"
+_FIRST = "posts that this crawl was the first to bring"
+
+
+class PostSums(Struct, frozen=True):
+    """Stored posts, of one day or of all."""
+
+    stored: int = 0
+    deleted: int = 0
+    opted_out: int = 0
+    undated: int = 0
+    """Of those captured: nobody knows when they were written."""
+
+    @property
+    def captured(self) -> int:
+        return self.stored - self.deleted - self.opted_out
+
+
+class Days:
+    """Gathers what other lines know to be missing, and lays it to the days it was written on."""
+
+    def __init__(self, crawl: str | None = None) -> None:
+        """`crawl`: the only one whose posts count; those it shares with another count for the first to bring them."""
+        self._crawl = crawl
+        self._missing: defaultdict[str, list[Missing]] = defaultdict(list)
+        self._undated: dict[Cause, Missing] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Relations have no day of their own: only what counts posts or events is laid to days, and each account's once.
+
+        Posts whose authors opted out are stored with their time: they are counted there, each on its day.
+        """
+        if entry.items in ("posts", "events") and not entry.is_repeated:
+            for part in entry.missing:
+                if part.why != OPTED_OUT:
+                    self._lay(part)
+
+    def _lay(self, part: Missing) -> None:
+        span = None if part.after is None or part.before is None else part.before - part.after
+        if part.after is None or part.before is None or span is None or span > _LONGEST:
+            self._merge(part)
+            return
+        for day, share in _shares(part.after, part.before):
+            self._missing[day.isoformat()].append(_portion(part, share))
+
+    def _merge(self, part: Missing) -> None:
+        """Millions of accounts may each have something that no day is known of: one sum for each cause."""
+        before = self._undated.get(part.cause)
+        low, likely, high = summed([part] if before is None else [before, part])
+        why = part.why if before is None or before.why == part.why else "several reasons"
+        self._undated[part.cause] = Missing(cause=part.cause, low=low, likely=likely, high=high, why=why)
+
+    async def entries(self, tx: Transaction) -> list[Entry]:
+        """Every day that has posts, or lacks some."""
+        found, names = _found_by(self._crawl)
+        rows = await tx.fetch(_POSTS.format(found=found), *names)
+        stored = {_day(row["day"]): _posts(row) for row in rows}
+        row = await tx.fetch_one(_WITHOUT.format(found=found), *names)
+        stored[UNDATED] = _posts(row) if row else PostSums()
+        days = sorted({*stored, *self._missing})
+        return [self._entry(day, stored.get(day, PostSums())) for day in days]
+
+    def _entry(self, day: str, posts: PostSums) -> Entry:
+        others = self._undated.values() if day == UNDATED else self._missing.get(day, ())
+        return _entry(day, self._crawl, posts, tuple(_together([*others, *opted_out(posts.opted_out)])), bool(others))
+
+
+async def read_sums(database: Database, crawl: str | None = None) -> PostSums:
+    """All stored posts, or those that one crawl was the first to bring: what the lines by day add up to."""
+    found, names = _found_by(crawl)
+    async with database.reading() as tx:
+        whole = await tx.fetch_one(f"select {_SUMS} from posts where {found}", *names)
+        without = await tx.fetch_one(_WITHOUT.format(found=found), *names)
+    undated = _posts(without).captured if without else 0
+    return structs.replace(_posts(whole) if whole else PostSums(), undated=undated)
+
+
+def _found_by(crawl: str | None) -> tuple[str, tuple[str, ...]]:
+    return (_BY_ANY, ()) if crawl is None else (_BY_ONE, (crawl,))
+
+
+def _posts(row: Row) -> PostSums:
+    return PostSums(*(int(row[name] or 0) for name in ("stored", "deleted", "opted_out")))
+
+
+def _day(number: int) -> str:
+    return from_micros(int(number) * (_DAY // timedelta(microseconds=1))).date().isoformat()
+
+
+def _shares(after: datetime, before: datetime) -> list[tuple[date, float]]:
+    """The days that a stretch of time touches, each with its share of it."""
+    span, shares, start = before - after, [], after
+    while start < before:
+        midnight = from_micros(
+            (to_micros(start) // (_DAY // timedelta(microseconds=1)) + 1) * (_DAY // timedelta(microseconds=1))
+        )
+        end = min(midnight, before)
+        shares.append((start.date(), (end - start) / span))
+        start = end
+    return shares or [(after.date(), 1.0)]
+
+
+def _portion(part: Missing, share: float) -> Missing:
+    """What a day may have of it: all of it, or none, unless the stretch lies within the day."""
+    if share == 1.0:
+        return part
+    likely = round(part.likely * share)
+    return Missing(cause=part.cause, low=0, likely=likely, high=part.high, why=part.why, after=part.after, before=part.before)
+
+
+def _together(parts: list[Missing]) -> list[Missing]:
+    """One line for each cause."""
+    by_cause: defaultdict[Cause, list[Missing]] = defaultdict(list)
+    for part in parts:
+        by_cause[part.cause].append(part)
+    together = []
+    for cause, each in sorted(by_cause.items()):
+        low, likely, high = summed(each)
+        together.append(Missing(cause=cause, low=low, likely=likely, high=high, why=_why(each)))
+    return together
+
+
+def _why(parts: list[Missing]) -> str:
+    return parts[0].why if len({part.why for part in parts}) == 1 else "several reasons"
+
+
+def _entry(day: str, crawl: str | None, posts: PostSums, missing: tuple[Missing, ...], is_estimated: bool) -> Entry:
+    low, likely, high = summed(missing)
+    words = [_FIRST] if crawl is not None else []
+    words += ["sums over users, queries and streams; what two of them miss is in it twice"] if is_estimated else []
+    return Entry(
+        subject=day,
+        crawl=crawl or "",
+        captured=posts.captured,
+        deleted=posts.deleted,
+        low=low,
+        likely=likely,
+        high=high,
+        missing=missing,
+        certainty="; ".join(words),
+    )

@@ -1,0 +1,236 @@
+"""What the store knows of the accounts whose posts or lists a crawl wants, read in batches."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.model import Network
+from bowerbird.ports import Database, Row, Transaction
+from bowerbird.reports.completeness.world import LaneFacts
+from bowerbird.store.people.names import has_local_keys, id_for
+
+BATCH = 2_000
+WEEK = timedelta(days=7)
+_TASK = "target, state, ready, cursor, due, attempts, visits, added_at, visited_at, failure"
+_TASKS = f"""
+select {_TASK} from tasks where lane = ? and target > ? order by target limit ?
+"""
+_USER = "u.user_no, u.id, u.handle, u.posts, u.checked_posts, u.followers, u.following, u.is_protected, u.opts_out, u.seen_at"
+
+_COUNTED = "p.deleted_at is null and coalesce(p.listed_at, p.created_at, p.found_at) <= w.at"
+_SUMS = f"""
+select p.author, sum(case when p.deleted_at is null then 1 else 0 end) as captured,
+    sum(case when p.deleted_at is not null then 1 else 0 end) as deleted,
+    sum(case when {_COUNTED} then 1 else 0 end) as counted,
+    sum(case when {_COUNTED} and p.kind = 'repost' then 1 else 0 end) as reposts,
+    sum(case when {_COUNTED} and p.seen_at < w.at then 1 else 0 end) as unconfirmed,
+    sum(case when {_COUNTED} and p.created_at > w.at - {WEEK // timedelta(microseconds=1)} then 1 else 0 end) as recent
+from w cross join posts p where p.author = w.user_no group by p.author
+"""
+_POSTS = {
+    "sqlite": "with w as materialized (select value ->> 0 as user_no, value ->> 1 as at from json_each(?))" + _SUMS,
+    "postgresql": "with w as (select * from unnest(cast(? as bigint[]), cast(? as bigint[])) as pair (user_no, at))" + _SUMS,
+}
+
+
+class TaskFacts(Struct, frozen=True, kw_only=True):
+    """How far a task has come."""
+
+    target: str
+    state: str
+    ready: bool
+    cursor: str | None
+    due: datetime | None
+    attempts: int
+    visits: int
+    added_at: datetime
+    visited_at: datetime | None
+    failure: str | None
+
+    def is_pending(self, as_of: datetime) -> bool:
+        """Whether it has been promised a visit that did not come, or did not end."""
+        is_due = self.due is not None and self.due <= as_of
+        return self.visits == 0 or self.cursor is not None or self.ready or is_due or self.state in ("leased", "failed")
+
+    def waits_since(self, as_of: datetime) -> datetime:
+        is_told = self.due is not None and self.due <= as_of and self.attempts == 0 and self.state != "leased"
+        return self.due if is_told and self.due is not None else self.visited_at or self.added_at
+
+
+class ShortfallFacts(Struct, frozen=True, kw_only=True):
+    cause: str
+    detail: str
+    missing: int | None
+    after: datetime | None
+    before: datetime | None
+
+
+class Stored(Struct, frozen=True, kw_only=True):
+    """The stored posts of one account."""
+
+    captured: int = 0
+    deleted: int = 0
+    counted: int = 0
+    """Those captured that the counter of the profile counts: it was seen after they were written."""
+    reposts: int = 0
+    """Of those counted."""
+    unconfirmed: int = 0
+    """Of those counted: not seen again since the counter was, so they may be gone."""
+    recent: int = 0
+    """Of those counted: written in the week before the counter was seen."""
+
+
+class UserFacts(Struct, frozen=True, kw_only=True):
+    user_no: int
+    id: str
+    handle: str | None
+    posts: int | None
+    checked_posts: int | None
+    followers: int | None
+    following: int | None
+    is_protected: bool
+    opts_out: bool
+    seen_at: datetime | None
+    absence: str | None = None
+
+
+class AccountReader:
+    """Batches of tasks with their users, posts, relations and shortfalls."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        bigint, text = database.any("bigint"), database.any("text")
+        self._by_id = f"select {_USER}, u.id as key from users u where u.id {text}"
+        self._by_key = (
+            f"select {_USER}, k.key from user_keys k join users u on u.user_no = k.user_no where k.service = ? and k.key {text}"
+        )
+        self._absent = f"select user_no, reason from unavailable where until is null and user_no {bigint}"
+        self._short = (
+            "select target, cause, detail, missing, after_at, before_at from shortfalls "
+            f"where lane = ? and target {text} order by shortfall"
+        )
+        self._looked = f"select {_TASK} from tasks where lane = ? and visited_at is not null and target {text}"
+        self._relations = {
+            side: (
+                f"select {column} as user_no, sum(case when removed_at is null then 1 else 0 end) as there, count(*) as ever "
+                f"from relations where kind = 'follow' and {column} {bigint} group by {column}"
+            )
+            for side, column in (("followers", "target"), ("following", "source"))
+        }
+
+    async def tasks(self, lane: LaneFacts) -> AsyncIterator[list[TaskFacts]]:
+        """The tasks of a lane in batches, in the order of their targets."""
+        after = ""
+        while True:
+            async with self._database.reading() as tx:
+                rows = await tx.fetch(_TASKS, lane.lane, after, BATCH)
+            if not rows:
+                return
+            after = rows[-1]["target"]
+            yield [_task(row) for row in rows]
+
+    async def users(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> dict[str, UserFacts]:
+        """By target the account it means, as far as it is known."""
+        ids = {id_for(lane.network, lane.service_name, key): key for key in targets}
+        rows = {ids[row["key"]]: row for row in await tx.fetch(self._by_id, self._database.members(list(ids)))}
+        if has_local_keys(lane.network):
+            known = await tx.fetch(self._by_key, lane.service, self._database.members(list(targets)))
+            rows |= {row["key"]: row for row in known}
+        numbers = self._database.members([row["user_no"] for row in rows.values()])
+        absences = {row["user_no"]: row["reason"] for row in await tx.fetch(self._absent, numbers)}
+        return {target: _user(row, absences.get(row["user_no"])) for target, row in rows.items()}
+
+    async def known_targets(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> set[str]:
+        sql = f"select target from tasks where lane = ? and target {self._database.any('text')}"
+        return {row["target"] for row in await tx.fetch(sql, lane.lane, self._database.members(list(targets)))}
+
+    async def shortfalls(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> Mapping[str, list[ShortfallFacts]]:
+        found: dict[str, list[ShortfallFacts]] = {}
+        for row in await tx.fetch(self._short, lane.lane, self._database.members(list(targets))):
+            found.setdefault(row["target"], []).append(_shortfall(row))
+        return found
+
+    async def lookups(self, tx: Transaction, lanes: Sequence[LaneFacts], targets: Sequence[str]) -> dict[str, TaskFacts]:
+        """The tasks that looked each profile up last."""
+        rows: dict[str, Row] = {}
+        for lane in lanes:
+            for row in await tx.fetch(self._looked, lane.lane, self._database.members(list(targets))):
+                before = rows.get(row["target"])
+                if before is None or before["visited_at"] < row["visited_at"]:
+                    rows[row["target"]] = row
+        return {target: _task(row) for target, row in rows.items()}
+
+    async def stored(self, tx: Transaction, at: Mapping[int, int]) -> dict[int, Stored]:
+        """The posts of accounts by number; `at` says when the counter of each was seen, in microseconds."""
+        found: dict[int, Stored] = {}
+        pairs = _pairs(self._database, at)
+        for row in await tx.fetch(_POSTS[self._database.dialect], *pairs):
+            values = {name: int(row[name] or 0) for name in Stored.__struct_fields__}
+            found[row["author"]] = Stored(**values)
+        return found
+
+    async def related(self, tx: Transaction, side: str, users: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """How many relations of one side each account has now, and has had."""
+        rows = await tx.fetch(self._relations[side], self._database.members(list(users)))
+        return {row["user_no"]: (int(row["there"]), int(row["ever"]) - int(row["there"])) for row in rows}
+
+
+def _pairs(database: Database, at: Mapping[int, int]) -> tuple[Any, ...]:
+    if database.dialect == "sqlite":
+        return (str([list(pair) for pair in at.items()]),)
+    return list(at), list(at.values())
+
+
+def _task(row: Row) -> TaskFacts:
+    return TaskFacts(
+        target=row["target"],
+        state=row["state"],
+        ready=bool(row["ready"]),
+        cursor=row["cursor"],
+        due=_when(row["due"]),
+        attempts=row["attempts"],
+        visits=row["visits"],
+        added_at=from_micros(row["added_at"]),
+        visited_at=_when(row["visited_at"]),
+        failure=row["failure"],
+    )
+
+
+def _user(row: Row, absence: str | None) -> UserFacts:
+    return UserFacts(
+        user_no=row["user_no"],
+        id=row["id"],
+        handle=row["handle"],
+        posts=row["posts"],
+        checked_posts=row["checked_posts"],
+        followers=row["followers"],
+        following=row["following"],
+        is_protected=bool(row["is_protected"]),
+        opts_out=bool(row["opts_out"]),
+        seen_at=_when(row["seen_at"]),
+        absence=absence,
+    )
+
+
+def _shortfall(row: Row) -> ShortfallFacts:
+    return ShortfallFacts(
+        cause=row["cause"],
+        detail=row["detail"],
+        missing=row["missing"],
+        after=_when(row["after_at"]),
+        before=_when(row["before_at"]),
+    )
+
+
+def _when(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def counts_reposts(network: str) -> bool:
+    """Whether a profile's counter of posts surely counts reposts too."""
+    return network != Network.BLUESKY

@@ -1,0 +1,85 @@
+"""What `bowerbird status` shows: frozen values that print and dump as they are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from bowerbird.reports.counts import Count
+from bowerbird.reports.timings import Timings
+
+
+class CrawlState(Struct, frozen=True, kw_only=True):
+    """One crawl: what its process does, and what the user asked for."""
+
+    crawl: int
+    name: str
+    flow: str
+    state: str
+    wanted: str
+    reason: str | None
+    calls: int
+    items: int
+    users: int
+    posts: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class Stored(Struct, frozen=True, kw_only=True):
+    """How much is in the store."""
+
+    users_seen: Count
+    users_stubs: Count
+    posts: Count
+    relations: Count
+    reactions: Count
+    quarantined: Count
+    errors: Count
+
+
+class LaneState(Struct, frozen=True, kw_only=True):
+    """The tasks of one lane, by state."""
+
+    crawl: str
+    service: str
+    facet: str
+    tasks: dict[str, Count]
+    left_out: str | None = None
+    """Why it is not asked, and what to do; None: it is."""
+
+
+class LedgerState(Struct, frozen=True, kw_only=True):
+    """One bucket as our account has it; `reset_at` is in the server's time."""
+
+    bucket: str
+    allowance: int
+    remaining: int
+    in_flight: int
+    spent: int
+    refused: int
+    reset_at: datetime | None
+    backoff_until: datetime | None
+    next_at: datetime | None
+
+
+class ErrorNote(Struct, frozen=True, kw_only=True):
+    at: datetime
+    part: str
+    outcome: str | None
+    call: int | None
+    message: str
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """The state of everything in one database at one time."""
+
+    crawls: tuple[CrawlState, ...]
+    stored: Stored
+    lanes: tuple[LaneState, ...]
+    ledgers: tuple[LedgerState, ...]
+    calls: dict[str, Count]
+    """Calls by outcome; those under way are `flying`, those never answered `lost`."""
+    timings: Timings
+    errors: tuple[ErrorNote, ...]

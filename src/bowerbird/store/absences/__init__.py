@@ -1,0 +1,1 @@
+"""What is no longer to be had, whose word counts about it, and how content leaves the store."""

@@ -1,0 +1,61 @@
+"""Deletes in one store what another knows to be deleted: a backup does not learn what happened after it was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from bowerbird.clock import to_micros
+from bowerbird.ports import Clock, Database, Row
+from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, purge_users
+from bowerbird.store.context import Sighting
+
+BATCH = 500
+Said = Callable[[str, int], None]
+_NEXT = "select subject, id, reason, at from deletions where subject = ? and id > ? order by id limit ?"
+
+
+class Forgotten(Struct):
+    """How many accounts and posts were emptied."""
+
+    users: int = 0
+    posts: int = 0
+
+
+async def forget_as_in(known: Database, store: Database, clock: Clock, said: Said = lambda table, rows: None) -> Forgotten:
+    """Goes through the deletions of `known` in batches of one transaction each; what is done already is not done again."""
+    sql, forgotten = PurgeStatements(store), Forgotten()
+    for subject in ("user", "post"):
+        last, rows = "", 0
+        while batch := await _batch(known, subject, last):
+            async with store.transaction() as tx:
+                s = Sighting(tx=tx, database=store, service=0, service_name="", network="", call=0, at=to_micros(clock.now()))
+                await (_forget_users if subject == "user" else _forget_posts)(s, sql, batch, forgotten)
+            last, rows = batch[-1]["id"], rows + len(batch)
+            said("deletions", rows)
+    return forgotten
+
+
+async def _batch(known: Database, subject: str, last: str) -> Sequence[Row]:
+    async with known.reading() as tx:
+        return await tx.fetch(_NEXT, subject, last, BATCH)
+
+
+async def _forget_users(s: Sighting, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
+    rows = await s.fetch_in(f"select user_no, id from users where id {s.database.any('text')}", [row["id"] for row in batch])
+    reasons = {row["id"]: row["reason"] for row in batch}
+    for reason in sorted(set(reasons.values())):
+        await purge_users(s, sql, {row["user_no"]: row["id"] for row in rows if reasons[row["id"]] == reason}, reason)
+    opted_out = [row["user_no"] for row in rows if reasons[row["id"]] == "opted_out"]
+    await s.execute_in(f"update users set opts_out = 1 where user_no {s.database.any('bigint')}", opted_out)
+    forgotten.users += len(rows)
+
+
+async def _forget_posts(s: Sighting, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
+    living = f"select post_no from posts where deleted_at is null and id {s.database.any('text')}"
+    rows = await s.fetch_in(living, [row["id"] for row in batch])
+    await purge_posts(s, sql, [row["post_no"] for row in rows])
+    for reason in sorted({row["reason"] for row in batch}):
+        await bury(s, "post", [row["id"] for row in batch if row["reason"] == reason], reason)
+    forgotten.posts += len(rows)

@@ -1,0 +1,116 @@
+"""Takes content out of the store for good: what remains of a post or a profile is that it was there, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from bowerbird.ports import Database, Row
+from bowerbird.store.absences.authority import HOME, RETAINED, WITHDRAWN, is_home, withdrawing
+from bowerbird.store.context import Sighting
+from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
+from bowerbird.store.intake.quarantine import QuarantineStatements, forget_named
+from bowerbird.store.posts.attachments import doubt_media
+
+_POST_CONTENT = [name for name in POST_FIELDS if name not in ("kind", "created_at", "listed_at")]
+USER_CONTENT = [name for name in USER_FIELDS[:OPTS_OUT] if name != "is_protected"]
+_BURY = """
+insert into deletions (subject, id, reason, at, call) values (?, ?, ?, ?, ?)
+on conflict (subject, id) do update set reason = excluded.reason where deletions.subject = 'user'
+"""
+
+
+_MARK = "update sequences set value = 1 where name = 'residue' and value = 0"
+"""Copies of what is deleted here may be left in unused places of the file, until it is written anew."""
+
+
+def _emptied(names: Collection[str]) -> str:
+    return ", ".join(f"{name} = null" for name in (*names, "raw", "raw_dictionary"))
+
+
+class PurgeStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        bigint = database.any("bigint")
+        gone = f"(select id from posts where post_no {bigint})"
+        self.quarantine = QuarantineStatements(database)
+        self.posts_of = f"select post_no, id, told_by from posts where deleted_at is null and author {bigint}"
+        self.posts_told = (
+            f"select post_no, id, told_by from posts where deleted_at is null and coalesce(told_by, ?) = ? and author {bigint}"
+        )
+        self.users = (
+            f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
+            f"delete from user_history where user_no {bigint}",
+            f"delete from user_tags where user_no {bigint}",
+            f"delete from reactions where user_no {bigint}",
+            f"update lists set name = null, description = null where owner {bigint}",
+            f"delete from located where subject = 'user' and id in (select id from users where user_no {bigint})",
+        )
+        self.post_rows, self.unwanted_rows = (
+            f"update posts set {_emptied(_POST_CONTENT)}, {told_by}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
+            for told_by in (WITHDRAWN, RETAINED)
+        )
+        # Reposts and quotes carry a copy of what they pass on, and whoever passes on a quote carries what is quoted there. A
+        # statement of its own each: all may then use an index.
+        quotes = f"(select id from posts where quote_of in {gone})"
+        reposts = f"(select post_no from posts where repost_of in {gone})"
+        unpacked = "update posts set raw = null, raw_dictionary = null"
+        self.copies = (
+            *(f"delete from {table} where post_no in {reposts}" for table in ("post_history", "post_versions")),
+            f"update posts set text = null, links = null, poll = null where repost_of in {gone}",
+            f"{unpacked} where repost_of in {gone}",
+            f"{unpacked} where quote_of in {gone}",
+            f"{unpacked} where repost_of in {quotes}",
+            f"{unpacked} where quote_of in {quotes}",
+        )
+        tables = ("post_tags", "post_cashtags", "post_mentions", "media", "post_history", "post_versions", "reactions")
+        self.post_parts = (
+            doubt_media(database),
+            *(f"delete from {table} where post_no {bigint}" for table in tables),
+            f"delete from located where subject = 'post' and id in {gone}",
+        )
+
+
+async def purge_users(
+    s: Sighting, sql: PurgeStatements, users: Mapping[int, str], reason: str, told_by: int | None = None
+) -> None:
+    """Empties profiles (number to id), their history and everything they wrote, or only what one service told of it."""
+    if not users:
+        return
+    await forget_named(s, sql.quarantine, sql.quarantine.users, users)
+    for statement in sql.users:
+        await s.execute_in(statement, users)
+    written = s.fetch_in(sql.posts_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
+    own = [row["post_no"] for row in await written if _may_take(s, row)]
+    await purge_posts(s, sql, own, is_unwanted=reason == "opted_out")
+    await bury(s, "user", users.values(), reason)
+
+
+def _may_take(s: Sighting, post: Row) -> bool:
+    """Whether a post goes with its author: not by the word of a server that is not its home, once that has told it."""
+    return not s.homes or post["told_by"] != HOME or is_home(s, post["id"])
+
+
+async def purge_told(s: Sighting, sql: PurgeStatements, users: Collection[int]) -> None:
+    """Empties what this service told of the posts of some accounts; what others told of them stays, and so do the profiles."""
+    written = await s.fetch_in(sql.posts_told, users, s.service, s.service)
+    if written:
+        await purge_posts(s, sql, [row["post_no"] for row in written])
+
+
+async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int], *, is_unwanted: bool = False) -> None:
+    """Empties posts, what hangs on them, and the copies that reposts and quotes carry. `is_unwanted`: they are not gone, their
+    author asked not to be collected."""
+    await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
+    for statement in sql.copies:
+        await s.execute_in(statement, posts)
+    await s.execute_in(sql.unwanted_rows if is_unwanted else sql.post_rows, posts, *withdrawing(s), s.at)
+    for statement in sql.post_parts:
+        await s.execute_in(statement, posts)
+    await s.tx.execute(_MARK)
+
+
+async def bury(s: Sighting, subject: str, ids: Collection[str], reason: str) -> None:
+    """Keeps the id with the time and the reason, of an account the last that was told: the next export must leave it out as
+    well."""
+    await s.execute_many(_BURY, [(subject, known, reason, s.at, s.call) for known in sorted(ids)])

@@ -1,0 +1,1 @@
+"""Raw payloads beside the mapped items, compressed."""

@@ -1,0 +1,1 @@
+"""Accounts: their numbers, profiles, tags, and rows that turn out to be one person."""

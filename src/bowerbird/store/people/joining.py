@@ -1,0 +1,81 @@
+"""Joining two rows of one user: known by key on one service, and by id from elsewhere."""
+
+from __future__ import annotations
+
+from bowerbird.store.context import Sighting
+
+_LATER = "case when relations.{0} is null or excluded.{0} > relations.{0} then excluded.{0} else relations.{0} end"
+_JOIN_RELATIONS = """
+insert into relations (kind, source, target, found_at, found_by, seen_at, seen_out, seen_in, removed_at, record)
+select kind, {source}, {target}, found_at, found_by, seen_at, seen_out, seen_in, removed_at, record from relations
+where kind in ('follow', 'member') and {end} = ?
+on conflict (kind, source, target) do update set
+    found_at = case when excluded.found_at < relations.found_at then excluded.found_at else relations.found_at end,
+    seen_at = {seen_at}, seen_out = {seen_out}, seen_in = {seen_in}, record = coalesce(relations.record, excluded.record),
+    removed_at = case when excluded.removed_at is null or relations.removed_at is null then null else relations.removed_at end
+"""
+_LATEST = {column: _LATER.format(column) for column in ("seen_at", "seen_out", "seen_in")}
+_JOIN_OUT = _JOIN_RELATIONS.format(source="cast(? as bigint)", target="target", end="source", **_LATEST)
+_JOIN_IN = _JOIN_RELATIONS.format(source="source", target="cast(? as bigint)", end="target", **_LATEST)
+
+_MOVE_MENTIONS = """
+insert into post_mentions (post_no, user_no) select post_no, cast(? as bigint) from post_mentions where user_no = ?
+on conflict (post_no, user_no) do nothing
+"""
+_MOVE_LISTINGS = """
+insert into listings (user_no, kind, side, sweep, began_at, ended_at, before_began_at, listed)
+select cast(? as bigint), kind, side, sweep, began_at, ended_at, before_began_at, listed from listings where user_no = ?
+on conflict (user_no, kind, side) do nothing
+"""
+_MOVE_TAGS = """
+insert into user_tags (user_no, tag, name, weight, found_at, found_by, seen_at, gone_at)
+select cast(? as bigint), tag, name, weight, found_at, found_by, seen_at, gone_at from user_tags where user_no = ?
+on conflict (user_no, tag) do nothing
+"""
+_MOVE_MEMBERSHIPS = """
+insert into list_members (list_no, user_no, found_at, found_by, seen_at)
+select list_no, cast(? as bigint), found_at, found_by, seen_at from list_members where user_no = ?
+on conflict (list_no, user_no) do nothing
+"""
+_MOVE_REACTIONS = """
+insert into reactions (post_no, user_no, kind, at, sweep, place, found_at, found_by, seen_at, gone_at)
+select post_no, cast(? as bigint), kind, at, sweep, place, found_at, found_by, seen_at, gone_at from reactions where user_no = ?
+on conflict (post_no, kind, user_no) do nothing
+"""
+_MOVES = (
+    "update user_keys set user_no = ? where user_no = ?",
+    "update lists set owner = ? where owner = ?",
+    "update posts set author = ? where author = ?",
+    "update user_history set user_no = ? where user_no = ?",
+    "update unavailable set user_no = ? where user_no = ?",
+    "update relation_history set source = ? where source = ?",
+    "update relation_history set target = ? where target = ?",
+)
+# Every kind is named because the indexes of relations begin with it.
+_KINDS = "kind in ('follow', 'member')"
+_LEFTOVERS = (
+    f"delete from relations where {_KINDS} and source = ?",
+    f"delete from relations where {_KINDS} and target = ?",
+    "delete from post_mentions where user_no = ?",
+    "delete from listings where user_no = ?",
+    "delete from user_tags where user_no = ?",
+    "delete from list_members where user_no = ?",
+    "delete from reactions where user_no = ?",
+    "delete from users where user_no = ?",
+)
+
+
+async def name_user(s: Sighting, user_no: int, known_id: str) -> None:
+    """A user known only by key turns out to have this id."""
+    await s.tx.execute("update users set id = ? where user_no = ?", known_id, user_no)
+
+
+async def merge_users(s: Sighting, guessed: int, known: int) -> None:
+    """Everything that was said of the guessed row is said of the known one; the guessed row goes, its keys move."""
+    for statement in (
+        *(_JOIN_OUT, _JOIN_IN, _MOVE_MENTIONS, _MOVE_LISTINGS, _MOVE_TAGS, _MOVE_MEMBERSHIPS, _MOVE_REACTIONS),
+        *_MOVES,
+    ):
+        await s.tx.execute(statement, known, guessed)
+    for statement in _LEFTOVERS:
+        await s.tx.execute(statement, guessed)

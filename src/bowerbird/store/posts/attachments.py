@@ -1,0 +1,66 @@
+"""What hangs on a post: its keys on each service, tags, mentions and media."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+
+from bowerbird.model import Post, PostKind, tags_by_form
+from bowerbird.ports import Database
+from bowerbird.store.context import Sighting
+from bowerbird.store.people.identities import People
+from bowerbird.store.people.names import has_local_keys
+
+_KEY = "insert into post_keys (service, key, post_no) values (?, ?, ?) on conflict (service, key) do nothing"
+_TAG = "insert into post_tags (tag, post_no, written) values (?, ?, ?) on conflict (tag, post_no) do nothing"
+_CASHTAG = "insert into post_cashtags (cashtag, post_no) values (?, ?) on conflict (cashtag, post_no) do nothing"
+_MENTION = "insert into post_mentions (post_no, user_no) values (?, ?) on conflict (post_no, user_no) do nothing"
+_MEDIA = """
+insert into media (id, post_no, place, kind, url, description) values (?, ?, ?, ?, ?, ?) on conflict (post_no, place) do nothing
+"""
+
+
+class PartStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        tables = ("post_tags", "post_cashtags", "post_mentions", "media")
+        deletes = (f"delete from {table} where post_no {database.any('bigint')}" for table in tables)
+        self.clear = (doubt_media(database), *deletes)
+
+
+def doubt_media(database: Database) -> str:
+    """Marks the files that some posts show, before these no longer do: whoever keeps files looks whether another post does."""
+    shown = f"(select id from media where post_no {database.any('bigint')})"
+    return f"update media_files set state = 'doubted' where state in ('waiting', 'kept', 'given_up') and id in {shown}"
+
+
+def bears_parts(s: Sighting, post: Post) -> bool:
+    """Whether anything of the post is written under its number."""
+    return bool(post.tags or post.mentions or post.media or post.cashtags) or has_local_keys(s.network)
+
+
+async def save_parts(
+    s: Sighting, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: People
+) -> None:
+    """Writes the keys of all posts of the page, and the parts of those that are new or rewritten."""
+    if has_local_keys(s.network):
+        await s.execute_many(_KEY, [(s.service, post.key, numbers[post.id]) for post in posts if post.id in numbers])
+    # A repost has no parts of its own: those it shows belong to the post it passes on.
+    bearing = [(numbers[p.id], p) for p in whole if bears_parts(s, p) and (p.kind is not PostKind.REPOST or p.repost_of is None)]
+    await s.execute_many(_TAG, sorted(_tags(bearing), key=itemgetter(0, 1)))
+    await s.execute_many(_CASHTAG, sorted({(cashtag.upper(), n) for n, p in bearing for cashtag in p.cashtags}))
+    await s.execute_many(_MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions}))
+    await s.execute_many(
+        _MEDIA, [(m.id, n, place, m.kind, m.url, m.description) for n, p in bearing for place, m in enumerate(p.media, 1)]
+    )
+
+
+def _tags(bearing: Sequence[tuple[int, Post]]) -> set[tuple[str, int, str | None]]:
+    """Each tag of a post in its normal form, and as it was written where that differs; the first way of writing it counts."""
+    return {(form, n, None if tag == form else tag) for n, p in bearing for form, tag in tags_by_form(p.tags).items()}
+
+
+async def clear_parts(s: Sighting, sql: PartStatements, posts: Sequence[int]) -> None:
+    for statement in sql.clear:
+        await s.execute_in(statement, posts)

@@ -1,0 +1,85 @@
+"""Posts that must stay empty: deleted ones, those of authors who are gone or opted out, and the copies that others carry."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from bowerbird.model import Post
+from bowerbird.ports import Database, Row
+from bowerbird.store.absences.authority import may_change
+from bowerbird.store.absences.gone import GoneStatements, hidden_people
+from bowerbird.store.context import Sighting
+from bowerbird.store.people.identities import People
+from bowerbird.store.people.names import has_local_keys, id_for
+
+
+class Buried(Struct, frozen=True):
+    """What the posts of one page may not bring back, by id."""
+
+    bare: Collection[str]
+    """Their authors opted out: no more than an id and a time is kept."""
+    down: Collection[str]
+    """Deleted, and this page does not speak against it: left as they are."""
+    returned: Collection[str]
+    """Deleted once, but the service shows them again."""
+    uncopied: Collection[str]
+    """Whoever passes one of these on or quotes it is kept without the copy."""
+
+
+class BuriedStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        text = database.any("text")
+        self.tombs = f"select id, at from deletions where subject = 'post' and id {text}"
+        self.emptied = f"select id from posts where deleted_at is not null and id {text}"
+        self.gone = GoneStatements(database)
+
+
+async def buried_posts(
+    s: Sighting, sql: BuriedStatements, posts: Mapping[str, Post], stored: Mapping[str, Row], people: People
+) -> Buried:
+    bare = {post.id for post in posts.values() if people.ids[post.author] in people.opted_out} if people.opted_out else set()
+    if s.is_live:
+        return await _buried_live(s, sql, posts, stored, bare, people)
+    dead = _emptied(stored)
+    dead |= {row["id"]: row["at"] for row in await s.fetch_in(sql.tombs, posts.keys() - stored.keys())}
+    observed = await s.observed_at() if dead else s.at
+    down = {known for known, at in dead.items() if at >= observed or not _may_return(s, stored.get(known))}
+    down |= {post.id for post in posts.values() if people.ids[post.author] in people.shut} if people.shut else set()
+    return Buried(bare, down, dead.keys() - down, bare | down)
+
+
+async def _buried_live(
+    s: Sighting, sql: BuriedStatements, posts: Mapping[str, Post], stored: Mapping[str, Row], bare: set[str], people: People
+) -> Buried:
+    """On a stream a deletion may come first, and after a cut the post comes again: what is deleted stays so."""
+    new = [post for known, post in posts.items() if known not in stored]
+    shown = {known for post in posts.values() if (known := post.repost_of or post.quote_of)} - posts.keys()
+    tombs = {row["id"] for row in await s.fetch_in(sql.tombs, {*_names(s, new), *shown})}
+    emptied = {row["id"] for row in await s.fetch_in(sql.emptied, shown)}
+    gone = await hidden_people(s, sql.gone, {people.ids[post.author] for post in posts.values()} - people.new)
+    down = set(_emptied(stored))
+    if tombs:
+        down |= {post.id for post in new if not tombs.isdisjoint(_names(s, [post]))}
+    shut = gone | people.shut
+    if shut:
+        down |= {post.id for post in posts.values() if people.ids[post.author] in shut}
+    return Buried(bare, down, frozenset(), bare | down | tombs | emptied)
+
+
+def _may_return(s: Sighting, row: Row | None) -> bool:
+    """Whether this service's word counts against the deletion."""
+    return row is None or may_change(s, row["id"], row)
+
+
+def _emptied(stored: Mapping[str, Row]) -> dict[str, int]:
+    return {known: row["deleted_at"] for known, row in stored.items() if row["deleted_at"] is not None}
+
+
+def _names(s: Sighting, posts: Sequence[Post]) -> set[str]:
+    """The ids under which posts may have been buried: one that was not known yet had only its key on this service."""
+    ids = {post.id for post in posts}
+    return ids | {id_for(s.network, s.service_name, post.key) for post in posts} if has_local_keys(s.network) else ids

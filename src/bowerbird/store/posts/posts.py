@@ -1,0 +1,249 @@
+"""Posts: inserted once, updated only when something changed, edits kept in history, tombstones respected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any
+
+from msgspec import Struct, field
+
+from bowerbird.model import Network, Post, PostKind, SavedPost, Subject
+from bowerbird.ports import Database, Row
+from bowerbird.store.absences.authority import is_first_word, may_change, teller
+from bowerbird.store.absences.lagging import LAG
+from bowerbird.store.context import Sighting
+from bowerbird.store.fields import (
+    POST_COUNTERS,
+    POST_FIELDS,
+    REFERENCES,
+    Values,
+    bare_post,
+    changed_fields,
+    edited,
+    history_texts,
+    is_newer,
+    is_older,
+    merged_post,
+    post_edited_at,
+    post_values,
+    reads_otherwise,
+    without_copy,
+)
+from bowerbird.store.payloads.raw import Packed, Packer
+from bowerbird.store.people.identities import People
+from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, save_parts
+from bowerbird.store.posts.emptied import Buried, BuriedStatements, buried_posts
+from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
+from bowerbird.store.posts.media_changes import MediaStatements, media_changes
+from bowerbird.store.posts.references import ReferenceStatements, join_waiting, with_references
+
+_stored = itemgetter(*POST_FIELDS)
+_COLUMNS = (
+    *("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", "raw", "raw_dictionary"),
+)
+_WRITE = (
+    f"update posts set author = ?, {', '.join(f'{name} = ?' for name in POST_FIELDS)}, seen_at = ?, seen_by = ?, "
+    "told_by = coalesce(?, told_by), deleted_at = null, raw = coalesce(?, raw), "
+    "raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where post_no = ?"
+)
+_REMEMBER = "insert into post_history (post_no, at, call, before, after) values (?, ?, ?, ?, ?)"
+
+
+class PostStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        text, bigint = database.any("text"), database.any("bigint")
+        self.stored = (
+            f"select post_no, id, author, found_at, seen_at, told_by, deleted_at, {', '.join(POST_FIELDS)} "
+            f"from posts where id {text}"
+        )
+        self.numbers = f"select post_no, id from posts where id {text}"
+        self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
+        self.dig_up = f"delete from deletions where subject = 'post' and id {text}"
+        self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
+        self.buried = BuriedStatements(database)
+        self.parts = PartStatements(database)
+        self.media = MediaStatements(database)
+        self.late = LateStatements(database)
+        self.references = ReferenceStatements(database)
+
+
+class _Posts(Struct):
+    """The posts of one page on their way into the table, gathered so that each kind of write is one statement."""
+
+    s: Sighting
+    people: People
+    packer: Packer
+    buried: Buried
+    inserts: dict[PostKind, list[tuple[Any, ...]]] = field(default_factory=dict)
+    """By kind, because posts of one kind fill the same columns."""
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    unchanged: list[int] = field(default_factory=list)
+    counted: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Only counters changed: before and after, kept if enough time has passed."""
+    history: list[tuple[Any, ...]] = field(default_factory=list)
+    found_at: dict[int, int] = field(default_factory=dict)
+    new: dict[str, Post] = field(default_factory=dict)
+    late: list[Late] = field(default_factory=list)
+    observed: int = 0
+    """The earliest time at which the service can have said this."""
+    current: dict[int, Post] = field(default_factory=dict)
+    """Known posts in the version that is stored, or a newer one."""
+    rewritten: dict[str, Post] = field(default_factory=dict)
+    """Tags, mentions and media may have changed with the text."""
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether an edit keeps the post's id; on X it is a post of its own."""
+        return self.s.network != Network.X
+
+    @property
+    def tells_edits(self) -> bool:
+        """Whether a post without a time of editing is the first version; on Bluesky only streams tell that time."""
+        return self.s.is_live or self.s.network != Network.BLUESKY
+
+    def take(self, post: Post, row: Row | None) -> None:
+        """Decides what one post changes."""
+        if row is None:
+            self._insert(post)
+        elif not may_change(self.s, post.id, row):
+            return
+        elif post.id in self.buried.bare:
+            self.unchanged.append(row["post_no"])
+        elif row["deleted_at"] is not None:
+            self._update(post, row, self._values(post))
+            self.rewritten[post.id] = post
+        else:
+            self._change(post, row)
+
+    def _insert(self, post: Post) -> None:
+        s = self.s
+        seen = (s.at, s.call, s.at, s.call, teller(s, post.id))
+        author = self.people.ids[post.author]
+        row = (post.id, s.network, author, *self._values(post), *seen, *self._packed(post))
+        self.inserts.setdefault(post.kind, []).append(row)
+        self.new[post.id] = post
+
+    def _change(self, post: Post, row: Row) -> None:
+        old: Values = _stored(row)
+        values = self._values(post)
+        number = row["post_no"]
+        if is_first_word(self.s, post.id, row):
+            # Another service's view before this one says nothing of what the post was.
+            self._update(post, row, edited(old, values, post_edited_at(values)))
+            self.rewritten[post.id] = post
+            return
+        if self._is_past(old, values):
+            self.unchanged.append(number)
+            self.late += [Late(row, values)] if self.tells_edits else ()
+            return
+        self.current[number] = post
+        new = self._together(old, values)
+        if old == new and row["author"] == self.people.ids[post.author]:
+            self.unchanged.append(number)
+            return
+        if old == new:
+            self._update(post, row, new)
+            return
+        changed = changed_fields(POST_FIELDS, old, new)
+        texts = history_texts(POST_FIELDS, changed, old, new)
+        if POST_COUNTERS.issuperset(changed):
+            self.counted[number] = texts
+            self.found_at[number] = row["found_at"]
+        elif not REFERENCES.issuperset(changed):
+            self.history.append((number, self.s.at, self.s.call, *texts))
+            self.rewritten[post.id] = post
+        self._update(post, row, new)
+
+    def _is_past(self, old: Values, values: Values) -> bool:
+        """Whether the page shows the words of an older version than the one stored."""
+        if not self.has_versions or not is_older(old, values) or not reads_otherwise(old, values):
+            return False
+        return self.tells_edits or (post_edited_at(old) or 0) >= self.observed - LAG
+
+    def _together(self, old: Values, values: Values) -> Values:
+        """The stored post and the page's sighting of it as one."""
+        if not self.has_versions:
+            return merged_post(old, values)
+        if is_newer(old, values):
+            return edited(old, values, post_edited_at(values))
+        if is_older(old, values) and reads_otherwise(old, values):
+            # An edit that nobody told the time of: it was made by now.
+            return edited(old, values, self.s.at)
+        return merged_post(old, values)
+
+    def _update(self, post: Post, row: Row, values: Values) -> None:
+        body, dictionary = self._packed(post)
+        seen = (self.s.at, self.s.call, teller(self.s, post.id))
+        # Who speaks for a post says whose it is: another server may have shown it as somebody else's.
+        author = self.people.ids[post.author]
+        self.rows.append((author, *values, *seen, body, int(body is not None), dictionary, row["post_no"]))
+
+    def _values(self, post: Post) -> Values:
+        """The columns of a post without what its author wants kept out."""
+        values = post_values(post)
+        if post.id in self.buried.bare:
+            return bare_post(values)
+        return without_copy(values) if post.repost_of in self.buried.uncopied else values
+
+    def _packed(self, post: Post) -> Packed:
+        kept_out = self.buried.uncopied
+        if kept_out and (post.id in kept_out or post.repost_of in kept_out or post.quote_of in kept_out):
+            return None, None
+        return self.packer.pack((self.s.network, Subject.POST), post.raw)
+
+    async def compare_media(self, sql: PostStatements) -> None:
+        """Keeps what changed about pictures and films, be it a description alone."""
+        for number, texts in (await media_changes(self.s, sql.media, self.current, self.rewritten)).items():
+            self.history.append((number, self.s.at, self.s.call, *texts))
+            self.rewritten[self.current[number].id] = self.current[number]
+
+    async def flush(self, sql: PostStatements) -> None:
+        s = self.s
+        # In one order everywhere, so that two transactions never wait for each other in a circle.
+        for kind in sorted(self.inserts):
+            await s.insert_many("posts", _COLUMNS, sorted(self.inserts[kind], key=itemgetter(0)))
+        await s.execute_many(_WRITE, sorted(self.rows, key=itemgetter(-1)))
+        await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
+        await s.execute_in(sql.dig_up, sorted(self.buried.returned))
+        await s.execute_many(_REMEMBER, self.history + await self._due_counts(sql))
+        await save_late(s, sql.late, self.late)
+
+    async def _due_counts(self, sql: PostStatements) -> list[tuple[Any, ...]]:
+        """Counter-only changes of posts whose last line of history is old enough."""
+        s = self.s
+        last = self.found_at | {row["post_no"]: row["at"] for row in await s.fetch_in(sql.last_kept, self.counted)}
+        return [
+            (number, s.at, s.call, *texts) for number, texts in self.counted.items() if s.at - last[number] >= s.counters_every
+        ]
+
+
+async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], people: People, packer: Packer) -> list[SavedPost]:
+    """Writes every post of the page, each once."""
+    by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
+    stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
+    buried = await buried_posts(s, sql.buried, by_id, stored, people)
+    page = _Posts(s, people, packer, buried)
+    if any(row["edited_at"] for row in stored.values()):
+        page.observed = await s.observed_at()
+    for known, post in by_id.items():
+        if known not in buried.down:
+            page.take(post, stored.get(known))
+    await page.compare_media(sql)
+    await page.flush(sql)
+    await join_waiting(s, sql.references, by_id.values())
+    await _save_parts(s, sql, by_id, stored, page)
+    views = {known for known, row in stored.items() if not may_change(s, known, row)}
+    return [SavedPost(post.id, post.key, post.author, post.id in page.new, post.id in views) for post in by_id.values()]
+
+
+async def _save_parts(s: Sighting, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row], page: _Posts) -> None:
+    bare = page.buried.bare
+    whole = [post for post in (*page.new.values(), *page.rewritten.values()) if post.id not in bare]
+    numbers = {known: row["post_no"] for known, row in stored.items()}
+    missing = [post.id for post in page.new.values() if bears_parts(s, post)]
+    numbers |= {row["id"]: row["post_no"] for row in await s.fetch_in(sql.numbers, missing)}
+    await clear_parts(s, sql.parts, [numbers[known] for known in page.rewritten])
+    await save_parts(s, list(by_id.values()), whole, numbers, page.people)

@@ -1,0 +1,62 @@
+"""What posts refer to by a server's own key: joined with the post itself, whichever of the two comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from bowerbird.model import Post
+from bowerbird.ports import Database
+from bowerbird.store.context import Sighting
+from bowerbird.store.people.names import has_local_keys, id_for, is_provisional
+
+_COLUMNS = ("reply_to", "quote_of")
+"""Servers name these by key where they do not show the post itself."""
+
+
+class ReferenceStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        text = database.any("text")
+        self.keys = (
+            f"select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no where k.service = ? and k.key {text}"
+        )
+        # The condition is that of the index, which holds only what waits for its post.
+        self.waiting = {
+            column: (
+                f"select post_no, {column} as waiting from posts where substr({column}, 1, 9) = 'mastodon:' and {column} {text}"
+            )
+            for column in _COLUMNS
+        }
+        self.join = {column: f"update posts set {column} = ? where post_no = ?" for column in _COLUMNS}
+
+
+async def with_references(s: Sighting, sql: ReferenceStatements, posts: Sequence[Post]) -> Sequence[Post]:
+    """The same posts, referring by id to those that are stored already."""
+    if not has_local_keys(s.network):
+        return posts
+    start = id_for(s.network, s.service_name, "")
+    keys = {known.removeprefix(start) for post in posts for known in _waiting(s, post) if known.startswith(start)}
+    ids = {start + row["key"]: row["id"] for row in await s.fetch_in(sql.keys, sorted(keys), s.service)}
+    return [_joined(post, ids) for post in posts] if ids else posts
+
+
+def _waiting(s: Sighting, post: Post) -> Iterable[str]:
+    return (known for known in (post.reply_to, post.quote_of) if known is not None and is_provisional(s.network, known))
+
+
+def _joined(post: Post, ids: Mapping[str, str]) -> Post:
+    found = {name: ids[known] for name in _COLUMNS if (known := getattr(post, name)) in ids}
+    return msgspec.structs.replace(post, **found) if found else post
+
+
+async def join_waiting(s: Sighting, sql: ReferenceStatements, posts: Collection[Post]) -> None:
+    """Posts that came before one they refer to now refer to it by its id."""
+    if not posts or not has_local_keys(s.network):
+        return
+    ids = {id_for(s.network, s.service_name, post.key): post.id for post in posts}
+    for column in _COLUMNS:
+        rows = await s.fetch_in(sql.waiting[column], ids)
+        await s.execute_many(sql.join[column], sorted((ids[row["waiting"]], row["post_no"]) for row in rows))

@@ -1,0 +1,1 @@
+"""Who follows whom, who reacted to what, who is on which list."""
