@@ -11,7 +11,8 @@ from store_pages import FOLLOWING, START, TIMELINE, Crawled, following, micros, 
 from bowerbird.model import Page
 from bowerbird.ports import Database
 from bowerbird.reports.counts import Count, Counter
-from bowerbird.store import Reader, record_error
+from bowerbird.reports.reader import Reader
+from bowerbird.store import record_error
 
 
 @pytest.fixture

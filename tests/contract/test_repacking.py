@@ -11,7 +11,7 @@ from store_pages import TIMELINE, Crawled, post, user
 from bowerbird.clock import RealClock
 from bowerbird.model import Page
 from bowerbird.ports import Database
-from bowerbird.store import Reader
+from bowerbird.reports.reader import Reader
 from bowerbird.store.payloads.repacking import BATCH, repack
 
 ROWS = 2 * BATCH + 300

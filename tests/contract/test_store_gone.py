@@ -9,7 +9,7 @@ from store_pages import FEDIVERSE, POSTS, PROFILES, START, TIMELINE, Crawled, mi
 
 from bowerbird.model import Gone, Media, Outcome, Page, PostKind, Subject
 from bowerbird.ports import Database
-from bowerbird.store import Reader
+from bowerbird.reports.reader import Reader
 
 CONTENT = ("ada", "poet", "secret", "text 10", "cats", "img.example")
 

@@ -30,7 +30,8 @@ from store_pages import (
 from bowerbird.errors import StoreError
 from bowerbird.model import Broken, Media, Page, Place, PostKind, Service, Subject, User
 from bowerbird.ports import Database
-from bowerbird.store import Reader, Store
+from bowerbird.reports.reader import Reader
+from bowerbird.store import Store
 from bowerbird.store.payloads.raw import SAMPLES
 
 DAY = timedelta(days=1)

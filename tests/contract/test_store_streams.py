@@ -41,7 +41,7 @@ from bowerbird.model import (
     User,
 )
 from bowerbird.ports import Database
-from bowerbird.store import Reader
+from bowerbird.reports.reader import Reader
 from bowerbird.store.payloads.raw import SAMPLES
 
 ADA = User(id="did:a", key="did:a", name="Ada", raw=b'{"displayName":"Ada"}')
