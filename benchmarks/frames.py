@@ -8,8 +8,9 @@ records would send along.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -22,6 +23,8 @@ from bowerbird.simulated.bluesky.ids import FOLLOW, POST, PROFILE, REPOSTED, spe
 
 _BEGAN = datetime(2026, 5, 25, 14, tzinfo=UTC)
 _STEP = timedelta(microseconds=1_250)
+_REMEMBERED = 1_000_000
+"""Posts that others still refer to, at most."""
 _WORDS = (
     *(
         "the",
@@ -159,16 +162,15 @@ def _tid(at: datetime, clock: int) -> str:
     return spelled(round(at.timestamp() * 1_000_000) << 10 | clock)
 
 
-def events(count: int, seed: int = 3) -> list[Event]:
-    network = _Network(Random(seed), count)
-    return [network.next() for _ in range(count)]
+def events(count: int) -> list[Event]:
+    return list(islice(Network(count), count))
 
 
-class _Network:
-    """A small loud world: who does what next."""
+class Network:
+    """A small loud world, as large as so many events need: who does what next, without end."""
 
-    def __init__(self, chance: Random, count: int) -> None:
-        self._chance = chance
+    def __init__(self, count: int, seed: int = 3) -> None:
+        self._chance = chance = Random(seed)
         self._accounts = [f"did:plc:{spelled(chance.getrandbits(118), 24)}" for _ in range(max(count // 3, 10))]
         self._seq = 30_340_000_000
         self._at = _BEGAN
@@ -176,7 +178,10 @@ class _Network:
         self._records: list[tuple[str, str]] = []
         self._away: list[str] = []
 
-    def next(self) -> Event:
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
         self._seq += self._chance.randint(1, 3)
         self._at += _STEP * self._chance.uniform(0.2, 1.8)
         what = self._chance.random()
@@ -190,7 +195,10 @@ class _Network:
 
     def _write(self, collection: str, record: dict[str, Any]) -> Event:
         did, rkey = self._somebody(), _tid(self._at, self._chance.randrange(1024))
-        (self._posts if collection == POST else self._records).append((did, f"{collection}/{rkey}"))
+        written = self._posts if collection == POST else self._records
+        written.append((did, f"{collection}/{rkey}"))
+        if len(written) > _REMEMBERED:
+            del written[: _REMEMBERED // 2]
         return self._event(did, "create", f"{collection}/{rkey}", record)
 
     def _event(self, did: str, operation: str, path: str, record: dict[str, Any] | None = None) -> Event:

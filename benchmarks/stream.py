@@ -6,6 +6,11 @@ only listens, as a user would start it. The reference is the bare reader of `ben
 schema, `synchronous = full`, a thousand messages and their cursor per commit, raw records compressed as we do. Each pass runs in
 a process and a database of its own, the two take turns in the same run, and medians are compared. The server's share of a
 processor shows that it is not what is measured.
+
+`--posts 1000000` adds what becomes of the speed once the store holds so many posts (`benchmarks/filled.py`): the messages that
+come next are saved into copies of such a store, and `long_ratio` is that speed over the speed of a fresh store in the same run.
+`--cold` begins with a copy of which nothing is in memory. `written_per_event` are the bytes of all its writes, until its
+database was closed.
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from benchmarks.bare_stream import BareStream
+from benchmarks.filled import Filled, filled
 from benchmarks.streamed import streamed
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock
@@ -35,6 +41,9 @@ from bowerbird.transport import HttpTransport
 
 _TABLES = ("users", "posts", "relations", "post_tags", "post_mentions", "media", "deletions", "unavailable")
 _LOOK = timedelta(milliseconds=5)
+_CHANNELS = ("jetstream", "firehose")
+_LONG_EVENTS = 100_000
+"""Enough for the write-ahead log to be emptied more than once."""
 _CRAWL = """
 concurrency = 1
 flow.seeds = ["profiles"]
@@ -76,6 +85,8 @@ class Run(Struct, frozen=True):
     events_per_second: float
     reader_share: float
     """Of a processor, while it read."""
+    written: float
+    """Bytes an event."""
     rows: dict[str, int]
 
 
@@ -106,17 +117,40 @@ async def reference(source: Source, path: Path) -> Spent:
 READERS: dict[str, Callable[[Source, Path], Awaitable[Spent]]] = {"bowerbird": bowerbird, "reference": reference}
 
 
-async def _timed(name: str, source: Source) -> Run:
-    """One pass with a database of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "bench.db"
+class Begin(Struct, frozen=True):
+    """With which database a pass begins: an empty one, or a copy of a filled one."""
+
+    filled: Filled | None = None
+    is_cold: bool = False
+
+    async def make(self, path: Path) -> None:
+        if self.filled is not None:
+            self.filled.copy(path, is_cold=self.is_cold)
         database = await open_database(str(path), RealClock())
         await database.migrate()
         await database.close()
-        before = Spent.now()
+
+
+async def _timed(name: str, source: Source, begin: Begin) -> Run:
+    """One pass with a database of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bench.db"
+        await begin.make(path)
+        before, written = Spent.now(), _written()
         after = await READERS[name](source, path)
+        written = _written() - written
         wall, processor = after.wall - before.wall, after.processor - before.processor
-        return Run(source.events / wall, processor / wall, await _rows(path))
+        rows = await _rows(path) if begin.filled is None else {}
+        return Run(source.events / wall, processor / wall, written / source.events, rows)
+
+
+def _written() -> int:
+    """Bytes that this process has written so far, to whatever file; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/self/io").read_text().splitlines()
+    except OSError:
+        return 0
+    return next(int(line.split()[1]) for line in lines if line.startswith("wchar"))
 
 
 async def _rows(path: Path) -> dict[str, int]:
@@ -127,8 +161,17 @@ async def _rows(path: Path) -> dict[str, int]:
     return counted
 
 
-def _pass(name: str, source: Source) -> Run:
-    return asyncio.run(_timed(name, source))
+def _pass(name: str, source: Source, begin: Begin) -> Run:
+    return asyncio.run(_timed(name, source, begin))
+
+
+def _fill(base: str, count: int, path: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.apply(_fill_here, (Source("jetstream", base, count), path))
+
+
+def _fill_here(source: Source, path: Path) -> None:
+    asyncio.run(bowerbird(source, path))
 
 
 def rounds(channel: str, count: int, times: int) -> dict[str, list[Run]]:
@@ -139,15 +182,32 @@ def rounds(channel: str, count: int, times: int) -> dict[str, list[Run]]:
         for _ in range(times):
             for name, past in runs.items():
                 began = served.processor_seconds()
-                run = pool.apply(_pass, (name, Source(channel, served.base, count)))
+                run = pool.apply(_pass, (name, Source(channel, served.base, count), Begin()))
                 share = (served.processor_seconds() - began) * run.events_per_second / count
                 past.append(run)
-                print(
-                    f"  {name:>9} {run.events_per_second:8.0f} events/s   reader {run.reader_share:4.0%}   server {share:4.0%} "
-                    f"of a core   {run.rows}",
-                    flush=True,
-                )
+                print(f"{_line(name, run)}   server {share:4.0%} of a core   {run.rows}", flush=True)
     return runs
+
+
+def long_rounds(channel: str, begin: Begin, count: int, times: int) -> list[Run]:
+    """bowerbird alone, in a store that is filled already."""
+    assert begin.filled is not None
+    with (
+        streamed(channel, count, begin.filled.following) as served,
+        multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool,
+    ):
+        runs = []
+        for _ in range(times):
+            runs.append(pool.apply(_pass, ("bowerbird", Source(channel, served.base, count), begin)))
+            print(_line("filled", runs[-1]), flush=True)
+    return runs
+
+
+def _line(name: str, run: Run) -> str:
+    return (
+        f"  {name:>9} {run.events_per_second:8.0f} events/s   {run.written / 1000:5.1f} KB written per event   "
+        f"reader {run.reader_share:4.0%}"
+    )
 
 
 def _figures(runs: dict[str, list[Run]]) -> dict[str, Any]:
@@ -157,7 +217,17 @@ def _figures(runs: dict[str, list[Run]]) -> dict[str, Any]:
         "events_per_second": round(speed["bowerbird"]),
         "reference_events_per_second": round(speed["reference"]),
         "ratio_of_processor_time": round(_processor_time(runs["reference"]) / _processor_time(runs["bowerbird"]), 3),
+        "written_per_event": round(statistics.median(run.written for run in runs["bowerbird"])),
         "rounds": len(runs["bowerbird"]),
+    }
+
+
+def _long_figures(fresh: dict[str, list[Run]], runs: list[Run]) -> dict[str, Any]:
+    speed = statistics.median(run.events_per_second for run in runs)
+    return {
+        "long_ratio": round(speed / statistics.median(run.events_per_second for run in fresh["bowerbird"]), 3),
+        "long_events_per_second": round(speed),
+        "long_written_per_event": round(statistics.median(run.written for run in runs)),
     }
 
 
@@ -171,8 +241,19 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="only the last line matters to a machine: one JSON object")
     parser.add_argument("--events", type=int, default=40_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--posts", type=int, help="also measure a store that holds so many posts already, up to 10,000,000")
+    parser.add_argument("--cold", action="store_true", help="nothing of that store is in memory when the stream begins")
     options = parser.parse_args()
-    figures = {name: _figures(rounds(name, options.events, options.rounds)) for name in ("jetstream", "firehose")}
+    figures: dict[str, Any] = {}
+    fresh = {name: rounds(name, options.events, options.rounds) for name in _CHANNELS}
+    for name, runs in fresh.items():
+        figures[name] = _figures(runs)
+    if options.posts:
+        begin = Begin(filled(options.posts, _fill), options.cold)
+        assert begin.filled is not None
+        figures |= {"posts": begin.filled.posts, "bytes_per_post": round(begin.filled.bytes_per_post)}
+        for name in _CHANNELS:
+            figures[name] |= _long_figures(fresh[name], long_rounds(name, begin, _LONG_EVENTS, 1))
     print(msgspec.json.encode(figures).decode())
 
 

@@ -33,6 +33,10 @@ _FIRST_WAIT = timedelta(milliseconds=5)
 _LONGEST_WAIT = timedelta(milliseconds=250)
 _LOG_KEPT = timedelta(minutes=1)
 """How long the write-ahead log may hold what the tables no longer do."""
+_LOG_SIZE = 256 * 1024 * 1024
+"""Bytes after which the write-ahead log is written into the file: a page that changes often is written there once."""
+_WRITER_CACHE, _READER_CACHE = 256 * 1024, 64 * 1024
+"""Kilobytes of the file that a connection may keep in memory."""
 _LOG_RETRY = timedelta(seconds=5)
 """When somebody was just reading from it."""
 
@@ -117,13 +121,14 @@ class SqliteDatabase:
         if self._where == ":memory:":
             # Each commit walks the list of all pages of a database in memory: few large ones, then.
             connection.execute("pragma page_size = 16384")
-        for pragma in ("synchronous = full", "cache_size = -65536", "temp_store = memory", "foreign_keys = off"):
+        for pragma in ("synchronous = full", f"cache_size = -{_WRITER_CACHE}", "temp_store = memory", "foreign_keys = off"):
             connection.execute(f"pragma {pragma}")
         # Not `fast`: that leaves what was deleted in pages that became free as a whole.
         connection.execute("pragma secure_delete = on")
         if self._where != ":memory:":
             connection.execute("pragma journal_mode = wal")
-            connection.execute("pragma wal_autocheckpoint = 4000")
+            page = connection.execute("pragma page_size").fetchone()[0]
+            connection.execute(f"pragma wal_autocheckpoint = {_LOG_SIZE // page}")
         connection.execute("pragma busy_timeout = 0")
         return connection
 
@@ -223,6 +228,7 @@ class SqliteDatabase:
         # Only the writer checkpoints (see SAFE_VERSION).
         reader.execute("pragma wal_autocheckpoint = 0")
         reader.execute("pragma query_only = on")
+        reader.execute(f"pragma cache_size = -{_READER_CACHE}")
         # Reports and exports may sort millions of rows: on disk, so that memory stays bounded.
         reader.execute("pragma temp_store = file")
         self._readers.append(reader)

@@ -20,8 +20,8 @@ from bowerbird.model import Ended, Heard, NoticeKind, Outcome
 from bowerbird.model.wording import noticed, outcome_words, told
 from bowerbird.ports import Listener, Part, StreamTransport
 
-MOST_AT_ONCE = 2_000
-"""Messages in one transaction."""
+MOST_AT_ONCE = 5_000
+"""Messages in one transaction: as many as wait, so that a backlog is written in larger and cheaper pieces."""
 BEAT = timedelta(seconds=20)
 """How often the hold on the stream is renewed when nothing else is written."""
 STEADY = timedelta(minutes=1)
