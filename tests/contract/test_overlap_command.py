@@ -50,4 +50,4 @@ def test_without_a_stream_it_says_how_to_compare(tmp_path: Path, capsys: pytest.
 
 def test_an_unknown_crawl_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["overlap", store(tmp_path), "--crawl", "other"]) == 2
-    assert "holds: topic" in capsys.readouterr().err
+    assert "holds no crawl called 'other'; there are: topic" in capsys.readouterr().err

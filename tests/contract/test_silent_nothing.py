@@ -98,6 +98,29 @@ def test_a_wrong_token_is_found_out_with_one_call(
     assert "refuses the credential 'mine'" in capsys.readouterr().err
 
 
+def test_the_token_of_a_user_of_x_is_tried_with_a_call_that_costs_nothing(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    """X bills what it returns; of a post that never was there is nothing to return."""
+    server = servers["x"]
+    add("x", server, "user", "access_token=wrong", monkeypatch)
+    file = crawl_file(server, "x")
+    _, problems = doctored(file, capsys)
+    assert "refuses the credential 'mine'" in problems["credential mine"]["found"]
+    assert cli.run(["credentials", "remove", "mine"]) == 0
+    token = next(token.value for token in server.service.tokens if token.kind == "user")
+    add("x", server, "user", f"access_token={token}", monkeypatch)
+    assert cli.run(["crawl", file, "--yes", "--calls", "1", "--quiet"]) == 0, capsys.readouterr().err
+    before = ledgers(capsys)
+    code, problems = doctored(file, capsys)
+    after = ledgers(capsys)
+    assert (code, problems) == (0, {})
+    assert {name: after[name] - before[name] for name in after if after[name] != before[name]} == {"sim/mine/posts": 1}
+    capsys.readouterr()
+    cli.run(["doctor", file])
+    assert "✓ credential mine: sim takes it" in capsys.readouterr().out
+
+
 def test_a_token_of_another_kind_is_found_out(
     servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
 ) -> None:

@@ -77,6 +77,18 @@ def test_an_answer_once_given_holds_for_every_restart_until_more_may_be_spent(
     assert "may now spend more than somebody agreed to" in capsys.readouterr().err
 
 
+def test_the_doctor_tells_less_that_was_agreed_to_from_nothing(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def money() -> str:
+        cli.run(["doctor", str(file), "--json"])
+        return str(next(each["found"] for each in result(capsys)["checks"] if each["name"] == "money"))
+
+    assert "nobody has agreed to it yet: the first start asks" in money()
+    assert cli.run(["crawl", str(file), "--calls", "1", "--yes", "--json"]) == 0
+    assert "agree" not in money()
+    with_dollars(file, 3)
+    assert "so far somebody agreed to $2.00 a month, and to $1.50 in all: the next start asks, or takes --yes" in money()
+
+
 def test_what_was_agreed_to_holds_across_an_upgrade(file: Path) -> None:
     """A service that starts again by itself has nobody to ask."""
     assert cli.run(["crawl", str(file), "--calls", "1", "--yes", "--json"]) == 0

@@ -13,7 +13,7 @@ from bowerbird.cli.next.again import again_of
 from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.next.step import Step
 from bowerbird.cli.screens.output import Output
-from bowerbird.cli.which import Place, find_place, opened_as_is
+from bowerbird.cli.which import Place, find_place, meant_crawl, opened_as_is
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.running import Member, living
@@ -75,7 +75,7 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
     clock = RealClock()
     # Of any version: a process of an older bowerbird must hear `stop` before its store can be upgraded.
     async with opened_as_is(place, clock) as (database, version):
-        crawl = _chosen(await Reader(database).crawls(), name or place.crawl, place)
+        crawl = _chosen(await Reader(database).crawls(), await meant_crawl(database, place, name), place)
         async with database.reading() as tx:
             crew = await living(tx, crawl.name, clock.now())
         if not crew:
@@ -112,11 +112,7 @@ def _has_followed(crawl: CrawlState, wanted: str) -> bool:
 
 def _chosen(crawls: tuple[CrawlState, ...], name: str | None, place: Place) -> CrawlState:
     if name is not None:
-        found = next((crawl for crawl in crawls if crawl.name == name), None)
-        if found is None:
-            there = ", ".join(crawl.name for crawl in crawls) or "none"
-            raise UserError(f"{place.shown} holds no crawl called {name!r}; there are: {there}")
-        return found
+        return next(crawl for crawl in crawls if crawl.name == name)
     if len(crawls) != 1:
         there = ", ".join(crawl.name for crawl in crawls) or "none"
         raise UserError(f"{place.shown} holds {len(crawls)} crawls ({there}); say which with --crawl NAME")

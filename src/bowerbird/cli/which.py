@@ -7,17 +7,20 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.db import open_database
 from bowerbird.db.addresses import in_vault, is_postgres, public
 from bowerbird.db.moment import one_moment
+from bowerbird.db.nearby import crawls_in, stores_in
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import StoreError, UserError
 from bowerbird.ports import Clock, Database
 
 DEFAULT_FILE = "crawl.toml"
+_CRAWLS = "select name, settings from crawls order by crawl"
 
 PlaceArgument = Annotated[
     str | None,
@@ -35,6 +38,8 @@ class Place(Struct, frozen=True):
     file: str | None = None
     has_media: bool = False
     """Whether the crawl file asks for pictures."""
+    is_renamed: bool = False
+    """Whether the file was run under another name than its own (`--as`), so that alone it would be another crawl."""
 
     @property
     def shown(self) -> str:
@@ -93,6 +98,33 @@ async def opened_as_is(place: Place, clock: Clock) -> AsyncIterator[tuple[Databa
         await database.close()
 
 
+async def meant_crawl(database: Database, place: Place, name: str | None = None) -> str | None:
+    """The crawl that is meant by option or crawl file; None where nothing says. Raises `UserError` for one that is not there."""
+    wanted = name or await crawl_of_file(database, place)
+    async with database.reading() as tx:
+        names = [str(row["name"]) for row in await tx.fetch(_CRAWLS)]
+    if wanted is not None and wanted not in names:
+        there = ", ".join(names) or "none"
+        raise UserError(f"{place.shown} holds no crawl called {wanted!r}; there are: {there}. Say which with --crawl NAME")
+    return wanted
+
+
+async def crawl_of_file(database: Database, place: Place) -> str | None:
+    """The crawl of the file that was named: that of its own name, or else the only one that it was run as (`--as`)."""
+    if place.file is None:
+        return place.crawl
+    async with database.reading() as tx:
+        crawls = {str(row["name"]): str(row["settings"] or "{}") for row in await tx.fetch(_CRAWLS)}
+    run_as = [crawl for crawl, settings in crawls.items() if _is_run_with(settings, Path(place.file))]
+    return run_as[0] if place.crawl not in crawls and len(run_as) == 1 else place.crawl
+
+
+def _is_run_with(settings: str, file: Path) -> bool:
+    """Whether a crawl was last run with this file."""
+    called = msgspec.json.decode(settings).get("called") or {}
+    return bool(called.get("file")) and Path(called["file"]) == file.absolute()
+
+
 def _check_there(place: Place) -> None:
     if "://" not in place.store and not Path(place.store).is_file():
         raise UserError(f"there is no database {place.shown} yet; `bowerbird crawl {place.file or 'FILE'}` makes it")
@@ -111,4 +143,15 @@ def _from_crawl_file(path: Path) -> Place:
     from bowerbird.cli.store_addresses import read_plan
 
     plan = read_plan(path, may_lack_seeds=True)
-    return Place(plan.store, plan.name, str(path), plan.media is not None)
+    place = Place(plan.store, plan.name, str(path), plan.media is not None)
+    is_missing = "://" not in plan.store and not Path(plan.store).exists() and not plan.names_store
+    return (_elsewhere(path, place) or place) if is_missing else place
+
+
+def _elsewhere(file: Path, place: Place) -> Place | None:
+    """The store beside a crawl file that was run under another name: it is called after that name."""
+    for store in stores_in(Path(place.store).parent):
+        for crawl, settings in crawls_in(store):
+            if _is_run_with(settings, file):
+                return structs.replace(place, store=str(store), crawl=crawl, is_renamed=True)
+    return None

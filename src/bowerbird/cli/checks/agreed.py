@@ -22,6 +22,11 @@ class Wish(Struct, frozen=True):
         is_all_agreed = agreed.in_all is None or (self.in_all is not None and self.in_all <= agreed.in_all)
         return is_all_agreed and self.a_month <= agreed.a_month
 
+    @property
+    def words(self) -> str:
+        in_all = "" if self.in_all is None else f", and to {in_dollars(self.in_all)} in all"
+        return f"{in_dollars(self.a_month)} a month{in_all}"
+
 
 def wish_of(plan: CrawlPlan) -> Wish | None:
     """None where the crawl cannot spend anything."""

@@ -59,6 +59,12 @@ def _others(crew: list[Member]) -> str:
     return f"; {names} then ends in order and is to be started again"
 
 
+async def changes(plan: CrawlPlan, clock: Clock) -> list[str]:
+    """What a crawl file says that its crawl does not follow yet, one line each."""
+    found = await _changed(plan, clock)
+    return [] if found is None else found.changes
+
+
 async def _changed(plan: CrawlPlan, clock: Clock) -> _Changed | None:
     """None for a crawl that has no plan yet, or none that matters: before its first call it is whatever its file says."""
     if not exists(plan.store):

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from bowerbird.cli.checks.agreed import wish_of
+from bowerbird.cli.checks.agreed import Wish, wish_of
 from bowerbird.cli.checks.consent import agreed_to
 from bowerbird.cli.checks.machine import OK, WARNING, Check
 from bowerbird.cli.checks.start import exists
@@ -30,6 +30,8 @@ class Spending(Struct, frozen=True):
 
     purses: tuple[Purse, ...]
     is_agreed: bool
+    agreed: Wish | None
+    """What somebody agreed to at an earlier start."""
     now: datetime
 
     def checks(self, plan: CrawlPlan) -> list[Check]:
@@ -41,10 +43,15 @@ class Spending(Struct, frozen=True):
         return found
 
     def _month(self, purse: Purse) -> Check:
-        agreed = "" if self.is_agreed else "; nobody has agreed to it yet: the first start asks, or takes --yes"
+        agreed = "" if self.is_agreed else f"; {self._consent()}"
         return self._judged(
             "money", purse, f"{month_words(purse, self.now)}, at {in_a_sentence()}{agreed}", "[service]"
         )  # fmt: skip
+
+    def _consent(self) -> str:
+        if self.agreed is None:
+            return "nobody has agreed to it yet: the first start asks, or takes --yes"
+        return f"so far somebody agreed to {self.agreed.words}: the next start asks, or takes --yes"
 
     def _judged(self, name: str, purse: Purse, found: str, where: str) -> Check:
         if purse.allowed is not None and purse.spent >= purse.allowed * _NEARLY:
@@ -66,7 +73,7 @@ async def read_spending(plan: CrawlPlan, clock: Clock | None = None) -> Spending
         _allowed(stored, is_crawl=True, of=plan.name, dollars=plan.flow.stop.dollars),
     ]
     is_agreed = wish is None or (agreed is not None and wish.is_within(agreed))
-    return Spending(tuple(mine), is_agreed, clock.now())
+    return Spending(tuple(mine), is_agreed, agreed, clock.now())
 
 
 def _allowed(stored: dict[tuple[bool, str], Purse], *, is_crawl: bool, of: str, dollars: float | None) -> Purse:

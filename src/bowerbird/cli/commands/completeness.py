@@ -18,7 +18,7 @@ from bowerbird.cli.screens.ledger_files import LedgerFile, flat
 from bowerbird.cli.screens.not_asked import show_left_out
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.sums import show_sums, sums_values
-from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
+from bowerbird.cli.which import Place, PlaceArgument, find_place, meant_crawl, read_place
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life.not_asked import LeftOut, read_left_out
 from bowerbird.errors import UserError
@@ -120,11 +120,8 @@ def facet_of(name: str, facet: str) -> Facet | None:
 
 async def _chosen(database: Database, place: Place, crawl: str | None) -> str | None:
     """The crawl that is meant, by option or crawl file; None for all there are."""
-    names = [each.name for each in await Reader(database).crawls()]
-    chosen = crawl or place.crawl
-    if chosen is not None and chosen not in names:
-        raise UserError(f"{place.shown} holds no crawl called {chosen!r}; there are: {', '.join(names) or 'none'}")
-    return chosen if len(names) > 1 else None
+    chosen = await meant_crawl(database, place, crawl)
+    return chosen if len(await Reader(database).crawls()) > 1 else None
 
 
 async def _read(database: Database, view: str, crawl: str | None, top: int, out: Path | None) -> tuple[Totals, list[Entry]]:

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from bowerbird.app import Outside, open_crawl
 from bowerbird.cli.checks.changed import applies
 from bowerbird.cli.checks.consent import check_consent, keep_consent
+from bowerbird.cli.checks.former_seeds import settle_former
 from bowerbird.cli.checks.renamed import as_known
 from bowerbird.cli.checks.start import check_start
 from bowerbird.cli.checks.trials import check_tokens
@@ -71,7 +72,8 @@ def command(
     ] = False,
     join: Annotated[bool, typer.Option("--join", help="Work beside another process that runs the same crawl.")] = False,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Let the crawl follow its file where that was changed since; what differs is shown.")
+        bool,
+        typer.Option("--apply", help="Follow the file where it was changed since, seeds included; what differs is shown."),
     ] = False,
     is_agreed: Annotated[
         bool, typer.Option("--yes", help="Agree to what the crawl file lets the crawl spend, without being asked.")
@@ -139,9 +141,10 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
         start = await check_start(plan, outside, wish.limits, may_join=wish.joins, say=say)
         outside = structs.replace(outside, applies=await applies(plan, outside, again, is_told=wish.applies, say=say))
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
+        former = await settle_former(plan, outside, again, is_told=wish.applies)
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
             # Said last: of a crawl that is refused nobody shall read that it goes on.
-            for note in (*await check_tokens(crawl, outside), *start.notes, *crawl.notes):
+            for note in (*await check_tokens(crawl, outside), *start.notes, *former, *crawl.notes):
                 say(note)
             if agreed is not None:
                 await keep_consent(crawl.database, start.plan, agreed, clock.now())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,7 +48,7 @@ def command(
         checks += [check_space(folder, "disk of the store", "free some space, or write store = … on a larger disk")]
         checks += [check_writing("folder of the store", folder, "change its permissions, or write another store = …")]
     if plan and spending:
-        checks += [*spending.checks(plan), *_begun(plan)]
+        checks += [*spending.checks(plan), *_begun(plan), *_changed(plan, file)]
     if plan or database:
         checks += _remote_checks(plan, database, settings, opened)
     for check in checks:
@@ -99,6 +100,23 @@ def _begun(plan: CrawlPlan) -> list[Check]:
 
     known = asyncio.run(begun_as(plan, RealClock()))
     return [] if known is None else [Check("name of the crawl", WARNING, known.what(plan), known.ways(plan))]
+
+
+def _changed(plan: CrawlPlan, file: Path | None) -> list[Check]:
+    """Whether the file says something else than its crawl follows: the next start would ask, or say so."""
+    from bowerbird.cli.checks.changed import changes
+    from bowerbird.cli.checks.former_seeds import KEPT, former_seeds, former_words
+    from bowerbird.clock import RealClock
+    from bowerbird.crawl.life.plan_versions import told
+
+    line = shlex.join(["bowerbird", "crawl", str(file), "--apply"])
+    found = asyncio.run(changes(plan, RealClock()))
+    differs = f"the crawl follows another one than its file says now:\n{told(found)}"
+    checks = [Check("plan of the crawl", WARNING, differs, f"apply the changed file with `{line}`; {KEPT}")] if found else []
+    former = asyncio.run(former_seeds(plan, RealClock()))
+    return checks + (
+        [Check("former seeds", WARNING, former_words(former), f"end that with `{line}`; {KEPT}")] if former.tasks else []
+    )
 
 
 def _remote_checks(plan: CrawlPlan | None, database: str | None, settings: Settings, vault: FileVault) -> list[Check]:

@@ -10,7 +10,7 @@ import typer
 
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
+from bowerbird.cli.which import Place, PlaceArgument, find_place, meant_crawl, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.reports.overlap import Overlap, Shared, read_overlap
@@ -32,8 +32,8 @@ def command(
 async def _read(place: Place, crawl: str | None) -> Overlap:
     async with read_place(place, RealClock()) as database:
         names = [each.name for each in await Reader(database).crawls()]
-        chosen = crawl or place.crawl or (names[0] if len(names) == 1 else None)
-        if chosen is None or chosen not in names:
+        chosen = await meant_crawl(database, place, crawl) or (names[0] if len(names) == 1 else None)
+        if chosen is None:
             raise UserError(f"say which crawl is meant with --crawl; {place.shown} holds: {', '.join(names) or 'none'}")
         async with database.reading() as tx:
             return await read_overlap(tx, chosen)

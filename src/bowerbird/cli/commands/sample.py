@@ -14,7 +14,7 @@ from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.line_files import LineFile
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.sample_page import figure_values, show_sample
-from bowerbird.cli.which import PlaceArgument, find_place, read_place
+from bowerbird.cli.which import PlaceArgument, crawl_of_file, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.export.sample import Account, Sample, read_samples
 
@@ -40,7 +40,7 @@ def command(
 
     async def read() -> list[Sample]:
         async with read_place(found, RealClock()) as database:
-            return await read_samples(database, found.crawl)
+            return await read_samples(database, await crawl_of_file(database, found))
 
     samples = asyncio.run(read())
     drawn = [_drawn(sample, size, seed) for sample in samples]

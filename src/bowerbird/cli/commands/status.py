@@ -14,7 +14,7 @@ from bowerbird.cli.screens.money import month_values, spent_values
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.sample_page import figure_values
 from bowerbird.cli.screens.status_page import Standing, show_standing
-from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
+from bowerbird.cli.which import Place, PlaceArgument, crawl_of_file, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.not_asked import read_left_out
@@ -53,7 +53,7 @@ async def read_status(place: Place, clock: Clock) -> Standing:
             left_alone = await registry.left_alone(tx)
             left_out = tuple(await read_left_out(tx))
             found = purses(await read_all(tx), clock.now())
-        samples = tuple(await read_samples(database, place.crawl))
+        samples = tuple(await read_samples(database, await crawl_of_file(database, place)))
         steps = await steps_of(database, place, clock.now())
         return Standing(
             now=clock.now(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 import msgspec
@@ -21,6 +21,7 @@ from bowerbird.crawl.access.surveys import SURVEY
 from bowerbird.crawl.life.not_asked import LeftOut
 from bowerbird.crawl.process.running import Member
 from bowerbird.crawl.process.worker import NOTHING_LEFT
+from bowerbird.crawl.seeding.former import DROPPED
 from bowerbird.export.sample import Sample
 from bowerbird.limits.purses import Purse, is_purse
 from bowerbird.reports import health as store
@@ -32,6 +33,8 @@ from bowerbird.reports.summary import CrawlState, LaneState, LedgerState, Summar
 _MOST_BUCKETS = 8
 _MOST_GAPS = 5
 _STATES = {"waiting": "waiting", "leased": "being asked", "asleep": "answered", "failed": "given up"}
+_SELDOM = {DROPPED: "no longer asked"}
+"""Shown where there are any."""
 """What tasks may be, and the words for it."""
 
 
@@ -148,20 +151,21 @@ def _pace(standing: Standing) -> str:
 
 def _show_frontier(output: Output, summary: Summary) -> None:
     apart = len(summary.crawls) > 1
+    states = _STATES | {state: words for state, words in _SELDOM.items() if any(state in lane.tasks for lane in summary.lanes)}
     rows = [
-        (f"  {lane.facet}", *((lane.crawl,) if apart else ()), lane.service, *_counts(lane))
+        (f"  {lane.facet}", *((lane.crawl,) if apart else ()), lane.service, *_counts(lane, states))
         for lane in summary.lanes
         # A stream has a lane for its calls, but no tasks. So has what a server is asked about itself.
         if not lane.facet.startswith(("stream ", SURVEY))
     ]
     if rows:
         output.line("questions, by what is asked for", style="bold")
-        output.table("", ("  asks for", *(("crawl",) if apart else ()), "service", *_STATES.values()), rows)
+        output.table("", ("  asks for", *(("crawl",) if apart else ()), "service", *states.values()), rows)
         output.line()
 
 
-def _counts(lane: LaneState) -> list[str]:
-    return [_count(lane.tasks.get(state, Count(0))) for state in _STATES]
+def _counts(lane: LaneState, states: Iterable[str]) -> list[str]:
+    return [_count(lane.tasks.get(state, Count(0))) for state in states]
 
 
 def _show_streams(output: Output, standing: Standing) -> None:

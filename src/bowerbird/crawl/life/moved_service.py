@@ -6,7 +6,7 @@ from bowerbird.model import Service
 from bowerbird.ports import Transaction
 
 _OLD = "select service, base from services where name = ?"
-_PROVED = """
+GOOD_ANSWER = """
 select 1 as proved from calls c join lanes l on l.lane = c.lane
 where l.service = ? and l.facet <> 'survey' and c.outcome = 'ok' limit 1
 """
@@ -32,7 +32,7 @@ async def mend(tx: Transaction, service: Service, network: str) -> None:
     if row is None or row["base"] == service.base:
         return
     number = row["service"]
-    if await tx.fetch_one(_PROVED, number) is not None:
+    if await tx.fetch_one(GOOD_ANSWER, number) is not None:
         await tx.execute(_MOVED, number)
         return
     await tx.execute(_ANEW, service.provider, network, number)
@@ -43,5 +43,5 @@ async def mend(tx: Transaction, service: Service, network: str) -> None:
 async def proved(tx: Transaction) -> frozenset[tuple[str, str]]:
     """The services that gave a good answer, each with the address it has in the store."""
     rows = await tx.fetch("select service, name, base from services")
-    good = [row for row in rows if await tx.fetch_one(_PROVED, row["service"]) is not None]
+    good = [row for row in rows if await tx.fetch_one(GOOD_ANSWER, row["service"]) is not None]
     return frozenset((row["name"], row["base"]) for row in good)

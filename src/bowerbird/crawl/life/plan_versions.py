@@ -1,8 +1,8 @@
 """The plan of a crawl, which all its processes follow: kept in the database with a version, every version of it.
 
 It is what decides what is collected and how: facets, edges, filters, services, streams, places, media, history. What is a matter
-of one process or one run is no part of it: credentials, money, when to stop, how many calls at once, backups, and seeds, which
-only add to what is asked.
+of one process or one run is no part of it: credentials, money, when to stop, how many calls at once, backups, and seeds: new
+ones are asked about at the next start, former ones are a matter of `crawl/seeding/former.py`.
 """
 
 from __future__ import annotations

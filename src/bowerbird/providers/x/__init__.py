@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import structs
+
 from bowerbird.model import (
     Answer,
     Area,
@@ -24,6 +26,14 @@ from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
 from bowerbird.providers.x import channels, facets, geography, outcomes, parse, requests, streams, targets
 from bowerbird.providers.x_family import XFamily
+
+_NOBODYS_POST = "1"
+"""Numbers begin at 20."""
+
+
+def _unbilled(facet: Facet) -> Facet:
+    """The facet without what only its results cost."""
+    return structs.replace(facet, limits=tuple(limit for limit in facet.limits if limit.per_call and not limit.is_money))
 
 
 class XV2(XFamily):
@@ -53,9 +63,13 @@ class XV2(XFamily):
         return parse.parse(ask, self.facets[ask.facet], answer)
 
     def trial(self, kind: str) -> Trial | None:
-        """The application's usage is told for nothing; whatever a user's token may ask is billed."""
-        facet = self.facets_for(kind).get("usage")
-        return None if facet is None else Trial(facet, self.request(Ask("usage", ("",))))
+        """The application's usage is told for nothing. A user's token looks up a post that never was: X bills what it returns,
+        and there is nothing to return."""
+        table = self.facets_for(kind)
+        if (usage := table.get("usage")) is not None:
+            return Trial(usage, self.request(Ask("usage", ("",))))
+        facet = table.get("posts")
+        return None if facet is None else Trial(_unbilled(facet), self.request(Ask("posts", (_NOBODYS_POST,))))
 
     def tried(self, answer: Answer) -> tuple[Outcome, str]:
         return outcomes.verdict(answer, None)
