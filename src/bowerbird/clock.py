@@ -58,6 +58,8 @@ class RealClock(_Waiting):
     clocks drift. That the database's own clock is set does not move a window under our feet either.
     """
 
+    is_virtual = False
+
     def __init__(self, system: Callable[[], datetime] = _system_time, steady: Callable[[], float] = _steady_seconds) -> None:
         self._system = system
         self._steady = steady
@@ -142,6 +144,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 class VirtualClock(_Waiting):
     """Time of a `VirtualLoop`, counted from a chosen start."""
+
+    is_virtual = True
 
     def __init__(self, loop: VirtualLoop, start: datetime) -> None:
         self._loop = loop

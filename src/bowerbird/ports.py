@@ -59,6 +59,8 @@ Row = Mapping[str, Any]
 class Clock(Protocol):
     """The only source of time; in virtual time it jumps to the next deadline when everything waits."""
 
+    is_virtual: bool
+
     def now(self) -> datetime: ...
 
     def stopwatch(self) -> float:

@@ -89,3 +89,47 @@ async def test_a_transaction_in_the_middle_of_its_work_is_not_committed_by_other
     await others[0]
     assert await stored(database) == {"other"}
     await database.close()
+
+
+async def test_the_loop_goes_on_while_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
+    await database.migrate()
+    writing = asyncio.create_task(insert(database, "long" * 5_000_000))
+    turns = 0
+    while not writing.done():
+        await asyncio.sleep(0)
+        turns += 1
+    await writing
+    # On the loop's own thread it would be a handful: begin, end, commit, told.
+    assert turns > 20
+    await database.close()
+
+
+async def test_closing_waits_for_the_commit_under_way(tmp_path: Path) -> None:
+    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
+    await database.migrate()
+    name = "long" * 5_000_000
+    writing = asyncio.create_task(insert(database, name))
+    for _ in range(6):
+        await asyncio.sleep(0)
+    await database.close()
+    await writing
+    other = sqlite_module().connect(tmp_path / "crawl.db")
+    assert other.execute("select count(*) from sequences where name = ?", (name,)).fetchone() == (1,)
+    other.close()
+
+
+async def test_one_who_is_cancelled_while_the_commit_runs_takes_nothing_back(tmp_path: Path) -> None:
+    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
+    await database.migrate()
+    long = "long" * 5_000_000
+    tasks = [asyncio.create_task(insert(database, name)) for name in (long, "with it")]
+    for _ in range(8):
+        await asyncio.sleep(0)
+    # Its statements have ended; now it only waits.
+    tasks[0].cancel()
+    await asyncio.wait(tasks)
+    later = asyncio.create_task(insert(database, "later"))
+    await later
+    assert await stored(database) == {long, "with it", "later"}
+    await database.close()

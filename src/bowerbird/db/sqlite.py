@@ -1,8 +1,8 @@
 """One SQLite file: WAL, one writer, readers beside it.
 
-Statements run on the event loop's own thread: a settle takes well under a millisecond, a hop to another thread costs as
-much, and virtual time stays deterministic. What may take long, another process holding the write lock, is waited for
-without blocking the loop.
+Statements run on the event loop's own thread: a hop to another one would cost as much as they take, and virtual time stays
+deterministic. What may take long is waited for without blocking the loop: another process that holds the write lock, and the
+disk. A commit to a file runs in a thread while the loop goes on with other work; in virtual time it runs on the loop.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3 as standard
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -91,6 +92,10 @@ class SqliteDatabase:
         self._lock = asyncio.Lock()
         self._ended: list[tuple[asyncio.Future[None], Hooks]] = []
         """Transactions that wait for their commit, in their order."""
+        has_disk = where != ":memory:" and not clock.is_virtual
+        self._thread = ThreadPoolExecutor(1, "commit") if has_disk else None
+        self._committing: asyncio.Future[BaseException | None] | None = None
+        """The commit that the thread is busy with; nobody else touches the writer meanwhile."""
         self._is_closed = False
         self._file = self._found()
         # At once: what a process left in the log when it was killed is none of anybody's business either.
@@ -116,7 +121,9 @@ class SqliteDatabase:
 
     def _connect(self) -> Any:
         # Patient while it opens: another process may be turning the same new file into a WAL database.
-        connection = self._module.connect(self._where, isolation_level=None, timeout=5, cached_statements=512)
+        connection = self._module.connect(
+            self._where, isolation_level=None, timeout=5, cached_statements=512, check_same_thread=False
+        )
         connection.row_factory = self._module.Row
         if self._where == ":memory:":
             # Each commit walks the list of all pages of a database in memory: few large ones, then.
@@ -139,6 +146,7 @@ class SqliteDatabase:
             # Registered before anything else: others may wait for the commit, whatever befalls this one.
             afterwards.callback(asyncio.get_running_loop().call_soon, self._commit)
             async with self._lock:
+                await self._committed()
                 is_joining: bool = self._writer.in_transaction
                 mine = SqliteTransaction(self._writer)
                 try:
@@ -172,16 +180,34 @@ class SqliteDatabase:
 
     def _commit(self) -> None:
         # Whoever is in the middle of a transaction comes here again at its end.
-        if self._lock.locked() or self._is_closed or not self._writer.in_transaction:
+        if self._lock.locked() or self._committing or self._is_closed or not self._writer.in_transaction:
             return
+        if self._thread is None:
+            self._tell(self._write_down())
+            return
+        self._committing = asyncio.get_running_loop().run_in_executor(self._thread, self._write_down)
+        # The first to hear of it: whoever waits for the writer finds everybody told.
+        self._committing.add_done_callback(self._has_committed)
+
+    def _write_down(self) -> BaseException | None:
+        """Makes durable what has ended, or undoes it and says why. In the thread, where there is one."""
         try:
             self._writer.execute("commit")
         except Exception as error:
             self._roll_back(self._writer)
-            self._tell(self._translated(error))
-        else:
-            self._tell(None)
-            self._empty_log()
+            return self._translated(error)
+        self._empty_log()
+        return None
+
+    def _has_committed(self, written: asyncio.Future[BaseException | None]) -> None:
+        self._committing = None
+        self._tell(written.exception() or written.result())
+
+    async def _committed(self) -> None:
+        """Waits until the thread has let go of the writer."""
+        if self._committing is not None:
+            # Not awaited itself: the commit goes on even if the one who waits for it is cancelled.
+            await asyncio.wait([self._committing])
 
     def _empty_log(self) -> None:
         """Every minute the log is written into the database and cut to nothing: deleted content stands in it until then."""
@@ -297,8 +323,12 @@ class SqliteDatabase:
             await migrate(tx, self.dialect, self._clock.now())
 
     async def close(self) -> None:
+        await self._committed()
         self._commit()
+        await self._committed()
         self._is_closed = True
+        if self._thread is not None:
+            self._thread.shutdown()
         for connection in (*self._readers, self._writer):
             connection.close()
 
