@@ -7,6 +7,10 @@ from itertools import chain
 from typing import Any
 
 
+class Checked(list[tuple[Any, ...]]):
+    """Rows in which every text is known to be storable: they are made of a page that was looked at as a whole."""
+
+
 def storable(values: Sequence[Any]) -> Sequence[Any]:
     """The same values, with NUL characters left out of texts and `?` for lone surrogates: neither can be stored everywhere."""
     return values if _fit(values) else [_mended(value) for value in values]
@@ -14,19 +18,22 @@ def storable(values: Sequence[Any]) -> Sequence[Any]:
 
 def all_storable(rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
     """The same for many rows: they are looked at together, because nearly always all of them fit."""
-    return rows if _fit(list(chain.from_iterable(rows))) else [storable(row) for row in rows]
+    if isinstance(rows, Checked) or _fit(list(chain.from_iterable(rows))):
+        return rows
+    return [storable(row) for row in rows]
 
 
 def _fit(values: Sequence[Any]) -> bool:
-    texts = "".join([value for value in values if type(value) is str])
-    return _is_plain(texts) and all(_fit(value) for value in values if type(value) is list)
-
-
-def _is_plain(text: str) -> bool:
-    if "\0" in text:
+    kinds = set(map(type, values))
+    if str in kinds and not _is_plain([value for value in values if type(value) is str]):
         return False
+    return list not in kinds or all(_fit(value) for value in values if type(value) is list)
+
+
+def _is_plain(texts: Sequence[str]) -> bool:
     try:
-        return text.isascii() or bool(text.encode())
+        # One by one and not as one text: a single emoji would make four bytes of every letter.
+        return b"\0" not in b"".join(map(str.encode, texts))
     except UnicodeEncodeError:
         return False
 

@@ -21,6 +21,9 @@ UNREADABLE = (ValueError, RecursionError)
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 _NUMBERED = re.compile(rb'"((?:[a-z_]{1,30}_)?id)"(\s{0,3}:\s{0,3})(\d{1,30})(?=[\s,}])')
 """An id that came as a number. Inside of texts quotes are escaped, so that nothing there looks like it."""
+UNSENT = Raw(b"")
+"""The default of optional nested items."""
+_NOTHING = (b"", b"null")
 _LARGEST = 2**63 - 1
 _LONGEST_ID = 300
 _raw_list = msgspec.json.Decoder(list[Raw])
@@ -102,7 +105,7 @@ def count(number: int | None) -> int | None:
 
 def is_there(raw: Raw) -> bool:
     """Whether an optional nested item was sent at all."""
-    return bytes(raw) not in (b"", b"null")
+    return raw is not UNSENT and bytes(raw) not in _NOTHING
 
 
 def without(raw: bytes, *nested: Raw) -> bytes:
@@ -144,13 +147,16 @@ class Harvest:
 
     def add_post(self, post: Post, *, is_along: bool = False) -> Post:
         """The post as the page shows it first; listed once, it no longer counts as come along."""
-        if not self._has_room(self.posts, post.id):
-            return post
-        if not is_along:
-            self.along.discard(post.id)
-        elif post.id not in self.posts:
-            self.along.add(post.id)
-        return self.posts.setdefault(post.id, post)
+        known = self.posts.get(post.id)
+        if known is not None:
+            if not is_along:
+                self.along.discard(post.id)
+            return known
+        if self._has_room(self.posts, post.id):
+            self.posts[post.id] = post
+            if is_along:
+                self.along.add(post.id)
+        return post
 
     def _has_room(self, held: Collection[object], key: object) -> bool:
         has_room = len(held) < self._most or key in held

@@ -11,6 +11,8 @@ _TAG = re.compile(r"(<[^<>]*>)")
 _NAME = re.compile(r"</?\s*([a-zA-Z0-9]+)")
 _ATTRIBUTE = re.compile(r"\b(href|class|rel)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _BLANKS = re.compile(r"\n{3,}")
+_PLAIN = {"<p>": "", "</p>": "\n\n", "<br>": "\n", "<br/>": "\n", "<br />": "\n", "</a>": "", "<span>": "", "</span>": ""}
+"""What the tags do to the lines that nearly all posts consist of; see `_break` for the others."""
 _LONGEST_TAG = 200
 _QUOTE = "quote-inline"
 """The class of what a server wrote itself, for software that shows no quotes: `RE:` and the address of the quoted post."""
@@ -43,15 +45,27 @@ def text_and_links(markup: str | None, *, has_quote: bool = False) -> Read:
     if not markup:
         return _NOTHING
     if "<" not in markup:
-        return Read(html.unescape(markup).strip())
+        return Read(_unescaped(markup).strip())
+    if markup.startswith("<p>") and markup.endswith("</p>") and "<" not in (words := markup[3:-4]) and ">" not in words:
+        # One paragraph, as most posts are.
+        return Read(_lines(_unescaped(words)))
     # Words and tags take turns: the odd pieces are the tags.
     pieces = _TAG.split(markup)
     own = _without_quote(pieces) if _QUOTE in markup else pieces
-    links, tags = _anchors(own if has_quote else pieces)
+    links, tags = _anchors(own if has_quote else pieces) if "<a " in markup or "<A " in markup else ((), ())
     if "&" in markup:
         own[::2] = [html.unescape(words) for words in own[::2]]
-    own[1::2] = [_break(tag[:16]) for tag in own[1::2]]
-    return Read(_BLANKS.sub("\n\n", "".join(own)).strip(), links, tags)
+    own[1::2] = [_PLAIN[tag] if tag in _PLAIN else _break(tag[:16]) for tag in own[1::2]]
+    return Read(_lines("".join(own)), links, tags)
+
+
+def _unescaped(words: str) -> str:
+    return html.unescape(words) if "&" in words else words
+
+
+def _lines(text: str) -> str:
+    """The text with one empty line at most between two others, and none around them."""
+    return (_BLANKS.sub("\n\n", text) if "\n\n\n" in text else text).strip()
 
 
 def _anchors(pieces: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -59,9 +73,10 @@ def _anchors(pieces: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     links: dict[str, None] = {}
     tags: list[str] = []
     for place in range(1, len(pieces), 2):
-        if pieces[place][:3] not in ("<a ", "<A "):
+        tag = pieces[place]
+        if not tag.startswith(("<a ", "<A ")):
             continue
-        values = _attributes(pieces[place])
+        values = _attributes(tag)
         classes, address = values.get("class", ""), values.get("href", "")
         if "hashtag" in classes.split():
             tags += _hashtag(pieces, place)
@@ -117,4 +132,4 @@ def _break(tag: str) -> str:
 
 
 def _attributes(tag: str) -> dict[str, str]:
-    return {name.lower(): html.unescape(double or single) for name, double, single in _ATTRIBUTE.findall(tag)}
+    return {name.lower(): _unescaped(double or single) for name, double, single in _ATTRIBUTE.findall(tag)}

@@ -19,6 +19,8 @@ def iso(text: str | None) -> datetime | None:
         return None
     try:
         when = datetime.fromisoformat(text)
+        if when.tzinfo is UTC:
+            return when
         return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         return None

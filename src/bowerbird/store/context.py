@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from bowerbird.db.texts import Checked
 from bowerbird.ports import Database, Row, Transaction
 
 COUNTERS_EVERY = int(timedelta(days=1) / timedelta(microseconds=1))
@@ -47,13 +48,13 @@ class Sighting(Struct, frozen=True, kw_only=True):
             await self.tx.execute_many(sql, rows)
 
     async def insert_many(self, table: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-        """Inserts rows that are not there yet, by `id`."""
+        """Inserts rows of a cleaned page that are not there yet, by `id`."""
         if not rows:
             return
         if self.database.dialect == "sqlite":
             # Its driver takes longer to bind a null than a text: columns that no row fills are better left out.
             columns, rows = _filled(columns, rows)
-        await self.tx.execute_many(_insert(table, columns), rows)
+        await self.tx.execute_many(_insert(table, columns), Checked(rows))
 
     async def observed_at(self) -> int:
         """The earliest time at which the service can have said this: when the call was leased, or now if it is not logged."""

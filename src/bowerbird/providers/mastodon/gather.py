@@ -8,7 +8,17 @@ from datetime import datetime
 from bowerbird.model import Answer, Ask, Facet, Flavour, Outcome, Post, Service, Subject, User
 from bowerbird.providers.gathering import Gathering
 from bowerbird.providers.items import UNREADABLE, is_there
-from bowerbird.providers.mastodon.shapes import Besides, Status, accounts, post_of, quotes, repost_of, statuses, user_of
+from bowerbird.providers.mastodon.shapes import (
+    NOTHING_MORE,
+    Besides,
+    Status,
+    accounts,
+    post_of,
+    quotes,
+    repost_of,
+    statuses,
+    user_of,
+)
 from bowerbird.providers.snowflakes import FLAKES
 
 
@@ -43,8 +53,9 @@ class MastodonGathering(Gathering):
             except UNREADABLE as error:
                 self.lose(Subject.POST, raw, error)
         uris = {status.id: status.uri for status, _ in read if status.uri and status.is_open}
+        has_known = self.ask.progress.newest is not None
         for status, raw in read:
-            if not self.is_known(status.id):
+            if not (has_known and self.is_known(status.id)):
                 self._post(status, raw, uris)
         return [status for status, _ in read]
 
@@ -64,9 +75,9 @@ class MastodonGathering(Gathering):
         if is_there(status.reblog):
             original = self._nested(bytes(status.reblog), uris, depth)
             return self.harvest.add_post(repost_of(status, author, original, raw), is_along=depth > 0) if original else None
-        reply_to = self._parent(status.in_reply_to_id, uris)
+        reply_to = self._parent(status.in_reply_to_id, uris) if status.in_reply_to_id else None
         told = status.besides
-        quote_of = self._quoted(told, uris, depth)
+        quote_of = None if told is NOTHING_MORE else self._quoted(told, uris, depth)
         post = post_of(status, author, raw, told, reply_to=reply_to, quote_of=quote_of)
         return self.harvest.add_post(post, is_along=depth > 0)
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from msgspec import Raw, Struct
 
 from bowerbird.model import Media, Poll, PollOption, Post, PostKind, User, ids_at, tags_once
-from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
+from bowerbird.providers.items import UNREADABLE, UNSENT, Reader, count, is_there
 from bowerbird.providers.markup import plain, text_and_links
 from bowerbird.providers.times import iso
 
@@ -52,7 +52,7 @@ class Account(Struct):
     indexable: bool | None = None
     suspended: bool | None = None
     fields: list[_Field] | None = None
-    pleroma: Raw = Raw(b"")
+    pleroma: Raw = UNSENT
 
     def identity(self, status_uri: str | None, software: str = "") -> str:
         """The account's global id. Some servers do not send it: the address of a post of its own tells it, or the rule of the
@@ -126,7 +126,7 @@ class _Emoji(Struct, gc=False):
 class Besides(Struct):
     """What Pleroma and its kin say of a status beyond Mastodon's form."""
 
-    quote: Raw = Raw(b"")
+    quote: Raw = UNSENT
     quote_id: str | None = None
     quote_url: str | None = None
     emoji_reactions: list[_Emoji] | None = None
@@ -136,9 +136,9 @@ class Quote(Struct):
     """Either the envelope of current servers or, on others, the quoted status itself."""
 
     state: str | None = None
-    quoted_status: Raw = Raw(b"")
+    quoted_status: Raw = UNSENT
     quoted_status_id: str | None = None
-    account: Raw = Raw(b"")
+    account: Raw = UNSENT
 
 
 class Status(Struct):
@@ -158,14 +158,14 @@ class Status(Struct):
     favourites_count: int | None = None
     quotes_count: int | None = None
     content: str | None = None
-    reblog: Raw = Raw(b"")
-    quote: Raw = Raw(b"")
+    reblog: Raw = UNSENT
+    quote: Raw = UNSENT
     quote_id: str | None = None
     quote_url: str | None = None
     poll: _Poll | None = None
     emoji_reactions: list[_Emoji] | None = None
     reactions: list[_Emoji] | None = None
-    pleroma: Raw = Raw(b"")
+    pleroma: Raw = UNSENT
     application: _Application | None = None
     media_attachments: list[_Attachment] | None = None
     mentions: list[_Mention] | None = None
@@ -183,8 +183,8 @@ class Status(Struct):
     @property
     def besides(self) -> Besides:
         """What kin of Mastodon tell of quotes and reactions, wherever they write it."""
-        if bytes(self.pleroma) == b"" and self.emoji_reactions is None and self.reactions is None and not self.quote_url:
-            return _NOTHING if bytes(self.quote) in _NO_QUOTE and not self.quote_id else Besides(self.quote, self.quote_id)
+        if self.pleroma is UNSENT and self.emoji_reactions is None and self.reactions is None and not self.quote_url:
+            return Besides(self.quote, self.quote_id) if self.quote_id or is_there(self.quote) else NOTHING_MORE
         own = Besides(self.quote, self.quote_id, self.quote_url, self.emoji_reactions or self.reactions)
         try:
             more = _besides.read(bytes(self.pleroma)) if is_there(self.pleroma) else None
@@ -197,8 +197,7 @@ class Status(Struct):
         return Besides(quote, own.quote_id or more.quote_id, own.quote_url or more.quote_url, emoji)
 
 
-_NOTHING = Besides()
-_NO_QUOTE = (b"", b"null")
+NOTHING_MORE = Besides()
 _pleromas = Reader(_Pleroma)
 accounts = Reader(Account)
 statuses = Reader(Status, "media_attachments", "poll", "tags", "mentions", "application", "emoji_reactions", "reactions")
@@ -212,9 +211,10 @@ def _required(text: str | None, why: str) -> str:
     return text
 
 
-def _address(text: str | None, why: str) -> str:
+def _address(address: str | None, why: str) -> str:
     """An id of the whole network; whoever has none that can be one would be somebody else for us."""
-    address = _required(text, why)
+    if not address:
+        raise ValueError(why)
     if not address.startswith(_SCHEMES) or not address.isprintable():
         raise ValueError("a uri that is none")
     return address
@@ -309,17 +309,17 @@ def post_of(
         reposts=count(status.reblogs_count),
         likes=count(status.favourites_count),
         quotes=count(status.quotes_count),
-        emoji=_emoji(told.emoji_reactions),
+        emoji=_emoji(told.emoji_reactions) if told.emoji_reactions is not None else None,
         poll=_poll(status.poll) if status.poll else None,
         edited_at=iso(status.edited_at),
         url=status.url,
         source=status.application.name if status.application else None,
         warning=status.spoiler_text or None,
         is_sensitive=status.sensitive,
-        tags=_tags(said.tags, status.tags),
-        mentions=tuple(dict.fromkeys(mention.id for mention in status.mentions or () if mention.id)),
+        tags=_tags(said.tags, status.tags) if said.tags or status.tags else (),
+        mentions=_mentions(status.mentions) if status.mentions else (),
         links=said.links,
-        media=tuple(_media(status.media_attachments or ())),
+        media=_media(status.media_attachments) if status.media_attachments else (),
         raw=raw,
     )
 
@@ -329,8 +329,8 @@ def _tags(marked: tuple[str, ...], listed: list[_Tag] | None) -> tuple[str, ...]
     return tags_once([*marked, *[tag.name for tag in listed if tag.name]] if listed else marked)
 
 
-def _emoji(given: list[_Emoji] | None) -> dict[str, int] | None:
-    return None if given is None else {each.name: number for each in given if (number := count(each.count)) is not None}
+def _emoji(given: list[_Emoji]) -> dict[str, int]:
+    return {each.name: number for each in given if (number := count(each.count)) is not None}
 
 
 def _poll(poll: _Poll) -> Poll:
@@ -344,7 +344,11 @@ def _poll(poll: _Poll) -> Poll:
     )
 
 
-def _media(attachments: list[_Attachment] | tuple[()]) -> list[Media]:
+def _mentions(mentions: list[_Mention]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(mention.id for mention in mentions if mention.id))
+
+
+def _media(attachments: list[_Attachment]) -> tuple[Media, ...]:
     # A server's own media ids are not global and its copies move: the origin's address names the file everywhere.
     found = [(item.remote_url or item.url, item) for item in attachments]
-    return [Media(id=url, kind=item.type or "unknown", url=url, description=item.description) for url, item in found if url]
+    return tuple(Media(id=url, kind=item.type or "unknown", url=url, description=item.description) for url, item in found if url)
