@@ -10,8 +10,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from bowerbird.analysis.places.locator import AreaLocator
-from bowerbird.analysis.places.opened import resolver_in
+from bowerbird.analysis.places.judge import place_judge
 from bowerbird.crawl.access.credentials import Asking, check_named, names_in, own_credentials, stream_credentials
 from bowerbird.crawl.access.how_to_add import wrong_kind
 from bowerbird.crawl.access.logins import LoginBook
@@ -57,6 +56,7 @@ from bowerbird.ports import (
     Clock,
     Database,
     FlavouredProvider,
+    Judge,
     MediaTransport,
     Part,
     Provider,
@@ -72,8 +72,8 @@ from bowerbird.reports.seed_query import chosen_by
 from bowerbird.reports.walks import stored_links
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
+from bowerbird.store.judgements.judging import JudgingStore
 from bowerbird.store.opening import open_store
-from bowerbird.store.places.located import LocatingStore
 from bowerbird.store.posts.listed import is_source
 from bowerbird.store.posts.recall import Recall
 from bowerbird.vocabulary import vocabulary as vocabulary
@@ -146,7 +146,7 @@ class _Wiring(Struct, frozen=True):
     homes: dict[str, int]
     vault: Vault
     streams: list[Stream]
-    locator: AreaLocator | None = None
+    judges: Sequence[Judge] = ()
     queues: list[Queues] = []
     own: Own = NOTHING_OWN
     flavours: Mapping[str, Flavour] = {}
@@ -172,7 +172,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         log = QueryLog(row.crawl, me.number)
         scheduler, tally = Scheduler(ledgers), Tally(now)
         tally.asked(await surveyor.log(tx, log, row.crawl))
-        wiring = _Wiring(plan, row.crawl, me, scheduler, tally, {}, {}, {}, outside.vault, [], _locator(plan))
+        wiring = _Wiring(plan, row.crawl, me, scheduler, tally, {}, {}, {}, outside.vault, [], _judges(plan, own))
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)
         for service in plan.services:
             await _add_service(tx, wiring, service, outside.clock.now)
@@ -241,18 +241,19 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     )
 
 
-def _store(database: Database, wiring: _Wiring) -> Store | LocatingStore:
+def _store(database: Database, wiring: _Wiring) -> Store | JudgingStore:
     flow, often = wiring.plan.flow, wiring.plan.counters_every
     asked = {use.name for use in flow.facets}
     is_searching = any(is_source(lane.facet) for lane in wiring.lanes.values() if lane.facet.name in asked)
     heeds = flow.heeds_counters({lane.facet.name for lane in wiring.lanes.values() if lane.facet.is_lookup})
     store = Store(database, keeps_sightings=is_searching, heeds_counters=heeds, counters_every=often)
-    return LocatingStore(store, database, wiring.locator) if wiring.locator else store
+    return JudgingStore(store, database, wiring.judges) if wiring.judges else store
 
 
-def _locator(plan: CrawlPlan) -> AreaLocator | None:
-    """Who says where things are, in a crawl that is about places."""
-    return AreaLocator([place.area for place in plan.places], resolver_in(load_settings().cache_folder)) if plan.places else None
+def _judges(plan: CrawlPlan, own: Own) -> Sequence[Judge]:
+    """Who says what things are: where, in a crawl that is about places, and whatever the program that runs it adds."""
+    areas = [place.area for place in plan.places]
+    return (*([place_judge(areas, load_settings().cache_folder)] if areas else ()), *own.judges)
 
 
 async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, now: Callable[[], datetime]) -> None:
@@ -270,7 +271,7 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
     filled = filling(streams, speaks, flow)
     uses = (*flow.facets, *searched.values(), *(use for use in filled if use.name not in searched))
     numbers = {use.name: await registry.enrol_lane(tx, wiring.crawl, number, use.name) for use in (*uses, *kept.facets)}
-    seeder = FlowSeeder(kept, numbers, partial(Homes(wiring.homes).away_from, service), wiring.locator)
+    seeder = FlowSeeder(kept, numbers, partial(Homes(wiring.homes).away_from, service))
     for use in uses:
         place = _place(wiring.plan, use, flow, speaks, numbers)
         lane = Lane(

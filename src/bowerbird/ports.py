@@ -38,8 +38,10 @@ from bowerbird.model import (
     Post,
     Recalled,
     Request,
+    Ruling,
     Saved,
     Secret,
+    Seen,
     Service,
     Setback,
     Settled,
@@ -285,6 +287,17 @@ class TriedProvider(Provider, Protocol):
         """What the answer says of the credential, and the service's words: BAD_TOKEN, FORBIDDEN_SCOPE (it is of another kind),
         OK if it was taken; anything else tells nothing."""
         ...
+
+
+class Judge(Protocol):
+    """Says of the accounts and posts of a page what they are: where, in which language, whether they belong. Pure."""
+
+    name: str
+    """What conditions call it: `judged('place', 'Lisbon')`."""
+    version: str
+    """Changes with its rules: what a newer version says replaces what an older one said for as good a reason."""
+
+    def judge(self, seen: Seen) -> Ruling: ...
 
 
 class Locator(Protocol):

@@ -24,6 +24,7 @@ from store_pages import (
     toot,
 )
 
+from bowerbird.analysis.places.judge import PlaceJudge
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.db.migrate import scripts, statements
@@ -47,7 +48,7 @@ from bowerbird.model import (
 from bowerbird.ports import Database
 from bowerbird.settings import load_settings
 from bowerbird.store import Store, register_service
-from bowerbird.store.places.located import LocatingStore
+from bowerbird.store.judgements.judging import JudgingStore
 
 ADA = "https://home.example/users/ada"
 SHELL = federated("ada", "1", handle="ada@home.example")
@@ -220,7 +221,7 @@ async def test_a_post_of_one_repository_under_the_account_of_another_is_set_asid
 async def test_a_mere_view_moves_nobody_to_another_place(crawled: Crawled) -> None:
     areas = [Area(name="Lisbon", box=Box(-9.3, 38.6, -9.0, 38.9)), Area(name="Berlin", box=Box(13.0, 52.3, 13.8, 52.7))]
     locator = AreaLocator(areas, resolver_in(load_settings().cache_folder))
-    crawled.store = LocatingStore(Store(crawled.database), crawled.database, locator)  # type: ignore[assignment]
+    crawled.store = JudgingStore(Store(crawled.database), crawled.database, [PlaceJudge(locator)])  # type: ignore[assignment]
     berlin = Place(name="Berlin", country="DE", longitude=13.4, latitude=52.5)
     home = Page(users=(ada(location="Lisboa, Portugal"),), posts=(toot("10", "ada"),))
     view = Page(users=(ada(location="Berlin, Germany"),), posts=(toot("10", "ada", place=berlin),))

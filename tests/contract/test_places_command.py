@@ -25,7 +25,10 @@ ROWS = [
 def filled(path: Path) -> None:
     async def fill() -> None:
         async with open_store(str(path), RealClock()) as database, database.transaction() as tx:
-            sql = "insert into located (place, subject, id, source, confidence, at, call) values (?, ?, ?, ?, 0.9, 1, 1)"
+            sql = (
+                "insert into judgements (judge, value, subject, id, reason, strength, confidence, evidence, version, at, call) "
+                "values ('place', ?, ?, ?, ?, 1, 0.9, '{}', '1', 1, 1)"
+            )
             await tx.execute_many(sql, ROWS)
 
     asyncio.run(fill())

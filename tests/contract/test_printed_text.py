@@ -34,7 +34,10 @@ _TOLD = {
     "values (1, ?, ?, 9, 9, 1, 1)",
     "outages": "insert into outages (service, began_at, calls, reason) values (?, 1, 3, ?)",
     "shortfalls": "insert into shortfalls (lane, target, cause, detail, at, call) values (1, ?, 'unknown', ?, 1, 1)",
-    "located": "insert into located (place, subject, id, source, confidence, at, call) values (?, 'post', ?, 'text', 1, 1, 1)",
+    "judgements": (
+        "insert into judgements (judge, value, subject, id, reason, strength, confidence, evidence, version, at, call) "
+        "values ('place', ?, 'post', ?, 'text', 1, 1, '{}', '1', 1, 1)"
+    ),
 }
 
 

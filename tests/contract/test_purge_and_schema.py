@@ -22,12 +22,13 @@ MARK = "MarkedkraM"
 _USER = "(select user_no from users where id = 'x:1')"
 _POST = "(select post_no from posts where id = 'x:10')"
 _LIST = f"values ('l', 'x', {_USER}, ?, ?, 1, 1, 1)"
+_JUDGED = "insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)"
 _BESIDE = (
     f"insert into user_tags (user_no, tag, name, found_at, found_by, seen_at) values ({_USER}, ?, ?, 1, 1, 1)",
     f"insert into post_versions (post_no, at, text, warning, links, call) values ({_POST}, 1, ?, ?, ?, 1)",
     f"insert into lists (id, network, owner, name, description, found_at, found_by, seen_at) {_LIST}",
-    "insert into located (place, subject, id, source, confidence, at, call) values (?, 'user', 'x:1', ?, 1, 1, 1)",
-    "insert into located (place, subject, id, source, confidence, at, call) values (?, 'post', 'x:10', ?, 1, 1, 1)",
+    f"{_JUDGED} values ('place', 'user', 'x:1', ?, ?, 1, 1, ?, '1', 1, 1)",
+    f"{_JUDGED} values ('place', 'post', 'x:10', ?, ?, 1, 1, ?, '1', 1, 1)",
     "insert into media_files (id, kind, url, state, type, error, due, found_at) values (?, 'photo', ?, 'given_up', ?, ?, 1, 1)",
 )
 """Rows that hang on account 1 or its post and come from elsewhere than a page."""
@@ -103,7 +104,7 @@ async def test_what_can_hold_content_is_purged(crawled: Crawled, way: str) -> No
     await fill(crawled)
     before = await marked(crawled)
     assert {"users", "user_history", "user_tags", "posts", "post_history", "post_versions", "post_tags", "post_cashtags", "media",
-            "media_files", "lists", "located", "quarantine"} <= {table for table, _ in before}  # fmt: skip
+            "media_files", "lists", "judgements", "quarantine"} <= {table for table, _ in before}  # fmt: skip
     page = Page(users=(user("1", opts_out=True),)) if way == "opted out" else Page(
         gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)
     )  # fmt: skip
@@ -118,8 +119,8 @@ async def test_a_deleted_post_leaves_nothing_but_its_authors_profile(crawled: Cr
     await crawled.save(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10")
     await _tidy_media(crawled)
     left = {table for table, _ in await marked(crawled)}
-    assert left <= {"users", "user_history", "user_tags", "lists", "located", "quarantine", "media_files"}
-    assert await crawled.count("located", "subject = 'post'") == 0
+    assert left <= {"users", "user_history", "user_tags", "lists", "judgements", "quarantine", "media_files"}
+    assert await crawled.count("judgements", "subject = 'post'") == 0
 
 
 async def _tidy_media(crawled: Crawled) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from store_pages import POSTS, PROFILES, TIMELINE, Crawled
 
+from bowerbird.analysis.places.judge import PlaceJudge
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.model import Area, Box, Gone, Outcome, Page, Place, Post, PostKind, Subject, Unplaced, User
@@ -14,7 +15,7 @@ from bowerbird.ports import Database
 from bowerbird.reports.place_counts import read_places
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
-from bowerbird.store.places.located import LocatingStore
+from bowerbird.store.judgements.judging import JudgingStore
 
 LISBON = Area(name="Lisbon", box=Box(-9.3, 38.6, -9.0, 38.9))
 WEST = Area(name="West", box=Box(-10.0, 37.0, -7.0, 42.0))
@@ -25,7 +26,7 @@ PORTUGAL = Area(name="Portugal", box=Box(-31.0, 32.0, -6.0, 42.2), country="PT")
 async def crawled(database: Database) -> Crawled:
     made = await Crawled(database).register()
     locator = AreaLocator([LISBON, WEST, PORTUGAL], resolver_in(load_settings().cache_folder))
-    made.store = LocatingStore(Store(database), database, locator)  # type: ignore[assignment]
+    made.store = JudgingStore(Store(database), database, [PlaceJudge(locator)])  # type: ignore[assignment]
     return made
 
 

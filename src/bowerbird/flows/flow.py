@@ -167,6 +167,8 @@ class Filters(Struct, frozen=True):
 
     languages: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    when: str = ""
+    """A condition that whoever is found on the way must fulfil, such as `judged('language', 'pt')`."""
     follow_opted_out: bool = False
     """Accounts that asked not to be collected are left alone unless a consent says otherwise."""
     max_depth: int | None = None
@@ -212,7 +214,15 @@ class Flow(Struct, frozen=True):
     @property
     def needs_places(self) -> bool:
         """Whether it asks of what it finds if that belongs to a place."""
-        return any("located" in condition.parse(edge.when).words for edge in self.edges if edge.when)
+        return "place" in self.judges
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """Whose judgements its conditions ask for."""
+        texts = (*(edge.when for edge in self.edges), self.filters.when)
+        asked = [condition.parse(text) for text in texts if text]
+        places = {"place"} if any("located" in each.words for each in asked) else set()
+        return frozenset().union(places, *(each.judges for each in asked))
 
     def heeds_counters(self, lookups: Set[str]) -> bool:
         """Whether it does something when the counter of a profile has moved: looks again, or leads on to those with news."""
@@ -275,6 +285,8 @@ class Vocabulary(Struct, frozen=True):
     """Names and the facet table of each."""
     flows: Mapping[str, str] = {}
     """Names and the TOML of the built-in flows."""
+    judges: frozenset[str] = frozenset({"place"})
+    """Who may be asked for in conditions: `judged('place', 'Lisbon')`."""
     channels: Mapping[str, Mapping[str, Channel]] = {}
     """By provider: the streams of its network."""
     subscribe: Callable[[str, str, Mapping[str, Sequence[str]]], Subscription] = _no_subscription

@@ -25,6 +25,7 @@ from bowerbird.model.hashtags import tag_form, tags_by_form, tags_once
 from bowerbird.model.items import (
     Broken,
     Gone,
+    Judged,
     Media,
     Member,
     Page,
@@ -44,6 +45,7 @@ from bowerbird.model.items import (
     Version,
     Volume,
 )
+from bowerbird.model.judgements import Judgement, Ruling, Seen
 from bowerbird.model.kinds import Network, Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
@@ -75,6 +77,8 @@ __all__ = [
     "Geography",
     "Gone",
     "Heard",
+    "Judged",
+    "Judgement",
     "KeyTime",
     "Lease",
     "Limit",
@@ -103,10 +107,12 @@ __all__ = [
     "RelationEnd",
     "RelationKind",
     "Request",
+    "Ruling",
     "Saved",
     "SavedPost",
     "SavedUser",
     "Secret",
+    "Seen",
     "Service",
     "Setback",
     "Settled",

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bowerbird.model.items import Page
-from bowerbird.model.kinds import Outcome
+from bowerbird.model.items import Judged, Page
+from bowerbird.model.kinds import Outcome, Subject
 from bowerbird.model.limits import Facet, Limit
 from bowerbird.model.tasks import Progress, Task
 
@@ -158,6 +158,8 @@ class Saved(Struct, frozen=True, kw_only=True):
     reactions_new: int = 0
     tags_new: int = 0
     """Tags that users gave themselves and did not have before."""
+    judged: Mapping[tuple[Subject, str], frozenset[Judged]] = {}
+    """By account or post, under its stored id, what judges say of it, where a crawl has any."""
 
     @property
     def users_new(self) -> int:

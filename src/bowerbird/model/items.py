@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from bowerbird.model.kinds import Outcome, PostKind, ReactionKind, RelationKind, Subject
+
+
+class Judged(NamedTuple):
+    """What a condition asks: did this judge say this value of the target, or any value where none is named."""
+
+    judge: str
+    value: str | None = None
+
+    def is_said(self, said: Iterable[Judged]) -> bool:
+        return any(each.judge == self.judge and self.value in (None, each.value) for each in said)
 
 
 class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from bowerbird.errors import UserError
-from bowerbird.model import PostKind, Service
+from bowerbird.model import Judged, PostKind, Service, Subject
 from bowerbird.ports import Database, Row
+from bowerbird.store.judgements.rows import read_judgements, standing_values
 from bowerbird.store.people.names import has_local_keys, key_in
 
 _BATCH = 1_000
-Facts = Callable[[str], Any]
+Facts = Callable[[str | Judged], Any]
+Heard = Mapping[tuple[Subject, str], frozenset[Judged]]
 
 USER_WORDS: Mapping[str, str] = {
     **{name: name for name in ("handle", "name", "description", "location", "language", "followers", "following", "posts")},
@@ -51,14 +53,17 @@ from posts p left join users u on u.user_no = p.author where p.network = (select
 """
 
 
-async def chosen(database: Database, what: str, holds: Callable[[Facts], bool], service: Service) -> AsyncIterator[str]:
+async def chosen(
+    database: Database, what: str, holds: Callable[[Facts], bool], service: Service, *, asks_judges: bool = False
+) -> AsyncIterator[str]:
     """Keys of the `users`, `posts` or `authors` (of posts) for which the condition holds, each once, first found first."""
     async with database.reading() as tx:
         row = await tx.fetch_one(_SERVICE, service.base, service.provider, service.base)
     if row is None or (has_local_keys(row["network"]) and row["base"] != service.base):
         raise UserError(f"the store holds nothing of {service.base}, so nothing there can be chosen as a seed")
     known: set[str] = set()
-    async for key in _walk(database, what, holds, row["service"], row["network"]):
+    walk = _Walk(database, what, holds, asks_judges)
+    async for key in walk.keys(row["service"], row["network"]):
         if key not in known:
             known.add(key)
             yield key
@@ -79,21 +84,35 @@ async def count_posts(database: Database, service: Service) -> PostCount:
     return PostCount(*(int(row[name] or 0) for name in PostCount.__struct_fields__)) if row else PostCount(0, 0, 0)
 
 
-async def _walk(database: Database, what: str, holds: Callable[[Facts], bool], service: int, network: str) -> AsyncIterator[str]:
-    sql, words, number = _statement(what, service, network)
-    name = "author_id" if what == "authors" else "id"
-    after = 0
-    while rows := await _batch(database, sql, after, network):
-        after = rows[-1][number]
-        for row in rows:
-            key = row["key"] or key_in(network, row[name])
-            if key is not None and holds(_facts(row, words)) and (what != "posts" or is_askable(network, row["kind"])):
-                yield key
+class _Walk(NamedTuple):
+    """Goes through what is stored, batch by batch."""
 
+    database: Database
+    what: str
+    holds: Callable[[Facts], bool]
+    asks_judges: bool
 
-async def _batch(database: Database, sql: str, after: int, network: str) -> Sequence[Row]:
-    async with database.reading() as tx:
-        return await tx.fetch(sql, after, network)
+    async def keys(self, service: int, network: str) -> AsyncIterator[str]:
+        sql, words, number = _statement(self.what, service, network)
+        name = "author_id" if self.what == "authors" else "id"
+        rows, judged = await self._batch(sql, 0, network)
+        while rows:
+            for row in rows:
+                key = row["key"] or key_in(network, row[name])
+                facts = _facts(row, words, judged.get((self._subject, row["id"]), frozenset()))
+                if key is not None and self.holds(facts) and (self.what != "posts" or is_askable(network, row["kind"])):
+                    yield key
+            rows, judged = await self._batch(sql, rows[-1][number], network)
+
+    @property
+    def _subject(self) -> Subject:
+        return Subject.USER if self.what == "users" else Subject.POST
+
+    async def _batch(self, sql: str, after: int, network: str) -> tuple[Sequence[Row], Heard]:
+        async with self.database.reading() as tx:
+            rows = await tx.fetch(sql, after, network)
+            items = [(self._subject, row["id"]) for row in rows] if self.asks_judges else ()
+            return rows, standing_values(await read_judgements(tx, self.database, items))
 
 
 def _statement(what: str, service: int, network: str) -> tuple[str, Mapping[str, str], str]:
@@ -114,8 +133,10 @@ def _own_key(is_post: bool, service: int) -> str:
     return f"(select min(k.key) from {keys} where +k.service = {int(service)} and {here})"
 
 
-def _facts(row: Row, words: Mapping[str, str]) -> Facts:
-    def fact(word: str) -> Any:
+def _facts(row: Row, words: Mapping[str, str], judged: frozenset[Judged]) -> Facts:
+    def fact(word: str | Judged) -> Any:
+        if isinstance(word, Judged):
+            return word.is_said(judged)
         value = row[words[word]]
         if words[word] == "kind":
             return value == word

@@ -7,11 +7,14 @@ from msgspec import Struct
 from bowerbird.model import Source, Subject
 from bowerbird.ports import Database
 
-_COUNTS = "select place, subject, source, count(*) as found from located group by place, subject, source"
+_COUNTS = """
+select value as place, subject, reason as source, count(*) as found from judgements where judge = 'place'
+group by value, subject, reason
+"""
 _SHARED = """
-select a.place as one, b.place as other, a.subject as subject, count(*) as shared
-from located a join located b on b.subject = a.subject and b.id = a.id and a.place < b.place
-group by a.place, b.place, a.subject
+select a.value as one, b.value as other, a.subject as subject, count(*) as shared
+from judgements a join judgements b on b.judge = a.judge and b.subject = a.subject and b.id = a.id and a.value < b.value
+where a.judge = 'place' group by a.value, b.value, a.subject
 """
 
 

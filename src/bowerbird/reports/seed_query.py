@@ -17,5 +17,5 @@ async def chosen_by(query: SeedQuery | None, service: Service, database: Databas
     if query is None:
         return
     async with open_store(query.store, clock) if query.store else nullcontext(database) as source:
-        async for key in chosen(source, query.what, query.holds, service):
+        async for key in chosen(source, query.what, query.holds, service, asks_judges=query.asks_judges):
             yield key

@@ -16,12 +16,12 @@ from bowerbird.store.context import Sighting
 from bowerbird.store.intake.bounds import bounded_page
 from bowerbird.store.intake.clean import clean_page
 from bowerbird.store.intake.quarantine import set_aside
+from bowerbird.store.judgements.withdrawn_places import forget_places
 from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.people.identities import People, PeopleStatements, number_people
 from bowerbird.store.people.names import id_for
 from bowerbird.store.people.profiles import UserStatements, came_along, note_checked, save_users
 from bowerbird.store.people.tags import WordStatements, save_trends, save_user_tags
-from bowerbird.store.places.withdrawn import forget_places
 from bowerbird.store.posts.listed import SightingStatements, is_source, note_sightings
 from bowerbird.store.posts.posts import PostStatements, save_posts
 from bowerbird.store.relations.listed import RelationStatements, save_relations

@@ -184,7 +184,7 @@ async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
     try:
         if await version_of(database) is None:
             return False
-        async for _ in chosen(database, query.what, query.holds, plan.services[0].service):
+        async for _ in chosen(database, query.what, query.holds, plan.services[0].service, asks_judges=query.asks_judges):
             return True
         return False
     finally:

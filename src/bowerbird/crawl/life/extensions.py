@@ -1,13 +1,13 @@
-"""What a program that runs a crawl adds of its own: rankers under new names, and a seeder around the flow's."""
+"""What a program that runs a crawl adds of its own: rankers under new names, a seeder around the flow's, judges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from msgspec import Struct
 
-from bowerbird.ports import Ranker, Seeder
+from bowerbird.ports import Judge, Ranker, Seeder
 
 RankerMaker = Callable[[timedelta | None], Ranker]
 """Makes a ranker for one facet from its `revisit`."""
@@ -20,6 +20,8 @@ class Own(Struct, frozen=True):
 
     rankers: Mapping[str, RankerMaker] = {}
     seeder: SeederMaker = lambda usual, lanes: usual
+    judges: Sequence[Judge] = ()
+    """Asked about every page beside those of the crawl file."""
 
     def ranker(self, name: str, revisit: timedelta | None, otherwise: Callable[[], Ranker]) -> Ranker:
         return self.rankers[name](revisit) if name in self.rankers else otherwise()

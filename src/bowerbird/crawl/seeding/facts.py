@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from bowerbird.flows.flow import Filters
 from bowerbird.flows.language.condition import Facts
-from bowerbird.model import Page, Post, PostKind, Saved, SavedPost, SavedUser, Task, User, asked_about
-from bowerbird.ports import Locator
+from bowerbird.model import Judged, Page, Post, PostKind, Saved, SavedPost, SavedUser, Subject, Task, User, asked_about
 
 
 class Found(NamedTuple):
@@ -25,8 +24,7 @@ class Found(NamedTuple):
 class PageView:
     """A page with the look-ups that edges need; each is built only when asked for."""
 
-    def __init__(self, tasks: Sequence[Task], page: Page, saved: Saved, locator: Locator | None = None) -> None:
-        self.locator = locator
+    def __init__(self, tasks: Sequence[Task], page: Page, saved: Saved) -> None:
         self.tasks = tasks
         self.page = page
         self.saved = saved
@@ -113,7 +111,7 @@ class PageView:
 def facts_of(found: Found, depth: int, view: PageView, filters: Filters) -> Facts:
     """Answers the words of a condition for one target."""
     target = _Target(found, depth, view, filters)
-    return lambda word: _FACTS[word](target)
+    return lambda asked: _judged(target, asked) if isinstance(asked, Judged) else _FACTS[asked](target)
 
 
 class _Target(NamedTuple):
@@ -174,13 +172,13 @@ def _language(target: _Target) -> str | None:
     return getattr(target.found.post, "language", None) or getattr(target.found.user, "language", None)
 
 
-def _located(target: _Target) -> bool:
-    locator, post, user = target.view.locator, target.found.post, target.found.user
-    if locator is None:
-        return False
-    if post is None:
-        return user is not None and bool(locator.user(user))
-    return bool(locator.post(post, user or target.view.users_by_id.get(post.author)))
+def _judged(target: _Target, wanted: Judged) -> bool:
+    """Whether a judge said this of the post that the target was found by, or else of the account."""
+    post, user = target.found.post, target.saved()
+    saved = target.view.saved_posts.get(post.key) if post is not None else None
+    item = (Subject.POST, saved.id) if saved is not None else (Subject.USER, user.id) if user is not None else None
+    said = target.view.saved.judged.get(item, frozenset()) if item is not None else frozenset()
+    return wanted.is_said(said)
 
 
 def _limit(value: int | None) -> float:
@@ -201,7 +199,7 @@ _FACTS: Mapping[str, Callable[[_Target], Any]] = {
     "quote": _is_kind(PostKind.QUOTE),
     "edited": lambda target: target.found.post is not None and target.found.post.edited_at is not None,
     "cut": _of_post("is_cut"),
-    "located": _located,
+    "located": lambda target: _judged(target, Judged("place")),
     "along": lambda target: target.found.post is not None and target.found.post.id in target.view.page.along,
     "depth": lambda target: target.depth,
     "followers": _of_user("followers"),

@@ -18,7 +18,6 @@ from bowerbird.crawl.seeding.takes import FINDERS
 from bowerbird.flows.flow import STREAM, TAKES, Edge, Filters, Flow, Take, wakes
 from bowerbird.flows.language import condition
 from bowerbird.model import Arrival, Outcome, Page, Post, Saved, Subject, Task
-from bowerbird.ports import Locator
 
 
 class _Way(NamedTuple):
@@ -39,11 +38,10 @@ class FlowSeeder:
         flow: Flow,
         lanes: Mapping[str, int],
         away: Callable[[str | None], Home | None] = lambda handle: None,
-        locator: Locator | None = None,
     ) -> None:
         """`away`: where an account with this handle is to be asked about, if not on the service the page came from."""
-        self._locator = locator
         self._filters = flow.filters
+        self._wanted = condition.parse(flow.filters.when) if flow.filters.when else None
         sources = [*(use.name for use in flow.facets), STREAM]
         self._ways = {name: [_way(edge, lanes) for edge in flow.edges_from(name)] for name in sources}
         self._tells_of_empty = {edge.source for edge in flow.edges if edge.take == "owners"}
@@ -54,8 +52,8 @@ class FlowSeeder:
         ways = self._ways.get(facet)
         if not ways or not (page.users or page.posts or page.relations or page.lists or page.gone or self._speaks(facet, page)):
             return ()
-        view = PageView(tasks, page, saved, self._locator)
-        gate = _Gate(self._filters, view)
+        view = PageView(tasks, page, saved)
+        gate = _Gate(self._filters, self._wanted, view)
         arrivals: dict[tuple[int, str], Arrival] = {}
         for way in ways:
             for found in way.find(view):
@@ -119,10 +117,11 @@ def _keep(arrivals: dict[tuple[int, str], Arrival], arrival: Arrival, *, is_post
 class _Gate:
     """Decides for one page which of the found targets may go on."""
 
-    def __init__(self, filters: Filters, view: PageView) -> None:
+    def __init__(self, filters: Filters, wanted: condition.Condition | None, view: PageView) -> None:
         self._filters = filters
+        self._wanted = wanted
         self._view = view
-        self._is_selective = bool(filters.languages or filters.keywords)
+        self._is_selective = bool(filters.languages or filters.keywords or wanted)
 
     def admits(self, way: _Way, found: Found, depth: int) -> bool:
         limit = self._filters.max_depth
@@ -130,8 +129,8 @@ class _Gate:
             return False
         if not self._filters.follow_opted_out and self._view.opted_out and self._is_opted_out(found):
             return False
-        # Seeds were chosen by hand: language and words only sort what was found on the way.
-        if depth and self._is_selective and not self._is_wanted(found):
+        # Seeds were chosen by hand: language, words and judgements only sort what was found on the way.
+        if depth and self._is_selective and not self._is_wanted(found, depth):
             return False
         return way.condition is None or way.condition.holds(facts_of(found, depth, self._view, self._filters))
 
@@ -140,7 +139,9 @@ class _Gate:
         owner = found.post.author if found.post is not None else found.user.key if found.user is not None else ""
         return found.key in opted_out or owner in opted_out
 
-    def _is_wanted(self, found: Found) -> bool:
+    def _is_wanted(self, found: Found, depth: int) -> bool:
+        if self._wanted is not None and not self._wanted.holds(facts_of(found, depth, self._view, self._filters)):
+            return False
         languages = self._filters.languages
         spoken = (found.post.language if found.post else None) or (found.user.language if found.user else None)
         if languages and spoken and not any(_is_language(spoken, wanted) for wanted in languages):

@@ -54,6 +54,7 @@ def foot_lines(flow: Flow) -> list[str]:
     filters = flow.filters
     only = [f"languages {', '.join(filters.languages)}"] if filters.languages else []
     only += [f"posts with {' or '.join(filters.keywords)}"] if filters.keywords else []
+    only += [f"whatever is {filters.when}"] if filters.when else []
     lines += [f"follows only: {'; '.join(only)}"] if only else []
     if filters.follow_opted_out:
         lines.append("follows accounts that opted out too")

@@ -170,6 +170,8 @@ def parse_crawl(
         raise table.wrong("flow", f"the flow {flow.name!r} only listens: add [[streams]] with a channel")
     if flow.needs_places and not found.places:
         raise table.wrong("flow", f'the flow {flow.name!r} is about places: add [[places]] with a name, such as "Lisbon"')
+    if unknown := flow.judges - vocabulary.judges:
+        raise table.wrong("flow", f"nobody judges {listed(unknown)} here; conditions may ask: {listed(vocabulary.judges)}")
     facets = vocabulary.facets(services[0].service.provider)
     return CrawlPlan(
         name=name,

@@ -40,6 +40,7 @@ def problems(flow: Flow, facets: Mapping[str, Facet], rankers: Mapping[str, froz
     yield from _seed_problems(flow, names, facets)
     yield from _lost_facets(flow, names, rankers)
     yield from _endless_wakes(flow)
+    yield from _filter_problems(flow.filters.when)
     yield from _size_problems(flow)
     yield from _sample_problems(flow, rankers)
 
@@ -117,6 +118,14 @@ def _condition_problems(at: Path, edge: Edge, source: Facet | None) -> Iterator[
             yield Problem(
                 at, f"{listed(asked)} cannot be known here: {carried}; put the condition on an edge from a facet that does"
             )
+
+
+def _filter_problems(text: str) -> Iterator[Problem]:
+    try:
+        if text:
+            condition.parse(text)
+    except ValueError as error:
+        yield Problem(("filters", "when"), str(error))
 
 
 def _seed_problems(flow: Flow, names: list[str], facets: Mapping[str, Facet]) -> Iterator[Problem]:

@@ -30,7 +30,7 @@ FACET_KEYS = (
 )
 EDGE_KEYS = ("from", "to", "take", "when", "wakes", "optional", "instead")
 STOP_KEYS = ("calls", "items", "users", "posts", "dollars", "duration", "when_empty", "half_width", "estimates")
-FILTER_KEYS = ("languages", "keywords", "follow_opted_out", "max_depth", "max_users", "max_followers", "max_following")
+FILTER_KEYS = ("languages", "keywords", "when", "follow_opted_out", "max_depth", "max_users", "max_followers", "max_following")
 
 
 def parse_flow(text: str, file: str, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Flow:
@@ -148,6 +148,7 @@ def _filters(table: Table) -> Filters:
     return Filters(
         languages=table.texts("languages"),
         keywords=table.texts("keywords"),
+        when=table.text("when", ""),
         follow_opted_out=table.truth("follow_opted_out", False),
         max_depth=0 if depth == 0 and not isinstance(depth, bool) else table.count("max_depth"),
         max_users=table.count("max_users"),

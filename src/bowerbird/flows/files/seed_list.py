@@ -49,6 +49,10 @@ class SeedQuery(Struct, frozen=True):
     def subject(self) -> Subject:
         return CHOICES[self.what]
 
+    @property
+    def asks_judges(self) -> bool:
+        return bool(self.where) and bool(_parsed(self.where).judges)
+
     def holds(self, facts: condition.Facts) -> bool:
         return not self.where or _parsed(self.where).holds(facts)
 

@@ -2,7 +2,8 @@
 
     condition := all { "or" all }
     all       := one { "and" one }
-    one       := "not" one | "(" condition ")" | flag | value test
+    one       := "not" one | "(" condition ")" | flag | judged | value test
+    judged    := "judged" "(" text [ "," text ] ")"
     test      := ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) value
                | [ "not" ] "in" "[" value { "," value } "]" | "contains" text | "is" ( "known" | "unknown" )
 
@@ -17,9 +18,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from bowerbird.flows.language.spelling import meant
+from bowerbird.model import Judged
 
-Facts = Callable[[str], Any]
-"""Answers a word of the language for one target: a truth value, a number, a text, or None when nobody told us."""
+Facts = Callable[[str | Judged], Any]
+"""Answers a word of the language, or a question about judgements, for one target: a truth value, a number, a text, or None when
+nobody told us."""
 
 FLAGS = {
     "news": "the profile tells of posts that it does not show itself: its counter differs from the stored one or is not told, "
@@ -83,7 +86,7 @@ ABOUT_POST = frozenset(
 ABOUT_CHANGE = frozenset({"news", "new", "new_post", "changed"})
 
 LONGEST = 500
-_KEYWORDS = frozenset({"and", "or", "not", "in", "is", "known", "unknown", "contains"})
+_KEYWORDS = frozenset({"and", "or", "not", "in", "is", "known", "unknown", "contains", "judged"})
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>-?\d+(?:\.\d+)?)|(?P<text>"[^"]*"|'[^']*')|(?P<word>[A-Za-z_]\w*)|(?P<sign><=|>=|==|!=|[<>(),\[\]]))"""
 )
@@ -105,6 +108,8 @@ class Condition(NamedTuple):
     text: str
     truth: Truth
     words: frozenset[str]
+    judges: frozenset[str] = frozenset()
+    """Who must have judged for it to hold."""
 
     def holds(self, facts: Facts) -> bool:
         return self.truth(facts) is True
@@ -134,7 +139,7 @@ def parse(text: str) -> Condition:
     parser = _Parser(text, list(_tokens(text)))
     truth = parser.condition()
     parser.expect_end()
-    return Condition(text, truth, frozenset(parser.words))
+    return Condition(text, truth, frozenset(parser.words), frozenset(parser.judges))
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -157,6 +162,7 @@ class _Parser:
         self.text = text
         self.tokens = tokens
         self.words: set[str] = set()
+        self.judges: set[str] = set()
         self.nesting = 0
 
     def condition(self) -> Truth:
@@ -190,11 +196,28 @@ class _Parser:
         return inner
 
     def _plain(self) -> Truth:
+        if self._accept("judged"):
+            return self._judged()
         token = self._peek()
         if token is not None and token.kind == "word" and token.text in FLAGS:
             self._flag(self._next().text)
             return lambda facts: bool(facts(token.text))
         return self._test(self._value())
+
+    def _judged(self) -> Truth:
+        self._expect("(")
+        asked = Judged(self._literal())
+        if self._accept(","):
+            asked = Judged(asked.judge, self._literal())
+        self._expect(")")
+        self.judges.add(asked.judge)
+        return lambda facts: bool(facts(asked))
+
+    def _literal(self) -> str:
+        token = self._next()
+        if token.kind != "text":
+            raise self._wrong(f"has {token.text!r} where a text should be, as in: judged('place', 'Lisbon')")
+        return token.text[1:-1]
 
     def _flag(self, word: str) -> None:
         self.words.add(word)

@@ -20,7 +20,7 @@ PURGED: Mapping[str, tuple[str, ...]] = {
     "media": ("id", "url", "description"),
     "media_files": ("url", "sha256", "type", "path", "error"),
     "lists": ("name", "description"),
-    "located": ("place", "id", "source"),
+    "judgements": ("id", "value", "reason", "evidence"),
     "reactions": ("kind",),
     "quarantine": ("why", "raw"),
 }  # fmt: skip
@@ -40,7 +40,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _OURS: {
         "crawls": ("name", "flow", "settings", "reason"), "lanes": ("facet",), "services": ("name", "provider", "base"),
         "workers": ("name", "host", "identity", "place"), "plans": ("document",), "rebuilds": ("edges",),
-        "sequences": ("name",), "migrations": ("name",),
+        "sequences": ("name",), "judgements": ("judge", "version"), "migrations": ("name",),
         "streams": ("name", "channel", "options"), "ledgers": ("bucket",), "credentials": ("credential",), "bills": ("payer",),
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
@@ -48,7 +48,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _CHOSEN: {
         "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
         "credentials": ("state",), "calls": ("state", "outcome"), "errors": ("outcome",), "tasks": ("state",),
-        "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"), "located": ("subject",),
+        "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"), "judgements": ("subject",),
         "listings": ("kind", "side"), "reaction_listings": ("kind",), "relations": ("kind",),
         "relation_history": ("kind", "change"), "deletions": ("subject", "reason"), "unavailable": ("reason",),
         "gaps": ("cause",), "shortfalls": ("cause",), "media": ("kind",), "media_files": ("kind", "state"),

@@ -44,7 +44,7 @@ class PurgeStatements:
             f"delete from user_tags where user_no {bigint}",
             f"delete from reactions where user_no {bigint}",
             f"update lists set name = null, description = null where owner {bigint}",
-            f"delete from located where subject = 'user' and id in (select id from users where user_no {bigint})",
+            f"delete from judgements where subject = 'user' and id in (select id from users where user_no {bigint})",
         )
         self.post_rows, self.unwanted_rows = (
             f"update posts set {_emptied(_POST_CONTENT)}, {told_by}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
@@ -67,7 +67,7 @@ class PurgeStatements:
         self.post_parts = (
             doubt_media(database),
             *(f"delete from {table} where post_no {bigint}" for table in tables),
-            f"delete from located where subject = 'post' and id in {gone}",
+            f"delete from judgements where subject = 'post' and id in {gone}",
         )
 
 

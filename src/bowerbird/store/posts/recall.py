@@ -6,9 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from bowerbird.clock import from_micros
-from bowerbird.model import Page, Post, PostKind, Recalled, Saved, SavedPost, SavedUser, Service, User
+from bowerbird.model import Page, Post, PostKind, Recalled, Saved, SavedPost, SavedUser, Service, Subject, User
 from bowerbird.ports import Database, Row, Transaction
+from bowerbird.store.judgements.rows import read_judgements, standing_values
 from bowerbird.store.people.names import has_local_keys, id_for
 from bowerbird.store.services import registered_service
 
@@ -22,6 +25,9 @@ _USER = ("id", "handle", "name", "description", "location", "language", "followe
 _FLAGS = ("is_protected", "is_bot", "is_verified", "opts_out")
 # A task is well when it waits, will come due, was given up, or was visited after the post was listed.
 _IS_WELL = "t.ready = 1 or t.due is not null or t.state = 'failed' or t.visited_at >= listed.at"
+
+
+Listed = Sequence[tuple[int, Page, Saved]]
 
 
 class Recall:
@@ -41,8 +47,16 @@ class Recall:
         sql = self._statement(service, number, network, queues)
         rows = await tx.fetch(sql, after, end["sighting"], self._database.members(list(sources)))
         lacking = {(lane, row["key"]) for row in rows for lane in queues if row[f"lacks_{lane}"]}
-        pages = tuple(_pages(rows))
+        pages = await self._judged(tx, _pages(rows))
         return Recalled(pages=pages, lacking=frozenset(lacking), upto=end["sighting"], at=from_micros(end["at"]))
+
+    async def _judged(self, tx: Transaction, pages: Listed) -> tuple[tuple[int, Page, Saved], ...]:
+        """The pages with what judges said of their posts and authors."""
+        saved = [each for _, _, each in pages]
+        items = {(Subject.POST, post.id) for each in saved for post in each.posts}
+        items |= {(Subject.USER, user.id) for each in saved for user in each.users}
+        judged = standing_values(await read_judgements(tx, self._database, items))
+        return tuple((lane, page, structs.replace(each, judged=judged)) for lane, page, each in pages)
 
     def _statement(self, service: Service, number: int, network: str, queues: Sequence[int]) -> str:
         posts = ", ".join(f"p.{name} as post_{name}" for name in _POST)
@@ -70,7 +84,7 @@ def _key(service: Service, number: int, network: str) -> str:
     return f"substr(u.id, {len(id_for(network, service.name, '')) + 1:d})"
 
 
-def _pages(rows: Sequence[Row]) -> list[tuple[int, Page, Saved]]:
+def _pages(rows: Sequence[Row]) -> Listed:
     by_lane: defaultdict[int, list[Row]] = defaultdict(list)
     for row in rows:
         by_lane[row["lane"]].append(row)

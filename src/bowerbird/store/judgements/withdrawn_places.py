@@ -15,7 +15,7 @@ delete from post_history where (before like '%"place"%' or after like '%"place"%
 and post_no in (select post_no from posts where {_THEIRS})
 """
 _LOCATED = f"""
-delete from located where source in ('coordinates', 'place') and (
+delete from judgements where judge = 'place' and reason in ('coordinates', 'place') and (
     (subject = 'post' and id in (select id from posts where {_THEIRS}))
     or (subject = 'user' and id in (select id from users where user_no = ?)))
 """

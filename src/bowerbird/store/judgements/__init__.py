@@ -1,0 +1,1 @@
+"""What judges said of accounts and posts, kept with the evidence."""

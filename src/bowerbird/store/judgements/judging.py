@@ -1,0 +1,82 @@
+"""Every page is judged in the transaction that saves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from bowerbird.model import Facet, Page, Saved, Seen, Service, Subject, Task, User
+from bowerbird.ports import Database, Judge, Transaction
+from bowerbird.ports import Store as StorePort
+from bowerbird.store.judgements.rows import RulingWriter, read_judgements, standing_values
+
+
+class JudgingStore:
+    """A store that also asks judges about what it saves; implements `ports.Store`."""
+
+    def __init__(self, store: StorePort, database: Database, judges: Sequence[Judge]) -> None:
+        self._store = store
+        self._database = database
+        self._judges = judges
+        text = database.any("text")
+        self._profiles = f"select id, handle, name, location, description, language, opts_out from users where id {text}"
+        self._gone = (
+            f"select id from deletions where subject = 'user' and id {text}",
+            f"select id from posts where deleted_at is not null and id {text}",
+        )
+
+    def clean(self, page: Page) -> Page:
+        return self._store.clean(page)
+
+    async def save(
+        self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
+    ) -> Saved:
+        saved = await self._store.save(tx, page, service=service, tasks=tasks, facet=facet, call=call, now=now)
+        return await self._judged(tx, page, saved, call, now)
+
+    async def hear(self, tx: Transaction, page: Page, *, service: Service, facet: Facet, call: int, now: datetime) -> Saved:
+        saved = await self._store.hear(tx, page, service=service, facet=facet, call=call, now=now)
+        return await self._judged(tx, page, saved, call, now)
+
+    async def _judged(self, tx: Transaction, page: Page, saved: Saved, call: int, now: datetime) -> Saved:
+        if not saved.users and not saved.posts:
+            return saved
+        seen = await self._seen(tx, page, saved)
+        items = {(Subject.USER, each.id) for each in saved.users} | {(Subject.POST, each.id) for each in saved.posts}
+        items |= {(Subject.USER, each.author) for each in saved.posts}
+        before = await read_judgements(tx, self._database, items)
+        for judge in self._judges:
+            await RulingWriter(judge, call, now).write(tx, judge.judge(seen), before)
+        judged = standing_values(await read_judgements(tx, self._database, items))
+        return msgspec.structs.replace(saved, judged=judged)
+
+    async def _seen(self, tx: Transaction, page: Page, saved: Saved) -> Seen:
+        # The store's own id: on Mastodon the one on the page may be another server's.
+        ids = {user.key: user.id for user in saved.users}
+        profiles = {ids[user.key]: user for user in page.users if user.key in ids}
+        # What another server shows of an account counts only as far as it was stored.
+        views = {user.id for user in saved.users if user.is_view}
+        told = {known for known, user in profiles.items() if known not in views and _says_something(user)}
+        unknown = (views | {post.author for post in saved.posts}) - told
+        stored = {row["id"]: _profile(row) for row in await self._fetch(tx, self._profiles, unknown)}
+        shown = told | {known for known in views if known in stored and _says_something(stored[known])}
+        posts = [post.id for post in saved.posts]
+        hidden = {row["id"] for sql, of in zip(self._gone, (shown, posts), strict=True) for row in await self._fetch(tx, sql, of)}
+        return Seen(page=page, saved=saved, profiles=profiles | stored, shown=frozenset(shown), hidden=frozenset(hidden))
+
+    async def _fetch(self, tx: Transaction, sql: str, members: Iterable[str]) -> Sequence[Mapping[str, Any]]:
+        values = sorted(members)
+        return await tx.fetch(sql, self._database.members(values)) if values else ()
+
+
+def _says_something(user: User) -> bool:
+    """A profile, as against a bare name; who opted out is judged too, so that what was said before goes."""
+    return user.location is not None or user.description is not None or bool(user.opts_out)
+
+
+def _profile(row: Mapping[str, Any]) -> User:
+    told = {name: row[name] for name in ("handle", "name", "location", "description", "language")}
+    return User(id=row["id"], key=row["id"], opts_out=bool(row["opts_out"]), **told)

@@ -1,0 +1,82 @@
+"""The table `judgements`: what was said of whom, kept, withdrawn and read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from bowerbird.model import Judged, Judgement, Ruling, Subject, to_micros
+from bowerbird.ports import Database, Judge, Row, Transaction
+
+_COLUMNS = "judge, subject, id, value, reason, strength, confidence, evidence, version, at, call"
+# What a newer version of the same judge says replaces what an older one said for as good a reason.
+_KEEP = f"""
+insert into judgements ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+on conflict (judge, subject, id, value) do update set reason = excluded.reason, strength = excluded.strength,
+    confidence = excluded.confidence, evidence = excluded.evidence, version = excluded.version, at = excluded.at,
+    call = excluded.call
+where excluded.strength > judgements.strength
+    or (excluded.strength = judgements.strength and excluded.version <> judgements.version)
+"""
+_WITHDRAW = "delete from judgements where judge = ? and subject = ? and id = ? and value = ?"
+# Posts that were stored before this was known of their author; those with a place of their own speak for themselves.
+_THEIR_POSTS = f"""
+insert into judgements ({_COLUMNS})
+select ?, 'post', p.id, ?, ?, ?, ?, ?, ?, ?, ? from posts p join users u on u.user_no = p.author
+where u.id = ? and p.place is null and p.kind <> 'repost' and p.deleted_at is null
+on conflict (judge, subject, id, value) do nothing
+"""
+
+Known = Sequence[Row]
+Items = Iterable[tuple[Subject, str]]
+
+
+async def read_judgements(tx: Transaction, database: Database, items: Items) -> Known:
+    """Everything that was ever said of these accounts and posts and still stands."""
+    ids = sorted({known for _, known in items})
+    sql = f"select judge, subject, id, value, reason from judgements where id {database.any('text')}"
+    return await tx.fetch(sql, database.members(ids)) if ids else ()
+
+
+def standing_values(rows: Known) -> Mapping[tuple[Subject, str], frozenset[Judged]]:
+    """By account or post the values that were said of it, as conditions ask for them."""
+    found: dict[tuple[Subject, str], set[Judged]] = {}
+    for row in rows:
+        found.setdefault((Subject(row["subject"]), row["id"]), set()).add(Judged(row["judge"], row["value"]))
+    return {item: frozenset(values) for item, values in found.items()}
+
+
+class RulingWriter:
+    """Writes what one judge says of one page into the transaction that saves it."""
+
+    def __init__(self, judge: Judge, call: int, now: datetime) -> None:
+        self._judge = judge
+        self._call = call
+        self._at = to_micros(now)
+
+    async def write(self, tx: Transaction, ruling: Ruling, before: Known) -> None:
+        said = {(each.subject, each.id, each.value) for each in ruling.judgements}
+        known = {(Subject(row["subject"]), row["id"], row["value"]): row["reason"] for row in before if self._is_mine(row)}
+        gone = [
+            item for item, reason in known.items() if item not in said and reason in ruling.reviewed.get(item[:2], frozenset())
+        ]
+        if gone:
+            await tx.execute_many(_WITHDRAW, [(self._judge.name, *item) for item in sorted(gone)])
+        if ruling.judgements:
+            # In one order, so that two workers never wait for each other.
+            await tx.execute_many(_KEEP, sorted(map(self._row, ruling.judgements), key=itemgetter(0, 1, 2, 3)))
+        for each in ruling.judgements:
+            if each.holds_for_posts and (each.subject, each.id, each.value) not in known:
+                await tx.execute(_THEIR_POSTS, self._judge.name, *self._row(each)[3:], each.id)
+
+    def _is_mine(self, row: Row) -> bool:
+        return bool(row["judge"] == self._judge.name)
+
+    def _row(self, each: Judgement) -> tuple[Any, ...]:
+        evidence = msgspec.json.encode(each.evidence).decode()
+        why = (each.value, each.reason, each.strength, each.confidence, evidence)
+        return (self._judge.name, each.subject.value, each.id, *why, self._judge.version, self._at, self._call)

@@ -1,1 +1,0 @@
-"""Where accounts and posts are."""
