@@ -42,6 +42,7 @@ from bowerbird.model import (
 )
 from bowerbird.ports import Database
 from bowerbird.reports.reader import Reader
+from bowerbird.store.payloads.frames import FEWEST
 from bowerbird.store.payloads.raw import SAMPLES
 
 ADA = User(id="did:a", key="did:a", name="Ada", raw=b'{"displayName":"Ada"}')
@@ -298,11 +299,13 @@ async def test_an_end_told_by_a_page_that_was_asked_for_counts_too(crawled: Craw
 
 async def test_payloads_stay_readable_when_a_batch_that_learned_a_dictionary_is_undone(crawled: Crawled) -> None:
     many = [skeet(str(n), raw=b'{"text":"how do you do, number %d"}' % n) for n in range(SAMPLES)]
+    # Pages of a few posts: the payloads of many are compressed together, without a dictionary.
+    few = [Page(posts=tuple(many[at : at + FEWEST - 1])) for at in range(0, SAMPLES, FEWEST - 1)]
     later = Page(posts=(skeet("later", raw=b'{"text":"how do you do, later"}'),))
     with pytest.raises(RuntimeError):
-        await _hear_in_vain(crawled, Page(posts=tuple(many)), later)
+        await _hear_in_vain(crawled, *few, later)
     await crawled.hear(later)
-    await crawled.hear(Page(posts=tuple(many)), Page(posts=(skeet("last", raw=b'{"text":"how do you do, last"}'),)))
+    await crawled.hear(*few, Page(posts=(skeet("last", raw=b'{"text":"how do you do, last"}'),)))
     raws = {item["id"]: item["raw"] async for item in Reader(crawled.database).posts(with_raw=True)}
     assert len(raws) == SAMPLES + 2
     assert all(b"how do you do" in raw for raw in raws.values())

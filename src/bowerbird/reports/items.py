@@ -12,6 +12,7 @@ from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.find_account import find_accounts
 from bowerbird.store.fields import POST_FIELDS, USER_FIELDS
+from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.payloads.raw import Unpacker
 
 _BATCH = 1_000
@@ -27,7 +28,7 @@ _USERS = f"select user_no, {', '.join(_USER_COLUMNS)}, raw, raw_dictionary from 
 _NEXT_USERS = f"{_USERS} where user_no > ? order by user_no limit {_BATCH}"
 _NEXT_POSTS = (
     f"select p.post_no, {', '.join(f'p.{name}' for name in _POST_COLUMNS)}, u.id as author, u.handle as author_handle, "
-    "p.raw, p.raw_dictionary from posts p join users u on u.user_no = p.author "
+    "p.raw, p.raw_dictionary, p.frame, p.frame_place from posts p join users u on u.user_no = p.author "
     f"where p.post_no > ? order by p.post_no limit {_BATCH}"
 )
 _NEXT_RELATIONS = (
@@ -43,6 +44,7 @@ class ItemReader:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._unpacker = Unpacker()
+        self._frames = Frames(database)
         several = database.any("bigint")
         self._numbered = f"{_USERS} where user_no {several} order by user_no"
         self._tags = f"select post_no, tag, coalesce(written, tag) as written from post_tags where post_no {several} order by tag"
@@ -71,6 +73,8 @@ class ItemReader:
         while rows := await self._batch(_NEXT_POSTS, after):
             after = rows[-1]["post_no"]
             items = await self._decoded(rows, (*_POST_COLUMNS, "author", "author_handle"), with_raw)
+            if with_raw:
+                await self._add_framed(rows, items)
             parts = await self._parts([row["post_no"] for row in rows])
             for row, item in zip(rows, items, strict=True):
                 yield item | parts[row["post_no"]]
@@ -93,6 +97,13 @@ class ItemReader:
                 for row, item in zip(rows, items, strict=True):
                     item["raw"] = await self._unpacker.unpack(tx, row["raw"], row["raw_dictionary"])
         return items
+
+    async def _add_framed(self, rows: Sequence[Row], items: list[dict[str, Any]]) -> None:
+        """Adds the payloads that are kept together with others."""
+        async with self._database.reading() as tx:
+            payloads = await self._frames.payloads(tx, rows)
+        for row, item in zip(rows, items, strict=True):
+            item["raw"] = item["raw"] or payloads.get((row["frame"], row["frame_place"]))
 
     async def _parts(self, posts: list[int]) -> dict[int, dict[str, list[Any]]]:
         parts: dict[int, dict[str, list[Any]]] = defaultdict(

@@ -39,7 +39,7 @@ _OF_USER = "join users u on u.user_no = x.user_no"
 _OF_POST = "join posts p on p.post_no = x.post_no"
 _SETTLED = "state = 'settled' and outcome = 'ok'"
 # Whether the copy of a quote is kept depends on which of its sightings came first, where the quoted author has opted out.
-_HAS_RAW = "case when p.raw is null and p.quote_of is null then 0 else 1 end"
+_HAS_RAW = "case when p.raw is null and p.frame is null and p.quote_of is null then 0 else 1 end"
 # The end of the address, which on Mastodon is also the id: every simulated server shows its files where it listens itself.
 _FILE = "substr(x.url, length(x.url) - 24)"
 KINDS: Mapping[str, Kind] = {

@@ -13,6 +13,7 @@ PURGED: Mapping[str, tuple[str, ...]] = {
         "text", "language", "reply_to", "repost_of", "quote_of", "root", "url", "source", "warning", "labels", "links", "place",
         "via", "edit_of", "poll", "emoji", "raw",
     ),
+    "frames": ("body",),
     "post_history": ("before", "after"),
     "post_versions": ("text", "warning", "links"),
     "post_tags": ("tag", "written"),

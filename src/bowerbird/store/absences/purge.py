@@ -9,6 +9,7 @@ from bowerbird.store.absences.authority import HOME, RETAINED, WITHDRAWN, is_hom
 from bowerbird.store.context import Sighting
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
 from bowerbird.store.intake.quarantine import QuarantineStatements, forget_named
+from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.posts.attachments import doubt_media
 
 _POST_CONTENT = [name for name in POST_FIELDS if name not in ("kind", "created_at", "listed_at")]
@@ -21,6 +22,8 @@ on conflict (subject, id) do update set reason = excluded.reason where deletions
 
 _MARK = "update sequences set value = 1 where name = 'residue' and value = 0"
 """Copies of what is deleted here may be left in unused places of the file, until it is written anew."""
+_PAYLOAD = "post_no, frame, frame_place"
+"""What must be known of a post to take its payload out of a frame."""
 
 
 def _emptied(names: Collection[str]) -> str:
@@ -46,22 +49,25 @@ class PurgeStatements:
             f"update lists set name = null, description = null where owner {bigint}",
             f"delete from judgements where subject = 'user' and id in (select id from users where user_no {bigint})",
         )
+        self.frames = Frames(database)
         self.post_rows, self.unwanted_rows = (
-            f"update posts set {_emptied(_POST_CONTENT)}, {told_by}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
+            f"update posts set {_emptied(_POST_CONTENT)}, {told_by}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint} "
+            f"returning {_PAYLOAD}"
             for told_by in (WITHDRAWN, RETAINED)
         )
         # Reposts and quotes carry a copy of what they pass on, and whoever passes on a quote carries what is quoted there. A
         # statement of its own each: all may then use an index.
         quotes = f"(select id from posts where quote_of in {gone})"
         reposts = f"(select post_no from posts where repost_of in {gone})"
-        unpacked = "update posts set raw = null, raw_dictionary = null"
+        with_payload = f"(raw is not null or frame is not null) returning {_PAYLOAD}"
         self.copies = (
             *(f"delete from {table} where post_no in {reposts}" for table in ("post_history", "post_versions")),
             f"update posts set text = null, links = null, poll = null where repost_of in {gone}",
-            f"{unpacked} where repost_of in {gone}",
-            f"{unpacked} where quote_of in {gone}",
-            f"{unpacked} where repost_of in {quotes}",
-            f"{unpacked} where quote_of in {quotes}",
+        )
+        self.copied_payloads = tuple(
+            f"update posts set raw = null, raw_dictionary = null where {column} in {those} and {with_payload}"
+            for those in (gone, quotes)
+            for column in ("repost_of", "quote_of")
         )
         tables = ("post_tags", "post_cashtags", "post_mentions", "media", "post_history", "post_versions", "reactions")
         self.post_parts = (
@@ -104,7 +110,9 @@ async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int],
     await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
     for statement in sql.copies:
         await s.execute_in(statement, posts)
-    await s.execute_in(sql.unwanted_rows if is_unwanted else sql.post_rows, posts, *withdrawing(s), s.at)
+    emptied = [row for statement in sql.copied_payloads for row in await s.fetch_in(statement, posts)]
+    emptied += await s.fetch_in(sql.unwanted_rows if is_unwanted else sql.post_rows, posts, *withdrawing(s), s.at)
+    await sql.frames.drop(s, emptied)
     for statement in sql.post_parts:
         await s.execute_in(statement, posts)
     await s.tx.execute(_MARK)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bowerbird.model import Unplaced
 from bowerbird.store.context import Sighting
+from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.people.identities import People
 
 # Ids of networks that tell this are a prefix and a number.
@@ -19,8 +20,8 @@ delete from judgements where judge = 'place' and reason in ('coordinates', 'plac
     (subject = 'post' and id in (select id from posts where {_THEIRS}))
     or (subject = 'user' and id in (select id from users where user_no = ?)))
 """
-# The raw item holds the place as well.
-_POSTS = f"update posts set place = null, raw = null, raw_dictionary = null where {_THEIRS}"
+# The payload holds the place as well.
+_POSTS = f"update posts set place = null, raw = null, raw_dictionary = null where {_THEIRS} returning post_no, frame, frame_place"
 
 
 async def forget_places(s: Sighting, unplaced: Sequence[Unplaced], people: People) -> None:
@@ -30,4 +31,4 @@ async def forget_places(s: Sighting, unplaced: Sequence[Unplaced], people: Peopl
             values = (people.keys[each.user], len(s.network) + 2, int(each.up_to))
             await s.tx.execute(_HISTORY, *values)
             await s.tx.execute(_LOCATED, *values, values[0])
-            await s.tx.execute(_POSTS, *values)
+            await Frames(s.database).drop(s, await s.tx.fetch(_POSTS, *values))

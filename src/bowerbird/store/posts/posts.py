@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bowerbird.model import Network, Post, PostKind, SavedPost, Subject
+from bowerbird.model import Network, Post, PostKind, SavedPost
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import is_first_word, may_change, teller
 from bowerbird.store.absences.lagging import LAG
@@ -30,7 +30,9 @@ from bowerbird.store.fields import (
     reads_otherwise,
     without_copy,
 )
-from bowerbird.store.payloads.raw import Packed, Packer
+from bowerbird.store.payloads.frames import Frames, Slot
+from bowerbird.store.payloads.placing import COLUMNS, NOTHING, place_payloads
+from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.people.identities import People
 from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, save_parts
 from bowerbird.store.posts.emptied import Buried, BuriedStatements, buried_posts
@@ -39,14 +41,13 @@ from bowerbird.store.posts.media_changes import MediaStatements, media_changes
 from bowerbird.store.posts.references import ReferenceStatements, join_waiting, with_references
 
 _stored = itemgetter(*POST_FIELDS)
-_COLUMNS = (
-    *("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", "raw", "raw_dictionary"),
-)
-_WRITE = (
+_COLUMNS = ("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", *COLUMNS)
+_SET = (
     f"update posts set author = ?, {', '.join(f'{name} = ?' for name in POST_FIELDS)}, seen_at = ?, seen_by = ?, "
-    "told_by = coalesce(?, told_by), deleted_at = null, raw = coalesce(?, raw), "
-    "raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where post_no = ?"
+    "told_by = coalesce(?, told_by), deleted_at = null"
 )
+_WRITE = f"{_SET} where post_no = ?"
+_WRITE_WITH_PAYLOAD = f"{_SET}, {', '.join(f'{name} = ?' for name in COLUMNS)} where post_no = ?"
 _REMEMBER = "insert into post_history (post_no, at, call, before, after) values (?, ?, ?, ?, ?)"
 
 
@@ -56,8 +57,8 @@ class PostStatements:
     def __init__(self, database: Database) -> None:
         text, bigint = database.any("text"), database.any("bigint")
         self.stored = (
-            f"select post_no, id, author, found_at, seen_at, told_by, deleted_at, {', '.join(POST_FIELDS)} "
-            f"from posts where id {text}"
+            "select post_no, id, author, found_at, seen_at, told_by, deleted_at, frame, frame_place, "
+            f"{', '.join(POST_FIELDS)} from posts where id {text}"
         )
         self.numbers = f"select post_no, id from posts where id {text}"
         self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
@@ -68,6 +69,7 @@ class PostStatements:
         self.media = MediaStatements(database)
         self.late = LateStatements(database)
         self.references = ReferenceStatements(database)
+        self.frames = Frames(database)
 
 
 class _Posts(Struct):
@@ -79,7 +81,11 @@ class _Posts(Struct):
     buried: Buried
     inserts: dict[PostKind, list[tuple[Any, ...]]] = field(default_factory=dict)
     """By kind, because posts of one kind fill the same columns."""
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    rows: list[tuple[str, int, tuple[Any, ...]]] = field(default_factory=list)
+    """Known posts that change: id, number and columns."""
+    payloads: dict[str, bytes] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
+    """Where known posts have their payloads."""
     unchanged: list[int] = field(default_factory=list)
     counted: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Only counters changed: before and after, kept if enough time has passed."""
@@ -122,7 +128,8 @@ class _Posts(Struct):
         s = self.s
         seen = (s.at, s.call, s.at, s.call, teller(s, post.id))
         author = self.people.ids[post.author]
-        row = (post.id, s.network, author, *self._values(post), *seen, *self._packed(post))
+        row = (post.id, s.network, author, *self._values(post), *seen)
+        self._keep_payload(post)
         self.inserts.setdefault(post.kind, []).append(row)
         self.new[post.id] = post
 
@@ -175,11 +182,13 @@ class _Posts(Struct):
         return merged_post(old, values)
 
     def _update(self, post: Post, row: Row, values: Values) -> None:
-        body, dictionary = self._packed(post)
         seen = (self.s.at, self.s.call, teller(self.s, post.id))
         # Who speaks for a post says whose it is: another server may have shown it as somebody else's.
         author = self.people.ids[post.author]
-        self.rows.append((author, *values, *seen, body, int(body is not None), dictionary, row["post_no"]))
+        self.rows.append((post.id, row["post_no"], (author, *values, *seen)))
+        self._keep_payload(post)
+        if row["frame"] is not None:
+            self.slots[post.id] = (row["frame"], row["frame_place"])
 
     def _values(self, post: Post) -> Values:
         """The columns of a post without what its author wants kept out."""
@@ -188,11 +197,12 @@ class _Posts(Struct):
             return bare_post(values)
         return without_copy(values) if post.repost_of in self.buried.uncopied else values
 
-    def _packed(self, post: Post) -> Packed:
+    def _keep_payload(self, post: Post) -> None:
         kept_out = self.buried.uncopied
         if kept_out and (post.id in kept_out or post.repost_of in kept_out or post.quote_of in kept_out):
-            return None, None
-        return self.packer.pack((self.s.network, Subject.POST), post.raw)
+            return
+        if post.raw:
+            self.payloads[post.id] = post.raw
 
     async def compare_media(self, sql: PostStatements) -> None:
         """Keeps what changed about pictures and films, be it a description alone."""
@@ -202,10 +212,15 @@ class _Posts(Struct):
 
     async def flush(self, sql: PostStatements) -> None:
         s = self.s
+        placed = await place_payloads(s, sql.frames, self.packer, self.payloads, self.slots)
         # In one order everywhere, so that two transactions never wait for each other in a circle.
         for kind in sorted(self.inserts):
-            await s.insert_many("posts", _COLUMNS, sorted(self.inserts[kind], key=itemgetter(0)))
-        await s.execute_many(_WRITE, sorted(self.rows, key=itemgetter(-1)))
+            rows = sorted(self.inserts[kind], key=itemgetter(0))
+            await s.insert_many("posts", _COLUMNS, [(*row, *placed.get(row[0], NOTHING)) for row in rows])
+        rows = sorted(self.rows, key=itemgetter(1))
+        await s.execute_many(_WRITE, [(*row, number) for known, number, row in rows if known not in placed])
+        with_payload = [(*row, *placed[known], number) for known, number, row in rows if known in placed]
+        await s.execute_many(_WRITE_WITH_PAYLOAD, with_payload)
         await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
         await s.execute_in(sql.dig_up, sorted(self.buried.returned))
         await s.execute_many(_REMEMBER, self.history + await self._due_counts(sql))

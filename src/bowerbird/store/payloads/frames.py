@@ -1,0 +1,96 @@
+"""Payloads of the posts of one page, compressed together: a third of the time and half the size of each alone.
+
+A frame is a msgpack list of payloads in zstd. A post names its frame and its place there, which never changes. A frame holds
+only what posts still name: a payload that is deleted or replaced leaves the frame in the same transaction, because the frame is
+written anew without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import zstandard
+
+from bowerbird.ports import Database, Row, Transaction
+from bowerbird.store.context import Sighting
+
+Slot = tuple[int, int]
+"""A frame's number and the place of one payload in it."""
+
+FEWEST = 8
+"""Fewer payloads are smaller each alone, with a dictionary."""
+MOST = 32
+"""More save little, and each of them that is deleted would have more others written anew."""
+LONGEST = 64 * 1024
+"""Bytes of a payload; a longer one stands alone."""
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[bytes]).decode
+_LEVEL = 1
+"""Of so many together higher levels save one per cent, for a third more time."""
+_LARGEST = MOST * (LONGEST + 16)
+_ADD = "insert into frames (body) values (?) returning frame"
+_WRITE = "update frames set body = ? where frame = ?"
+
+
+class Frames:
+    """Writes and reads frames, in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        bigint = database.any("bigint")
+        self._database = database
+        self._packer = zstandard.ZstdCompressor(level=_LEVEL)
+        self._unpacker = zstandard.ZstdDecompressor()
+        self._bodies = f"select frame, body from frames where frame {bigint}"
+        # Two workers may take different payloads out of one frame: each must see what the other left.
+        self._held = self._bodies + (" order by frame for update" if database.dialect == "postgresql" else "")
+        self._delete = f"delete from frames where frame {bigint}"
+        self._unname = f"update posts set frame = null, frame_place = null where post_no {bigint}"
+
+    async def add(self, s: Sighting, payloads: Sequence[bytes]) -> list[Slot]:
+        """Keeps payloads in new frames; answers where each is."""
+        slots: list[Slot] = []
+        for at in range(0, len(payloads), MOST):
+            together = payloads[at : at + MOST]
+            rows = await s.tx.fetch(_ADD, self._packed(together))
+            slots += [(int(rows[0]["frame"]), place) for place in range(len(together))]
+        return slots
+
+    async def change(self, s: Sighting, payloads: Mapping[Slot, bytes]) -> None:
+        """Puts other payloads in the places of some, nothing where they are empty; a frame without any is deleted."""
+        changed: dict[int, dict[int, bytes]] = {}
+        for (frame, place), payload in payloads.items():
+            changed.setdefault(frame, {})[place] = payload
+        written, emptied = [], []
+        for row in await s.fetch_in(self._held, sorted(changed)):
+            held = self.unpacked(row["body"])
+            for place, payload in changed[row["frame"]].items():
+                held[place] = payload
+            if any(held):
+                written.append((self._packed(held), row["frame"]))
+            else:
+                emptied.append(row["frame"])
+        await s.execute_many(_WRITE, written)
+        await s.execute_in(self._delete, emptied)
+
+    async def drop(self, s: Sighting, posts: Iterable[Row]) -> None:
+        """Takes the payloads of some posts out of their frames. The rows are those of `update … returning`: whoever may give a
+        post another frame meanwhile waits for us."""
+        framed = [row for row in posts if row["frame"] is not None]
+        await s.execute_in(self._unname, sorted({row["post_no"] for row in framed}))
+        await self.change(s, {(row["frame"], row["frame_place"]): b"" for row in framed})
+
+    async def payloads(self, tx: Transaction, posts: Iterable[Row]) -> dict[Slot, bytes]:
+        """The payloads that some posts name, by where they are."""
+        frames = sorted({row["frame"] for row in posts if row["frame"] is not None})
+        found = await tx.fetch(self._bodies, self._database.members(frames)) if frames else ()
+        return {
+            (row["frame"], place): payload for row in found for place, payload in enumerate(self.unpacked(row["body"])) if payload
+        }
+
+    def unpacked(self, body: bytes) -> list[bytes]:
+        """All payloads of a frame in their places; empty where one was taken out."""
+        return _decode(self._unpacker.decompress(bytes(body), max_output_size=_LARGEST))
+
+    def _packed(self, payloads: Sequence[bytes]) -> bytes:
+        return self._packer.compress(_encode(payloads))

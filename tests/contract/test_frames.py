@@ -1,0 +1,95 @@
+"""Payloads of posts that are compressed together: read as they came, and each deleted alone, on both databases."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from store_pages import TIMELINE, Crawled, post
+
+from bowerbird.model import Gone, Outcome, Page, Place, Post, PostKind, Subject, Unplaced
+from bowerbird.ports import Database
+from bowerbird.reports.reader import Reader
+from bowerbird.store.payloads.frames import LONGEST, MOST, Frames
+
+
+@pytest.fixture
+async def crawled(database: Database) -> Crawled:
+    return await Crawled(database).register()
+
+
+def written(number: int, version: int = 1, **fields: object) -> Post:
+    secret = b'{"id":%d,"text":"words %d-%d"}' % (number, number, version)
+    return post(str(number), text=f"words {number}-{version}", **{"raw": secret} | fields)
+
+
+async def payloads(crawled: Crawled) -> dict[str, bytes | None]:
+    return {item["id"]: item["raw"] async for item in Reader(crawled.database).posts(with_raw=True)}
+
+
+async def framed(crawled: Crawled) -> bytes:
+    """Everything that stands in frames."""
+    frames = Frames(crawled.database)
+    return b"\n".join(b"\n".join(frames.unpacked(row["body"])) for row in await crawled.rows("select body from frames"))
+
+
+async def test_payloads_of_a_page_are_kept_together_and_read_as_they_came(crawled: Crawled) -> None:
+    page = [written(number) for number in range(1, 2 * MOST + 2)]
+    await crawled.save(Page(posts=tuple(page)), TIMELINE, "1")
+    assert await payloads(crawled) == {each.id: each.raw for each in page}
+    assert await crawled.count("frames") == 3
+    assert await crawled.count("posts", "raw is not null") == 0
+
+
+async def test_a_deleted_post_leaves_its_frame_and_the_others_stay(crawled: Crawled) -> None:
+    await crawled.save(Page(posts=tuple(written(number) for number in range(1, 21))), TIMELINE, "1")
+    await crawled.save(Page(gone=(Gone(Subject.POST, "7", Outcome.NOT_FOUND, is_stated=True),)), TIMELINE, "1")
+    kept = await payloads(crawled)
+    assert (b"words 7-1" in await framed(crawled), kept["x:7"]) == (False, None)
+    assert [kept[f"x:{number}"] for number in range(1, 21) if number != 7] == [written(n).raw for n in range(1, 21) if n != 7]
+    assert await crawled.count("posts", "id = 'x:7' and (frame is not null or frame_place is not null)") == 0
+
+
+async def test_copies_of_a_deleted_post_leave_their_frames(crawled: Crawled) -> None:
+    copies = [
+        post(str(number), "2", kind=kind, **{column: "x:7"}, raw=b'{"copy %d":"words 7-1"}' % number)
+        for number in range(30, 40)
+        for kind, column in [(PostKind.REPOST, "repost_of") if number % 2 else (PostKind.QUOTE, "quote_of")]
+    ]
+    await crawled.save(Page(posts=(*(written(number) for number in range(1, 21)), *copies)), TIMELINE, "1")
+    await crawled.save(Page(gone=(Gone(Subject.POST, "7", Outcome.NOT_FOUND, is_stated=True),)), TIMELINE, "1")
+    left = await framed(crawled)
+    assert (b"words 7-1" in left, b"words 8-1" in left) == (False, True)
+
+
+async def test_of_an_account_that_is_gone_no_frame_is_left(crawled: Crawled) -> None:
+    await crawled.save(Page(posts=tuple(written(number) for number in range(1, 41))), TIMELINE, "1")
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED, is_stated=True),)), TIMELINE, "1")
+    assert await crawled.count("frames") == 0
+    assert set((await payloads(crawled)).values()) == {None}
+
+
+async def test_a_newer_payload_takes_the_place_of_the_older_one(crawled: Crawled) -> None:
+    await crawled.save(Page(posts=tuple(written(number) for number in range(1, 21))), TIMELINE, "1")
+    await crawled.save(
+        Page(posts=tuple(written(number, 2) for number in range(1, 21, 2))), TIMELINE, "1", after=timedelta(days=2)
+    )
+    kept, left = await payloads(crawled), await framed(crawled)
+    assert [kept[f"x:{number}"] for number in range(1, 21)] == [written(n, 2 if n % 2 else 1).raw for n in range(1, 21)]
+    assert (b"words 3-1" in left, await crawled.count("frames")) == (False, 1)
+
+
+async def test_a_very_long_payload_stands_alone_and_the_shorter_one_before_it_is_gone(crawled: Crawled) -> None:
+    await crawled.save(Page(posts=tuple(written(number) for number in range(1, 21))), TIMELINE, "1")
+    long = written(5, 2, raw=b'{"text":"' + b"x" * LONGEST + b'"}')
+    await crawled.save(Page(posts=(long, *(written(number) for number in range(50, 60)))), TIMELINE, "1")
+    assert (await payloads(crawled))["x:5"] == long.raw
+    assert b"words 5-1" not in await framed(crawled)
+
+
+async def test_a_place_that_is_taken_back_leaves_the_frames_too(crawled: Crawled) -> None:
+    here = Place(name="words of a place")
+    page = [written(n, place=here, raw=b'{"id":%d,"place":"words of a place"}' % n) for n in range(1, 11)]
+    await crawled.save(Page(posts=tuple(page)), TIMELINE, "1")
+    await crawled.save(Page(unplaced=(Unplaced("1", "10"),)), TIMELINE, "1")
+    assert b"words of a place" not in await framed(crawled)
