@@ -28,7 +28,8 @@ class Migrated:
         self._server = server
         self.url = server.replace("/postgres?", f"/{_NAME}?")
         self._shape: Sequence[Any] | None = None
-        self._first: list[asyncpg.Record] = []
+        self._first: dict[str, list[asyncpg.Record]] = {}
+        """Rows that the migrations themselves write, by table."""
 
     async def ready(self) -> None:
         """Makes it, unless it is there."""
@@ -43,7 +44,7 @@ class Migrated:
         await opened.close()
         connection = await asyncpg.connect(self.url)
         self._shape = await connection.fetchrow(_SHAPE)
-        self._first = await connection.fetch("select * from sequences")
+        self._first = {table: await connection.fetch(f'select * from "{table}"') for table in await _tables(connection)}
         await connection.close()
 
     async def empty(self) -> None:
@@ -54,12 +55,18 @@ class Migrated:
             if await connection.fetchrow(_SHAPE) != self._shape:
                 self._shape = None
                 return
-            tables = [row[0] for row in await connection.fetch(_TABLES) if row[0] != "migrations"]
+            tables = await _tables(connection)
             async with connection.transaction():
                 # Without the checks of foreign keys any order will do.
                 await connection.execute("set local session_replication_role = replica")
                 await connection.execute(";".join(f'delete from "{table}"' for table in tables))
-                await connection.copy_records_to_table("sequences", records=self._first)
+                for table, rows in self._first.items():
+                    if rows:
+                        await connection.copy_records_to_table(table, records=rows)
                 await connection.execute(_RESTART)
         finally:
             await connection.close()
+
+
+async def _tables(connection: asyncpg.Connection) -> list[str]:
+    return [row[0] for row in await connection.fetch(_TABLES) if row[0] != "migrations"]

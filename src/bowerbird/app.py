@@ -25,6 +25,7 @@ from bowerbird.crawl.life.good_enough import Judging
 from bowerbird.crawl.life.plan_versions import agree
 from bowerbird.crawl.life.rebuilding import Queues, Rebuilder, queues_of
 from bowerbird.crawl.life.session import Session
+from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.crawl.process.enrolment import Enrolment, enrol
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
@@ -218,7 +219,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
     beside = [
         *heard,
         *wiring.mute,
-        *module_parts(plan, database, outside.clock, outside.media, wiring.me.number),
+        *module_parts(plan, database, outside.clock, outside.media, WorkerClaims(wiring.me.number)),
         rebuilder.part(wiring.queues),
     ]
     if plan.flow.stop.half_width is not None:

@@ -23,6 +23,7 @@ from bowerbird.model import (
     Ask,
     Channel,
     Charge,
+    Claim,
     Credential,
     Draw,
     Ended,
@@ -435,6 +436,28 @@ class Frontier(Protocol):
 
     def let_go(self) -> None:
         """Forgets everything held in memory: it is no longer ours."""
+        ...
+
+
+class Claims(Protocol):
+    """What this worker alone may do, each thing until a time: hold a stream, fetch a file, take a backup, run a module."""
+
+    async def take(self, tx: Transaction, name: str, until: datetime, now: datetime) -> Claim | datetime:
+        """The claim, in one statement: it is given when nobody has it, when its time is over, when its worker is dead, and to the
+        worker that has it already. Otherwise the time until which another one has it. The dead are given nothing."""
+        ...
+
+    async def renew(self, tx: Transaction, claim: Claim, until: datetime) -> Claim:
+        """The same claim with a later end; raises `Fenced` when another worker has it. Whoever writes under a claim renews it
+        first, in the same transaction: then nobody else can take it before the end of that."""
+        ...
+
+    async def release(self, tx: Transaction, claim: Claim) -> bool:
+        """Lets others take it at once; False when it was no longer ours."""
+        ...
+
+    async def held(self, tx: Transaction, prefix: str, now: datetime) -> frozenset[str]:
+        """The names, among those that begin like this, which living workers have, ourselves included."""
         ...
 
 

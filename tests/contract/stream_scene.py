@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from bowerbird.clock import VIRTUAL_START, VirtualClock, run_virtual, to_micros
+from bowerbird.clock import VIRTUAL_START, VirtualClock, from_micros, run_virtual, to_micros
 from bowerbird.crawl.access.signing import Sessions
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.tally import Tally
@@ -404,6 +404,10 @@ class Scene:
 
     async def stream(self) -> Row:
         return await self.row("select * from streams")
+
+    async def held_until(self) -> datetime:
+        """When the claim to the stream runs out."""
+        return from_micros((await self.row("select until from claims"))["until"])
 
     async def gaps(self) -> list[tuple[Any, ...]]:
         rows = await self.rows("select * from gaps order by gap")

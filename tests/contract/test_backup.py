@@ -50,7 +50,7 @@ async def written(database: Database, posts: range) -> None:
 async def contents(where: str) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table, without order and without the database's own spelling of bytes."""
     database = await open_database(where, RealClock())
-    names = ("crawls", "services", "users", "posts", "post_keys", "deletions", "sequences")
+    names = ("crawls", "services", "users", "posts", "post_keys", "deletions", "media_intake", "residue")
     async with database.reading() as tx:
         rows = {name: [tuple(dict(row).values()) for row in await tx.fetch(f"select * from {name}")] for name in names}
     await database.close()

@@ -22,13 +22,13 @@ from bowerbird.ports import Database, Transaction
 async def test_a_transaction_that_fails_leaves_nothing_behind(database: Database) -> None:
     async def fail() -> None:
         async with database.transaction() as tx:
-            await tx.execute("insert into sequences (name, value) values ('x', 1)")
+            await tx.execute("insert into claims (name, worker, token, until) values ('x', 1, 1, 1)")
             raise RuntimeError("on purpose")
 
     with pytest.raises(RuntimeError, match="on purpose"):
         await fail()
     async with database.reading() as tx:
-        assert await tx.fetch_one("select value from sequences where name = 'x'") is None
+        assert await tx.fetch_one("select until from claims where name = 'x'") is None
 
 
 @pytest.mark.parametrize("kind", [FileNotFoundError, ConnectionResetError, asyncpg.InterfaceError])
@@ -48,7 +48,7 @@ async def test_a_statement_that_can_never_run_is_not_tried_for_ever(migrated_url
 
     async def forget_a_value() -> None:
         async with database.transaction() as tx:
-            await tx.execute("update sequences set value = ? where name = ?", 5)
+            await tx.execute("update claims set until = ? where name = ?", 5)
 
     with pytest.raises(asyncpg.InterfaceError, match="expects 2 arguments"):
         await forget_a_value()
@@ -64,7 +64,7 @@ async def test_a_server_that_ends_the_connection_is_waited_for(migrated_url: str
             tx.on_rollback(lambda: seen.append("undone"))
             (row,) = await tx.fetch("select pg_backend_pid() as process")
             await other.execute("select pg_terminate_backend($1, 5000)", row["process"])
-            await tx.execute("update sequences set value = 5 where name = 'token'")
+            await tx.execute("update residue set is_left = 1")
 
     with pytest.raises(Busy, match="PostgreSQL"):
         await cut_off()
@@ -79,7 +79,7 @@ async def test_a_worker_that_falls_asleep_in_a_transaction_lets_go_of_its_locks(
     """A laptop that is closed, a machine that is cut off: the others go on, and the sleeper tries again when it wakes up."""
     sleeper = await PostgresDatabase.open(migrated_url, RealClock(), patience=1)
     other = await PostgresDatabase.open(migrated_url, RealClock())
-    change = "update sequences set value = value + 1"
+    change = "update residue set is_left = is_left + 1"
 
     async def fall_asleep() -> None:
         async with sleeper.transaction() as mine:
@@ -101,14 +101,14 @@ async def test_a_worker_that_falls_asleep_in_a_transaction_lets_go_of_its_locks(
 
 
 async def test_who_reads_sees_one_moment_however_long_it_takes(tmp_path: Path, postgres_url: str) -> None:
-    count = "select count(*) as number from sequences"
+    count = "select count(*) as number from claims"
     for where in (str(tmp_path / "crawl.db"), postgres_url):
         database = await open_database(where, RealClock())
         await database.migrate()
         async with database.reading() as tx, database.reading() as beside:
             before = [await each.fetch_one(count) for each in (tx, beside)]
             async with database.transaction() as writer:
-                await writer.execute("insert into sequences (name, value) values ('new', 1)")
+                await writer.execute("insert into claims (name, worker, token, until) values ('new', 1, 1, 1)")
             assert [await each.fetch_one(count) for each in (tx, beside)] == before
             async with database.reading() as later:
                 assert await later.fetch_one(count) != before[0]
@@ -120,7 +120,7 @@ async def test_who_reads_sees_one_moment_however_long_it_takes(tmp_path: Path, p
 async def test_a_report_that_looks_many_times_tells_of_one_moment(tmp_path: Path, postgres_url: str) -> None:
     async def number(database: Database) -> int:
         async with database.reading() as tx:
-            return int((await tx.fetch("select count(*) as number from sequences"))[0]["number"])
+            return int((await tx.fetch("select count(*) as number from claims"))[0]["number"])
 
     for where in (str(tmp_path / "crawl.db"), postgres_url):
         database = await open_database(where, RealClock())
@@ -128,7 +128,7 @@ async def test_a_report_that_looks_many_times_tells_of_one_moment(tmp_path: Path
         async with one_moment(database) as still:
             before = await number(still)
             async with database.transaction() as tx:
-                await tx.execute("insert into sequences (name, value) values ('new', 1)")
+                await tx.execute("insert into claims (name, worker, token, until) values ('new', 1, 1, 1)")
             assert (await number(still), await number(database)) == (before, before + 1)
             with pytest.raises(StoreError, match="cannot be written"):
                 still.transaction()
@@ -151,17 +151,20 @@ async def test_a_database_of_a_newer_bowerbird_is_refused_with_advice(database: 
 
 async def test_a_list_parameter_finds_each_member(database: Database) -> None:
     async with database.transaction() as tx:
-        await tx.execute_many("insert into sequences (name, value) values (?, ?)", [("a", 1), ("b", 2), ("c", 3)])
-        rows = await tx.fetch(f"select value from sequences where name {database.any('text')}", database.members(["a", "c"]))
-        more = await tx.fetch(f"select name from sequences where value {database.any('bigint')}", database.members([2]))
-    assert sorted(row["value"] for row in rows) == [1, 3]
+        await tx.execute_many(
+            "insert into claims (name, worker, token, until) values (?, 1, 1, ?)", [("a", 1), ("b", 2), ("c", 3)]
+        )
+        rows = await tx.fetch(f"select until from claims where name {database.any('text')}", database.members(["a", "c"]))
+        more = await tx.fetch(f"select name from claims where until {database.any('bigint')}", database.members([2]))
+    assert sorted(row["until"] for row in rows) == [1, 3]
     assert [row["name"] for row in more] == ["b"]
 
 
 async def test_execute_says_how_many_rows_it_touched(database: Database) -> None:
     async with database.transaction() as tx:
-        assert await tx.execute("update sequences set value = 5 where name = ?", "token") == 1
-        assert await tx.execute("update sequences set value = 5 where name = ?", "nobody") == 0
+        await tx.execute("insert into claims (name, worker, token, until) values ('x', 1, 1, 1)")
+        assert await tx.execute("update claims set until = 5 where name = ?", "x") == 1
+        assert await tx.execute("update claims set until = 5 where name = ?", "nobody") == 0
 
 
 def test_both_databases_get_every_statement_of_every_migration() -> None:
@@ -200,12 +203,13 @@ async def test_a_full_disk_is_told_apart_and_nothing_is_half_written(tmp_path: o
 
     async def fill() -> None:
         async with database.transaction() as tx:
-            await tx.execute_many("insert into sequences (name, value) values (?, 0)", [("x" * 900 + str(n),) for n in range(50)])
+            names = [("x" * 900 + str(n),) for n in range(50)]
+            await tx.execute_many("insert into claims (name, worker, token, until) values (?, 1, 1, 0)", names)
 
     with pytest.raises(DiskFull, match="Free some space"):
         await fill()
     async with database.transaction() as tx:
-        assert await tx.fetch("select name from sequences where name like 'x%'") == []
+        assert await tx.fetch("select name from claims where name like 'x%'") == []
     await database.close()
 
 

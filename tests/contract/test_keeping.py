@@ -13,6 +13,7 @@ import pytest
 
 from bowerbird.clock import VIRTUAL_START, VirtualClock, run_virtual
 from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.db import open_database
 from bowerbird.errors import StoreError
 from bowerbird.flows.files.backup_plan import BackupPlan
@@ -50,7 +51,7 @@ class Fleet:
     async def worker(self, database: Database, clock: VirtualClock, every: timedelta) -> tuple[int, Turns]:
         async with database.transaction() as tx:
             number = await registry.enrol_worker(tx, NAME, clock.now())
-        turns = Turns(database, NAME, lambda: number, every, clock)
+        turns = Turns(database, NAME, WorkerClaims(lambda: number), every, clock)
         await turns.enrol()
         return number, turns
 
@@ -144,6 +145,33 @@ def test_a_worker_that_dies_over_a_copy_is_replaced_and_one_that_lives_is_not(fl
 
     fleet.run(work)
     assert fleet.taken() == [1.5]
+
+
+def test_a_worker_that_lives_and_hangs_over_a_copy_is_replaced_after_an_hour(fleet: Fleet) -> None:
+    async def work(database: Database, clock: VirtualClock) -> None:
+        (_, hanging), (_, other) = [await fleet.worker(database, clock, HOUR) for _ in range(2)]
+        await clock.sleep_until(clock.now() + HOUR)
+        assert await hanging.take() is None
+        task = asyncio.create_task(fleet.keeper(other, clock, 9 * HOUR).run())
+        await clock.sleep_until(clock.now() + 2 * HOUR)
+        task.cancel()
+
+    fleet.run(work)
+    assert fleet.taken() == [2]
+
+
+def test_a_copy_that_takes_for_hours_stays_with_its_worker(fleet: Fleet) -> None:
+    async def work(database: Database, clock: VirtualClock) -> None:
+        (_, slow), (_, other) = [await fleet.worker(database, clock, HOUR) for _ in range(2)]
+        await clock.sleep_until(clock.now() + HOUR)
+        assert await slow.take() is None
+        renewing = asyncio.create_task(slow.keep())
+        for _ in range(9):
+            await clock.sleep_until(clock.now() + HOUR)
+            assert await other.take() is not None
+        renewing.cancel()
+
+    fleet.run(work)
 
 
 def test_workers_that_ask_at_the_same_moment_do_not_both_get_it(fleet: Fleet) -> None:

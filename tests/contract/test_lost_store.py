@@ -31,7 +31,7 @@ async def test_a_file_that_was_deleted_or_replaced_takes_no_further_transaction(
         path.unlink()
     with pytest.raises(StoreError, match=r"deleted or replaced while it was open.*start again"):
         async with database.transaction() as tx:
-            await tx.execute("update sequences set value = value + 1")
+            await tx.execute("update residue set is_left = is_left")
     await database.close()
 
 
@@ -41,5 +41,5 @@ async def test_a_store_that_can_only_be_read_is_named_as_that(tmp_path: Path) ->
         await tx.execute("pragma query_only = on")
     with pytest.raises(DiskFull, match=r"can only be read. Make it writable again"):
         async with database.transaction() as tx:
-            await tx.execute("update sequences set value = value + 1")
+            await tx.execute("update residue set is_left = is_left")
     await database.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ import pytest
 from store_pages import POSTS, START, TIMELINE, Crawled, post, user
 
 from bowerbird.clock import RealClock
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.model import Fetched, Gone, Media, Outcome, Page, Subject
 from bowerbird.modules.media import Collector, MediaPlan
 from bowerbird.modules.media.files import Shelf
@@ -61,21 +62,28 @@ def image(name: str, kind: str = "photo") -> Media:
 
 async def crawled(database: Database, **posts: tuple[Media, ...]) -> Crawled:
     store = await Crawled(database).register()
+    async with database.transaction() as tx:
+        for _ in range(2):
+            await registry.enrol_worker(tx, "a", START)
     written = tuple(post(key.removeprefix("p"), media=media) for key, media in posts.items())
     await store.save(Page(users=(user("1"),), posts=written), TIMELINE, "1")
     return store
 
 
+def claims(worker: int) -> WorkerClaims:
+    return WorkerClaims(lambda: worker)
+
+
 def collector(
     database: Database, clock: Clock, transport: MediaTransport, folder: Path, worker: int = 1, **plan: Any
 ) -> Collector:
-    return Collector(database, clock, transport, MediaPlan(folder=str(folder), **plan), lambda: worker)
+    return Collector(database, clock, transport, MediaPlan(folder=str(folder), **plan), claims(worker))
 
 
 async def fetch_due(database: Database, clock: Clock, one: Collector, worker: int = 1) -> int:
     """Takes in what is new and fetches what is due, one after the other; says how many."""
     await one.look()
-    book = Book(database, lambda: worker, ("photo", "image"))
+    book = Book(database, claims(worker), ("photo", "image"))
     async with database.transaction() as tx:
         wanted = await book.claim(tx, 100, clock.now())
     for each in wanted:
@@ -180,7 +188,7 @@ async def test_what_is_taken_back_during_the_download_is_not_kept(database: Data
     store, clock = await crawled(database, p1=(image("a"),)), Calendar()
     one = collector(database, clock, Pictures(RealClock()), tmp_path)
     await one.look()
-    book = Book(database, lambda: 1, ("photo",))
+    book = Book(database, claims(1), ("photo",))
     async with database.transaction() as tx:
         (wanted,) = await book.claim(tx, 1, clock.now())
     fetching = asyncio.create_task(one.fetch(wanted))
@@ -196,16 +204,14 @@ async def test_two_workers_never_fetch_the_same_file_and_a_dead_one_is_succeeded
     await crawled(database, p1=(image("a"), image("b")))
     clock = Calendar()
     await collector(database, clock, Moody(), tmp_path).look()
-    first, second = (Book(database, partial(int, worker), ("photo",)) for worker in (1, 2))
+    first, second = (Book(database, claims(worker), ("photo",)) for worker in (1, 2))
     async with database.transaction() as tx:
         mine = await first.claim(tx, 1, clock.now())
     async with database.transaction() as tx:
         others = await second.claim(tx, 9, clock.now())
     assert {each.media for each in mine + others} == {"x:a", "x:b"}
     async with database.transaction() as tx:
-        values = "(1, 'a', 'here', 1, 0, 0, 1), (2, 'a', 'here', 2, 0, 0, null)"
-        await tx.execute(f"insert into workers (worker, name, host, pid, started_at, seen_at, ended_at) values {values}")
-        await second.free(tx, clock.now())
+        await registry.end_workers(tx, [1], clock.now())
         again = await second.claim(tx, 9, clock.now())
     assert [each.media for each in again] == [each.media for each in mine]
     assert again[0].attempts == 2
@@ -216,7 +222,7 @@ async def test_a_whole_file_that_the_database_was_not_told_of_is_not_fetched_aga
     one = collector(database, clock, pictures, tmp_path)
     await fetch_due(database, clock, one)
     async with database.transaction() as tx:
-        await tx.execute("update media_files set state = 'waiting', path = null, sha256 = null, due = 0, worker = null")
+        await tx.execute("update media_files set state = 'waiting', path = null, sha256 = null, due = 0")
     await fetch_due(database, clock, one)
     row = await store.row("select state, sha256 from media_files")
     assert (row["state"], row["sha256"]) == ("kept", sha256(picture(f"{HOST}/a.jpg")).hexdigest())

@@ -24,19 +24,21 @@ CHILD = """
 import asyncio, sys
 from datetime import timedelta
 from bowerbird.clock import RealClock
-from bowerbird.crawl import roster
-from bowerbird.crawl.http.media import HttpMedia
-from bowerbird.crawl.media import Collector, MediaPlan
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.db import open_database
+from bowerbird.modules.media import Collector, MediaPlan
+from bowerbird.transport.media import HttpMedia
 
 async def main(store, folder):
     clock = RealClock()
     database = await open_database(store, clock)
     async with database.transaction() as tx:
-        worker = await roster.enrol_worker(tx, "media", clock.now())
-        await roster.end_workers(tx, await roster.dead_workers(tx, worker, clock.now()), clock.now())
+        worker = await registry.enrol_worker(tx, "media", clock.now())
+        await registry.end_workers(tx, await registry.dead_workers(tx, worker, clock.now()), clock.now())
     media = HttpMedia("test", allows_private=True)
-    collector = Collector(database, clock, media, MediaPlan(folder=folder, allows_private=True), lambda: worker)
+    claims = WorkerClaims(lambda: worker)
+    collector = Collector(database, clock, media, MediaPlan(folder=folder, allows_private=True), claims)
     running = asyncio.create_task(collector.run())
     while await left(database):
         await clock.sleep_until(clock.now() + timedelta(milliseconds=50))

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from store_pages import POSTS, TIMELINE, Crawled, post, user
 
+from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, Poll, PollOption, PostKind, Subject
 from bowerbird.modules.media.rows import Book
 from bowerbird.ports import Database
@@ -125,6 +126,6 @@ async def test_a_deleted_post_leaves_nothing_but_its_authors_profile(crawled: Cr
 
 async def _tidy_media(crawled: Crawled) -> None:
     """What the collector does when it next looks."""
-    book = Book(crawled.database, lambda: 1, ("photo",))
+    book = Book(crawled.database, WorkerClaims(lambda: 1), ("photo",))
     async with crawled.database.transaction() as tx:
         await book.resolve(tx, await book.doubts(tx))

@@ -119,7 +119,7 @@ def test_what_a_killed_process_left_in_the_log_goes_with_the_next_write(tmp_path
     async def again(clock: Clock) -> None:
         database = await open_database(str(tmp_path / "crawl.db"), clock)
         async with database.transaction() as tx:
-            await tx.execute("update sequences set value = value")
+            await tx.execute("update residue set is_left = is_left")
         assert left_in([tmp_path / "crawl.db-wal"], GONE) == {}
         await database.close()
 
@@ -222,8 +222,8 @@ def test_a_small_store_is_rewritten_by_itself_when_something_was_deleted(tmp_pat
 
     async def start() -> int:
         async with open_store(str(place), RealClock()) as database, database.reading() as tx:
-            row = await tx.fetch_one("select value from sequences where name = 'residue'")
-        return int(row["value"]) if row else -1
+            row = await tx.fetch_one("select is_left from residue")
+        return int(row["is_left"]) if row else -1
 
     assert asyncio.run(start()) == 0
     assert left_in([place], GONE) == {}

@@ -89,7 +89,7 @@ async def test_who_may_be_our_own_earlier_life_is_refused_with_the_time_after_wh
 def test_a_process_knows_itself_and_a_forked_one_is_another() -> None:
     assert identity.myself() == identity.myself()
     assert identity.runs(os.getpid(), identity.myself().started)
-    look = "from bowerbird.crawl.processes import myself; me = myself(); print(me.identity, me.place, me.started, sep='|')"
+    look = "from bowerbird.crawl.process.identity import myself; me = myself(); print(me.identity, me.place, me.started, sep='|')"
     ends = [subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True) for _ in range(2)]
     (one, here, began), (two, there, _) = (end.stdout.strip().split("|") for end in ends)
     assert here == there == identity.myself().place

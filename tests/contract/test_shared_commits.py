@@ -13,7 +13,7 @@ from bowerbird.db.sqlite import sqlite_module
 from bowerbird.errors import DiskFull
 from bowerbird.ports import Database
 
-INSERT = "insert into sequences (name, value) values (?, ?)"
+INSERT = "insert into claims (name, worker, token, until) values (?, 1, 1, ?)"
 
 
 async def insert(database: Database, name: str, *, fails: bool = False) -> None:
@@ -25,7 +25,7 @@ async def insert(database: Database, name: str, *, fails: bool = False) -> None:
 
 async def stored(database: Database) -> set[str]:
     async with database.reading() as tx:
-        return {row["name"] for row in await tx.fetch("select name from sequences where value = 1")}
+        return {row["name"] for row in await tx.fetch("select name from claims where until = 1")}
 
 
 async def test_of_transactions_that_end_together_a_failed_one_takes_back_only_its_own(database: Database) -> None:
@@ -52,7 +52,7 @@ async def test_what_has_returned_is_seen_by_other_processes(tmp_path: Path) -> N
     other = sqlite_module().connect(tmp_path / "crawl.db")
     for name in ("a", "b"):
         await asyncio.gather(insert(database, name), insert(database, f"{name}{name}"))
-        assert other.execute("select count(*) from sequences where name = ?", (name,)).fetchone() == (1,)
+        assert other.execute("select count(*) from claims where name = ?", (name,)).fetchone() == (1,)
     other.close()
     await database.close()
 
@@ -115,7 +115,7 @@ async def test_closing_waits_for_the_commit_under_way(tmp_path: Path) -> None:
     await database.close()
     await writing
     other = sqlite_module().connect(tmp_path / "crawl.db")
-    assert other.execute("select count(*) from sequences where name = ?", (name,)).fetchone() == (1,)
+    assert other.execute("select count(*) from claims where name = ?", (name,)).fetchone() == (1,)
     other.close()
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.crawl.streaming import stream_rows
 from bowerbird.crawl.streaming.stream_rows import HOLD, Position, Step, enrol_stream
 from bowerbird.errors import Fenced
@@ -27,9 +28,13 @@ async def enrolled(database: Database, channel: str = "jetstream", **options: tu
         return await enrol_stream(tx, crawl.crawl, service, Subscription(channel=channel, options=options, name="mine"))
 
 
+def claims(worker: int = 1) -> WorkerClaims:
+    return WorkerClaims(lambda: worker)
+
+
 async def take(database: Database, stream: int, worker: int = 1, *, now: datetime = NOW) -> Position | datetime:
     async with database.transaction() as tx:
-        return await stream_rows.take(tx, stream, worker, now)
+        return await stream_rows.take(tx, claims(worker), stream, now)
 
 
 async def taken(database: Database, stream: int, worker: int = 1, now: datetime = NOW) -> Position:
@@ -41,7 +46,7 @@ async def taken(database: Database, stream: int, worker: int = 1, now: datetime 
 async def advance(database: Database, position: Position, now: datetime = LATER, cursor: str | None = None) -> Position:
     async with database.transaction() as tx:
         return await stream_rows.advance(
-            tx, position, Step(state="live", cursor=cursor, event_at=now, heard_at=now, events=3), now
+            tx, claims(), position, Step(state="live", cursor=cursor, event_at=now, heard_at=now, events=3), now
         )
 
 
@@ -65,7 +70,7 @@ async def test_a_stream_that_is_held_is_not_given_away_until_the_hold_runs_out(d
     position = await advance(database, await taken(database, stream), cursor="7")
     assert await take(database, stream, worker=2, now=LATER) == LATER + HOLD
     other = await taken(database, stream, worker=2, now=LATER + HOLD)
-    assert (other.cursor, other.token) == ("7", position.token + 1)
+    assert (other.cursor, other.claim.worker) == ("7", 2)
     with pytest.raises(Fenced, match="taken over by another worker"):
         await advance(database, position, cursor="8")
     assert (await advance(database, other)).cursor == "7"
@@ -85,19 +90,19 @@ async def test_a_stream_that_was_released_is_free_at_once_and_only_its_holder_re
     stream = await enrolled(database)
     first = await taken(database, stream)
     async with database.transaction() as tx:
-        await stream_rows.release(tx, first)
+        await stream_rows.release(tx, claims(), first)
     second = await taken(database, stream, worker=2)
     async with database.transaction() as tx:
-        await stream_rows.release(tx, first)
+        await stream_rows.release(tx, claims(), first)
     assert isinstance(await take(database, stream, worker=3), datetime)
-    assert (await advance(database, second)).token == second.token
+    assert (await advance(database, second)).claim.token == second.claim.token
 
 
 async def test_a_worker_that_begins_again_takes_its_own_stream(database: Database) -> None:
     stream = await enrolled(database)
     first = await taken(database, stream)
     second = await taken(database, stream)
-    assert second.token > first.token
+    assert second.claim.token != first.claim.token
     with pytest.raises(Fenced):
         await advance(database, first)
 

@@ -11,8 +11,10 @@ from test_streamer import listening
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.streaming.gaps import Cause, missed
 from bowerbird.crawl.streaming.stream_rows import Position
-from bowerbird.model import Ended
+from bowerbird.model import Claim, Ended
 from bowerbird.reports.streams import GapStanding, read_gaps, read_streams
+
+CLAIM = Claim("stream 1", 1, 1, START)
 
 
 def span(gap: GapStanding) -> tuple[float, float]:
@@ -239,7 +241,7 @@ def test_a_replay_that_was_stopped_half_way_is_judged_by_its_cursor_and_not_by_w
     hour = timedelta(hours=1)
     now = START + 10 * hour
     replaying = Position(
-        stream=1, token=1, cursor="5", heard_at=now - hour / 2, connected_at=now - hour * 3 / 4, event_at=now - hour * 3 / 2
+        stream=1, claim=CLAIM, cursor="5", heard_at=now - hour / 2, connected_at=now - hour * 3 / 4, event_at=now - hour * 3 / 2
     )
     channel = Scene.channels()["ticks"]
     gap = missed(replaying, channel, Cause.CUT, now)
@@ -354,8 +356,8 @@ def test_a_parting_word_is_the_reason_and_decides_the_wait() -> None:
 def test_what_makes_a_gap() -> None:
     channels = Scene.channels()
     now = START + timedelta(minutes=10)
-    heard = Position(stream=1, token=1, cursor="5", head="5", heard_at=START)
-    assert missed(Position(stream=1, token=1), channels["live"], Cause.START, now) is None
+    heard = Position(stream=1, claim=CLAIM, cursor="5", head="5", heard_at=START)
+    assert missed(Position(stream=1, claim=CLAIM), channels["live"], Cause.START, now) is None
     assert missed(heard, channels["ticks"], Cause.CUT, now) is None
     gap = missed(heard, channels["live"], Cause.SILENCE, now)
     assert gap is not None

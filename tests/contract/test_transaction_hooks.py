@@ -15,7 +15,7 @@ from bowerbird.db import open_database
 from bowerbird.errors import DiskFull
 from bowerbird.ports import Database, Transaction
 
-INSERT = "insert into sequences (name, value) values (?, 1)"
+INSERT = "insert into claims (name, worker, token, until) values (?, 1, 1, 1)"
 
 
 def watch(tx: Transaction, name: str, seen: list[str]) -> None:
@@ -104,7 +104,7 @@ async def test_who_is_cancelled_while_it_waits_for_its_commit_sees_in_memory_wha
     tasks[0].cancel()
     await asyncio.wait(tasks)
     async with database.reading() as tx:
-        kept = {row["name"] for row in await tx.fetch("select name from sequences where value = 1")}
+        kept = {row["name"] for row in await tx.fetch("select name from claims where until = 1")}
     assert set(seen) == {f"{name} is {'kept' if name in kept else 'undone'}" for name in ("a", "b")}
     await database.close()
 

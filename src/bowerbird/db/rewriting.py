@@ -20,7 +20,7 @@ from bowerbird.ports import Clock
 
 SMALL = 256 * 1024 * 1024
 """Bytes of a store that is rewritten in a few seconds."""
-CLEAN = "update sequences set value = 0 where name = 'residue'"
+CLEAN = "update residue set is_left = 0"
 """Purges set it to 1."""
 _OURS = "select tablename from pg_tables where schemaname = current_schema() order by tablename"
 
@@ -47,7 +47,7 @@ def _rewrite_small(path: Path) -> None:
 def _has_residue(module: Any, path: Path) -> bool:
     store = module.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
     try:
-        return bool(store.execute("select 1 from sequences where name = 'residue' and value = 1").fetchall())
+        return bool(store.execute("select 1 from residue where is_left = 1").fetchall())
     finally:
         store.close()
 
@@ -86,7 +86,7 @@ def _take_alone(store: Any) -> None:
     store.execute("pragma secure_delete = on")
     store.execute("pragma locking_mode = exclusive")
     store.execute("begin exclusive")
-    store.execute("update sequences set value = value")
+    store.execute("update residue set is_left = is_left")
     store.execute("commit")
 
 

@@ -20,6 +20,7 @@ from bowerbird.model.calls import (
     asked_about,
 )
 from bowerbird.model.cascades import Passed, Passing
+from bowerbird.model.claims import Claim
 from bowerbird.model.flavours import Flavour, NotOffered
 from bowerbird.model.hashtags import tag_form, tags_by_form, tags_once
 from bowerbird.model.items import (
@@ -67,6 +68,7 @@ __all__ = [
     "Broken",
     "Channel",
     "Charge",
+    "Claim",
     "Credential",
     "Draw",
     "Ended",

@@ -1,75 +1,97 @@
 """Backups on a schedule: a copy every so often while the crawl runs, and only the newest few are kept.
 
-However many workers a crawl has, one of them takes each copy. Its turn is a row of `sequences`: when the next copy is due or,
-below zero, the number of the worker that is taking it now.
+However many workers a crawl has, one of them takes each copy: the one that has the claim to it. `backups` says when it is due.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from asyncio import create_task
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.db.backup import back_up
-from bowerbird.errors import StoreError
+from bowerbird.errors import Busy, DiskFull, Fenced, StoreError
 from bowerbird.flows.files.backup_plan import BackupPlan
-from bowerbird.ports import Clock, Database
+from bowerbird.model import Claim
+from bowerbird.ports import Claims, Clock, Database, Transaction
 
 _STAMP = "%Y%m%d-%H%M%S"
 _GLANCE = timedelta(seconds=30)
 """How often a worker looks whether the one that takes the copy is through with it, or dead."""
+_HOLD = timedelta(hours=1)
+"""How long the claim to a copy lasts unless it is renewed; a worker that dies over one is replaced at once."""
+_RENEWAL = _HOLD / 3
 # From the crawl's start, not from this process's: one that is restarted often gets its copies too.
 _ENROL = """
-insert into sequences (name, value) select ?, created_at + ? from crawls where name = ?
-on conflict (name) do update set value = ? where sequences.value > ?
+insert into backups (crawl, due) select crawl, created_at + cast(? as bigint) from crawls where name = ?
+on conflict (crawl) do update set due = ? where backups.due > ?
 """
-_CLAIM = """
-update sequences set value = ? where name = ? and (value between 0 and ? or value = ?
-    or -value in (select worker from workers where ended_at is not null))
-"""
-_NEXT = "select value from sequences where name = ?"
-_HAND_ON = "update sequences set value = ? where name = ? and value = ?"
+_DUE = "select due from backups where crawl = (select crawl from crawls where name = ?)"
+_NEXT = "update backups set due = ? where crawl = (select crawl from crawls where name = ?)"
 
 
 class Turns:
     """Says which worker takes the next copy of a crawl, and when."""
 
-    def __init__(self, database: Database, crawl: str, me: Callable[[], int], every: timedelta, clock: Clock) -> None:
+    def __init__(self, database: Database, crawl: str, claims: Claims, every: timedelta, clock: Clock) -> None:
         self._database = database
         self._crawl = crawl
-        self._row = f"backup {crawl}"
-        self._worker = me
+        self._claims = claims
         self._every = every
         self._clock = clock
-
-    @property
-    def _me(self) -> int:
-        return -self._worker()
+        self._claim: Claim | None = None
 
     async def enrol(self) -> None:
         """Makes the schedule where there is none; a shorter one than before holds from now on."""
         soonest = to_micros(self._clock.now() + self._every)
         async with self._database.transaction() as tx:
-            every = self._every // timedelta(microseconds=1)
-            await tx.execute(_ENROL, self._row, every, self._crawl, soonest, soonest)
+            await tx.execute(_ENROL, self._every // timedelta(microseconds=1), self._crawl, soonest, soonest)
 
     async def take(self) -> datetime | None:
         """None when the copy is due and ours to take, until it is handed on or we are dead; otherwise when to ask again."""
         now = self._clock.now()
         async with self._database.transaction() as tx:
-            if await tx.execute(_CLAIM, self._me, self._row, to_micros(now), self._me):
-                return None
-            row = await tx.fetch_one(_NEXT, self._row)
-        if row is None:
-            raise LookupError(f"the schedule of {self._crawl}'s backups is gone from the database")
-        return from_micros(row["value"]) if row["value"] > 0 else now + _GLANCE
+            if (due := await self._due(tx)) > now:
+                return due
+            claim = await self._claims.take(tx, f"backup {self._crawl}", now + _HOLD, now)
+            if isinstance(claim, datetime):
+                return min(claim, now + _GLANCE)
+            # While we waited for the claim its last owner may have taken the copy.
+            if (due := await self._due(tx)) > now:
+                await self._claims.release(tx, claim)
+                return due
+        self._claim = claim
+        return None
+
+    async def keep(self) -> None:
+        """Renews the claim again and again while the copy is taken, as long as it is ours."""
+        with suppress(Fenced):
+            while self._claim is not None:
+                await self._clock.sleep_until(self._clock.now() + _RENEWAL)
+                await self._renew(self._claim)
 
     async def hand_on(self, due: datetime) -> None:
         """Says when the next copy is due; changes nothing when another worker took over meanwhile."""
+        claim, self._claim = self._claim, None
         async with self._database.transaction() as tx:
-            await tx.execute(_HAND_ON, to_micros(due), self._row, self._me)
+            if claim is not None and await self._claims.release(tx, claim):
+                await tx.execute(_NEXT, to_micros(due), self._crawl)
+
+    async def _renew(self, claim: Claim) -> None:
+        # What is busy now is asked again long before the claim runs out.
+        with suppress(Busy, DiskFull):
+            async with self._database.transaction() as tx:
+                await self._claims.renew(tx, claim, self._clock.now() + _HOLD)
+
+    async def _due(self, tx: Transaction) -> datetime:
+        row = await tx.fetch_one(_DUE, self._crawl)
+        if row is None:
+            raise LookupError(f"the schedule of {self._crawl}'s backups is gone from the database")
+        return from_micros(row["due"])
 
 
 class Keeper:
@@ -93,13 +115,15 @@ class Keeper:
                 await self._clock.sleep_until(later)
 
     async def _take_turn(self) -> None:
-        began = self._clock.now()
+        began, renewing = self._clock.now(), create_task(self._turns.keep())
         try:
             await self.take()
         except Exception:
             # Another machine may have the room that this one lacks.
             await self._turns.hand_on(began)
             raise
+        finally:
+            renewing.cancel()
         await self._turns.hand_on(began + self._plan.every)
 
     async def take(self) -> Path:

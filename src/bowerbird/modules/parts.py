@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.modules.backups import Keeper, Turns
 from bowerbird.modules.media import Collector
-from bowerbird.ports import Clock, Database, MediaTransport, Part
+from bowerbird.ports import Claims, Clock, Database, MediaTransport, Part
 
 
-def module_parts(
-    plan: CrawlPlan, database: Database, clock: Clock, media: MediaTransport | None, me: Callable[[], int]
-) -> list[Part]:
+def module_parts(plan: CrawlPlan, database: Database, clock: Clock, media: MediaTransport | None, claims: Claims) -> list[Part]:
     """Scheduled backups and downloads, as far as the plan wants them."""
     found: list[Part] = []
     if plan.backup is not None:
-        turns = Turns(database, plan.name, me, plan.backup.every, clock)
+        turns = Turns(database, plan.name, claims, plan.backup.every, clock)
         found.append(Part(name="backup", run=Keeper(plan.name, plan.store, plan.backup, clock, turns).run))
     if plan.media is not None and media is not None:
-        collector = Collector(database, clock, media, plan.media, me)
+        collector = Collector(database, clock, media, plan.media, claims)
         found.append(Part(name="media", run=collector.run, end=collector.end, finish=collector.finish))
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.claims import clear_claims
 from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.ports import Frontier, Ledgers, Transaction
 
@@ -31,6 +32,7 @@ class Recovery:
             # First the call: of two who find it at the same time, one books it.
             if await self._log.lose(tx, call, "lost", _LOST, now):
                 await self._ledgers.lost(tx, charges, now)
+        await clear_claims(tx)
         await self._frontier.recover(tx, now)
         freed = await self._ledgers.reconcile(tx, self._log.in_flight, now)
         words = [

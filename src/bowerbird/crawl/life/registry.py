@@ -21,9 +21,6 @@ QUIET = timedelta(seconds=30)
 _SILENT, _QUIET = (each // timedelta(microseconds=1) for each in (SILENT, QUIET))
 
 
-_LEFT_ALONE = "seeds left alone in crawl "
-
-
 class CrawlRow(Struct, frozen=True):
     crawl: int
     name: str
@@ -175,17 +172,13 @@ async def count(tx: Transaction, crawl: int, items: int, users: int, posts: int,
 async def count_left_alone(tx: Transaction, crawl: int, seeds: int) -> None:
     """Remembers how many seeds of a crawl asked not to be collected: nothing else in the store tells of a seed by handle."""
     if seeds:
-        await tx.execute(
-            "insert into sequences (name, value) values (?, ?) "
-            "on conflict (name) do update set value = sequences.value + excluded.value",
-            *(f"{_LEFT_ALONE}{crawl}", seeds),
-        )
+        await tx.execute("update crawls set seeds_left_alone = seeds_left_alone + ? where crawl = ?", seeds, crawl)
 
 
 async def left_alone(tx: Transaction) -> dict[int, int]:
     """By crawl: how many of its seeds asked not to be collected."""
-    rows = await tx.fetch("select name, value from sequences where name like ?", f"{_LEFT_ALONE}%")
-    return {int(row["name"].removeprefix(_LEFT_ALONE)): row["value"] for row in rows}
+    rows = await tx.fetch("select crawl, seeds_left_alone from crawls where seeds_left_alone > 0")
+    return {row["crawl"]: row["seeds_left_alone"] for row in rows}
 
 
 def _crawl_row(row: Row | None) -> CrawlRow:

@@ -1,6 +1,6 @@
 """Who may still be asked about in a crawl whose size is limited (`[filters] max_users`).
 
-Accounts count that have a task, of whichever facet. Their number is a row of `sequences`, changed in the transaction that adds
+Accounts count that have a task, of whichever facet. Their number is a row of `admissions`, changed in the transaction that adds
 the tasks: a kill loses nothing, and workers share it.
 """
 
@@ -15,18 +15,18 @@ from bowerbird.ports import Database, Transaction
 
 _Account = tuple[str, str]
 """Service and target."""
-_DROP = "delete from sequences where name = ?"
+_DROP = "delete from admissions where crawl = ?"
 _BEGIN = """
-insert into sequences (name, value) select ?, count(*) from (
+insert into admissions (crawl, accounts) select cast(? as bigint), count(*) from (
     select distinct l.service, t.target from tasks t join lanes l on l.lane = t.lane
     where t.lane {lanes} and t.target not like '@%'
 ) as accounts
-where true on conflict (name) do nothing
+where true on conflict (crawl) do nothing
 """
-_IS_BEGUN = "select value from sequences where name = ?"
+_IS_BEGUN = "select accounts from admissions where crawl = ?"
 # An update, not a look: whoever else lets accounts in waits until these are in.
-_READ = "update sequences set value = value where name = ? returning value"
-_COUNT = "update sequences set value = value + ? where name = ?"
+_READ = "update admissions set accounts = accounts where crawl = ? returning accounts"
+_COUNT = "update admissions set accounts = accounts + ? where crawl = ?"
 _KNOWN = "select target from tasks where lane = ? and target {targets}"
 
 
@@ -35,7 +35,7 @@ class Admission:
 
     def __init__(self, database: Database, crawl: int, lanes: Mapping[int, Lane], limit: int | None) -> None:
         self._database = database
-        self._name = f"accounts of crawl {crawl}"
+        self._crawl = crawl
         self._limit = limit
         self._lanes: defaultdict[str, list[int]] = defaultdict(list)
         for lane in lanes.values():
@@ -46,10 +46,10 @@ class Admission:
     async def open(self, tx: Transaction) -> None:
         """At the start of a run: counts once those whom a crawl asked about before it had a limit."""
         if self._limit is None:
-            await tx.execute(_DROP, self._name)
-        elif await tx.fetch_one(_IS_BEGUN, self._name) is None:
+            await tx.execute(_DROP, self._crawl)
+        elif await tx.fetch_one(_IS_BEGUN, self._crawl) is None:
             statement = _BEGIN.format(lanes=self._database.any("bigint"))
-            await tx.execute(statement, self._name, self._database.members(list(self._services)))
+            await tx.execute(statement, self._crawl, self._database.members(list(self._services)))
 
     async def admitted(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
         """The arrivals without those that would be one account too many; those let in are counted."""
@@ -64,7 +64,7 @@ class Admission:
         seeds = [account for account, depth in new.items() if depth == 0]
         others = [account for account, depth in new.items() if depth > 0]
         room = max(0, limit - count - len(seeds))
-        await tx.execute(_COUNT, len(seeds) + min(room, len(others)), self._name)
+        await tx.execute(_COUNT, len(seeds) + min(room, len(others)), self._crawl)
         refused = frozenset(others[room:])
         return [arrival for arrival in arrivals if arrival.is_asked or self._account(arrival) not in refused]
 
@@ -87,8 +87,8 @@ class Admission:
         return [row["target"] for row in await tx.fetch(statement, lane, self._database.members(targets))]
 
     async def _count(self, tx: Transaction) -> int:
-        (row,) = await tx.fetch(_READ, self._name)
-        count: int = row["value"]
+        (row,) = await tx.fetch(_READ, self._crawl)
+        count: int = row["accounts"]
         return count
 
     def _account(self, arrival: Arrival) -> _Account | None:

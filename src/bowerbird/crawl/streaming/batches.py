@@ -9,7 +9,6 @@ from msgspec import Struct, structs
 
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.tally import Tally
-from bowerbird.crawl.streaming import stream_rows
 from bowerbird.crawl.streaming.gaps import Cause, Seam, add_gap, end_gaps, gap_after, note_undelivered
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_calls import Logbook
@@ -64,7 +63,7 @@ class Scribe:
     async def _save(self, tx: Transaction, said: Dictation, now: datetime) -> _Written:
         before = self._logbook.position
         # First of all: whoever is fenced shall not write a page in vain.
-        position = await stream_rows.advance(tx, before, self._step(before, said), now)
+        position = await self._logbook.advance(tx, self._step(before, said), now)
         saved, woken = await self._pages(tx, said.heard, now)
         woken |= await self._refetch(tx, said.heard, saved, now)
         seam = await self._gaps(tx, before, said.heard, now)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.streaming import stream_rows
@@ -35,6 +36,7 @@ class Logbook:
         self._stream = stream
         self._filler = filler
         self._tally = tally
+        self._claims = WorkerClaims(stream.me)
         self._position: Position | None = None
         self.lease: Lease | None = None
         """The call that is out: the connection, from before it is opened until it has ended."""
@@ -82,9 +84,8 @@ class Logbook:
         """Takes the stream; if another worker has it, says when its hold runs out."""
 
         async def work(tx: Transaction, now: datetime) -> Position | datetime:
-            me = self._stream.me()
-            await registry.end_workers(tx, await registry.dead_workers(tx, me, now), now)
-            return await stream_rows.take(tx, self._stream.stream, me, now)
+            await registry.end_workers(tx, await registry.dead_workers(tx, self._stream.me(), now), now)
+            return await stream_rows.take(tx, self._claims, self._stream.stream, now)
 
         taken = await self.write(work)
         if isinstance(taken, datetime):
@@ -96,15 +97,19 @@ class Logbook:
         """Renews the hold; `alive_at`: the connection was alive then and all it had said is saved."""
 
         async def work(tx: Transaction, now: datetime) -> tuple[Position, frozenset[int]]:
-            position = await stream_rows.advance(tx, self.position, Step(state=state, reason=reason, heard_at=alive_at), now)
+            position = await self.advance(tx, Step(state=state, reason=reason, heard_at=alive_at), now)
             return position, await self._filler.arrange(tx, None, now)
 
         self._position, woken = await self.write(work)
         self._parts.scheduler.wake(woken)
 
+    async def advance(self, tx: Transaction, step: Step, now: datetime) -> Position:
+        """Writes a step of the stream, first of all in a transaction: whoever is fenced shall not write anything in vain."""
+        return await stream_rows.advance(tx, self._claims, self.position, step, now)
+
     async def release(self) -> None:
         position = self.position
-        await self.write(lambda tx, _: stream_rows.release(tx, position))
+        await self.write(lambda tx, _: stream_rows.release(tx, self._claims, position))
         self._position = None
 
     # -- calls ---------------------------------------------------------------------------------------------------
@@ -116,7 +121,7 @@ class Logbook:
             at = self._parts.ledgers.when(self._stream.charges, now)
             if at > now:
                 return at
-            position = await stream_rows.advance(tx, self.position, Step(state="connecting"), now)
+            position = await self.advance(tx, Step(state="connecting"), now)
             charges = await self._parts.ledgers.charge(tx, self._stream.charges, now)
             lease = structs.replace(self._lease(now), charges=tuple(charges))
             return position, structs.replace(lease, call=await self._parts.log.begin(tx, self._stream.lane, lease))
@@ -181,7 +186,7 @@ class Logbook:
                 await add_gap(tx, self.position.stream, structs.replace(gap, detail=_moved(left)) if left else gap, lease.call)
             if left:
                 await self._note(tx, Outcome.OK, _moved(left), now)
-            position = await stream_rows.advance(tx, self.position, step, now)
+            position = await self.advance(tx, step, now)
             woken = await self._filler.arrange(tx, lease.call, now)
             await self._parts.ledgers.settle(tx, lease.charges, Page(reading=said), answer)
             # What was reserved for the posts to come stays so until the connection ends: each of them is paid for.
@@ -201,7 +206,7 @@ class Logbook:
 
         async def work(tx: Transaction, now: datetime) -> Position:
             step = Step(state="waiting", reason=trouble.words, heard_at=alive_at)
-            position = await stream_rows.advance(tx, self.position, step, now)
+            position = await self.advance(tx, step, now)
             if not trouble.is_wanted:
                 await self._note(tx, trouble.outcome, trouble.words, now)
             await self._parts.ledgers.delivered(tx, lease.charges, 0, now)
@@ -216,7 +221,7 @@ class Logbook:
     async def restart(self) -> None:
         """Leaves a cursor that the service does not know for the oldest it has."""
         step = Step(state="waiting", cursor=self._stream.kept_cursor(self._stream.channel.restart))
-        self._position = await self.write(lambda tx, now: stream_rows.advance(tx, self.position, step, now))
+        self._position = await self.write(lambda tx, now: self.advance(tx, step, now))
 
     async def abandon(self, why: str) -> None:
         """Books a call that will not be heard of again: it is spent, and the log says why."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from bowerbird.flows.files.media_plan import MediaPlan
 from bowerbird.model import Fetched
 from bowerbird.modules.media.files import Shelf, Shelved
 from bowerbird.modules.media.rows import Book, Wanted
-from bowerbird.ports import Clock, Database, MediaTransport
+from bowerbird.ports import Claims, Clock, Database, MediaTransport
 
 AT_ONCE = 4
 _GLANCE = timedelta(minutes=1)
@@ -20,14 +19,12 @@ _GLANCE = timedelta(minutes=1)
 class Collector:
     """One worker's part in fetching; another may work beside it."""
 
-    def __init__(
-        self, database: Database, clock: Clock, transport: MediaTransport, plan: MediaPlan, me: Callable[[], int]
-    ) -> None:
+    def __init__(self, database: Database, clock: Clock, transport: MediaTransport, plan: MediaPlan, claims: Claims) -> None:
         self._database = database
         self._clock = clock
         self._transport = transport
         self._plan = plan
-        self._book = Book(database, me, plan.kinds)
+        self._book = Book(database, claims, plan.kinds)
         self._shelf = Shelf(plan.folder)
         self._called = asyncio.Event()
         self._is_ended = False
@@ -45,8 +42,6 @@ class Collector:
 
     async def run(self) -> None:
         """Returns when it was told to end, or has finished."""
-        async with self._database.transaction() as tx:
-            await self._book.free(tx, self._clock.now())
         fetching: set[asyncio.Task[None]] = set()
         try:
             while not self._is_ended:
@@ -69,7 +64,7 @@ class Collector:
         if has_news:
             await self.look()
         async with self._database.reading() as tx:
-            return await self._book.next_due(tx)
+            return await self._book.next_due(tx, self._clock.now())
 
     async def look(self) -> None:
         """Learns of new media, and clears away what no post shows any more."""

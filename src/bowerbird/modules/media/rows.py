@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.model import Fetched
+from bowerbird.model import Claim, Fetched
 from bowerbird.modules.media.files import Shelved
-from bowerbird.ports import Database, Transaction
+from bowerbird.ports import Claims, Database, Row, Transaction
 
 HOLD = timedelta(minutes=10)
 """How long a file is one worker's business; longer than any download may take."""
@@ -18,11 +18,13 @@ MOST_ATTEMPTS = 8
 _FIRST_RETRY = timedelta(minutes=1)
 _LONGEST_RETRY = timedelta(hours=6)
 _INTAKE = 500
+_NAME = "media "
+_FIRST_DUE = "select file, due from media_files where state = 'waiting' and kind = ? order by due, file limit ?"
 # The lock first: two who look at the same time shall not both take the same rows in.
-_POSITION = "update sequences set value = value where name = 'media' returning value"
-_MOVE_ON = "update sequences set value = ? where name = 'media'"
+_POSITION = "update media_intake set media_no = media_no returning media_no"
+_MOVE_ON = "update media_intake set media_no = ?"
 _NEWS = """
-select 1 as news where exists (select 1 from media where media_no > (select value from sequences where name = 'media'))
+select 1 as news where exists (select 1 from media where media_no > (select media_no from media_intake))
     or exists (select 1 from media_files where state = 'doubted')
 """
 _NEXT_MEDIA = "select media_no, id, kind, url from media where media_no > ? order by media_no limit ?"
@@ -31,16 +33,12 @@ insert into media_files (id, kind, url, state, due, found_at) values (?, ?, ?, '
 on conflict (id) do update set state = 'waiting', url = excluded.url, due = excluded.due, attempts = 0, error = null
 where media_files.state = 'removed'
 """
-_CLAIM = "update media_files set worker = ?, due = ?, attempts = attempts + 1 where file = ?"
+_TRY = "update media_files set attempts = attempts + 1 where file = ?"
 _KEPT = """
-update media_files set state = 'kept', sha256 = ?, bytes = ?, type = ?, path = ?, kept_at = ?, error = null, worker = null
-where file = ? and worker = ? and state = 'waiting'
+update media_files set state = 'kept', sha256 = ?, bytes = ?, type = ?, path = ?, kept_at = ?, error = null
+where file = ? and state = 'waiting'
 """
-_LATER = "update media_files set state = ?, error = ?, due = ?, worker = null where file = ? and worker = ? and state = 'waiting'"
-_FREE = """
-update media_files set worker = null, due = ? where worker is not null and worker <> ? and state = 'waiting'
-    and worker in (select worker from workers where ended_at is not null)
-"""
+_LATER = "update media_files set state = ?, error = ?, due = ? where file = ? and state = 'waiting'"
 _DOUBTED = """
 select f.file, f.id, case when exists (select 1 from media m where m.id = f.id) then 1 else 0 end as is_shown
 from media_files f where f.state = 'doubted' order by f.file limit ?
@@ -50,8 +48,7 @@ update media_files set state = case when path is not null then 'kept' when attem
 where file = ? and state = 'doubted'
 """
 _REMOVED = """
-update media_files set state = 'removed', url = '', sha256 = null, bytes = null, type = null, path = null, error = null,
-    worker = null
+update media_files set state = 'removed', url = '', sha256 = null, bytes = null, type = null, path = null, error = null
 where file = ? and state = 'doubted'
 """
 
@@ -64,6 +61,7 @@ class Wanted(Struct, frozen=True):
     url: str
     attempts: int
     """This one included."""
+    claim: Claim
 
 
 class Doubt(Struct, frozen=True):
@@ -77,18 +75,14 @@ class Doubt(Struct, frozen=True):
 class Book:
     """Reads and writes `media_files` for one worker; each method is one step of a transaction of its caller."""
 
-    def __init__(self, database: Database, me: Callable[[], int], kinds: Sequence[str]) -> None:
-        self._me = me
+    def __init__(self, database: Database, claims: Claims, kinds: Sequence[str]) -> None:
+        self._claims = claims
         self._kinds = kinds
         lock = " for update skip locked" if database.dialect == "postgresql" else ""
         self._next = (
             "select file, id, url, attempts from media_files where state = 'waiting' and kind = ? and due <= ? "
             f"order by due, file limit ?{lock}"
         )
-
-    async def free(self, tx: Transaction, now: datetime) -> None:
-        """Lets go what dead workers were fetching."""
-        await tx.execute(_FREE, to_micros(now), self._me())
 
     async def has_news(self, tx: Transaction) -> bool:
         """Whether there are media not taken in, or doubts; only reads."""
@@ -97,7 +91,7 @@ class Book:
     async def take_in(self, tx: Transaction, now: datetime) -> bool:
         """Adds the files of media rows not looked at yet; whether there may be more."""
         row = await tx.fetch_one(_POSITION)
-        rows = await tx.fetch(_NEXT_MEDIA, row["value"] if row else 0, _INTAKE)
+        rows = await tx.fetch(_NEXT_MEDIA, row["media_no"] if row else 0, _INTAKE)
         if not rows:
             return False
         at = to_micros(now)
@@ -107,18 +101,25 @@ class Book:
 
     async def claim(self, tx: Transaction, room: int, now: datetime) -> list[Wanted]:
         """The files to fetch next, ours until `HOLD` is over."""
+        held = await self._claims.held(tx, _NAME, now)
         claimed: list[Wanted] = []
         for kind in self._kinds:
-            rows = await tx.fetch(self._next, kind, to_micros(now), room - len(claimed)) if len(claimed) < room else ()
-            claimed += [Wanted(row["file"], row["id"], row["url"], row["attempts"] + 1) for row in rows]
-        until = to_micros(now + HOLD)
-        await tx.execute_many(_CLAIM, [(self._me(), until, each.file) for each in claimed])
+            left = room - len(claimed)
+            # Those that are being fetched come first: they are looked over.
+            rows = await tx.fetch(self._next, kind, to_micros(now), left + len(held)) if left else ()
+            for row in [row for row in rows if _name(row) not in held][:left]:
+                claim = await self._claims.take(tx, _name(row), now + HOLD, now)
+                if isinstance(claim, Claim):
+                    claimed.append(Wanted(row["file"], row["id"], row["url"], row["attempts"] + 1, claim))
+        await tx.execute_many(_TRY, [(each.file,) for each in claimed])
         return claimed
 
     async def keep(self, tx: Transaction, wanted: Wanted, shelved: Shelved, kind: str, now: datetime) -> bool:
         """The file is on disk; False when it is no longer wanted, or another worker's business."""
+        if not await self._claims.release(tx, wanted.claim):
+            return False
         values = (shelved.sha256, shelved.size, kind[:200] or None, shelved.path, to_micros(now))
-        return await tx.execute(_KEPT, *values, wanted.file, self._me()) == 1
+        return await tx.execute(_KEPT, *values, wanted.file) == 1
 
     async def is_unwanted(self, tx: Transaction, wanted: Wanted) -> bool:
         """Whether a post that showed it was taken back while it was being fetched."""
@@ -126,11 +127,13 @@ class Book:
         return row is not None and row["state"] in ("doubted", "removed")
 
     async def fail(self, tx: Transaction, wanted: Wanted, fetched: Fetched, now: datetime) -> None:
-        """It is tried again later, or given up."""
+        """It is tried again later, or given up; nothing changes when it is another worker's business by now."""
+        if not await self._claims.release(tx, wanted.claim):
+            return
         is_over = fetched.is_final or wanted.attempts >= MOST_ATTEMPTS
         due = now + max(retry_delay(wanted.attempts), min(fetched.retry_after or timedelta(0), _LONGEST_RETRY))
         state = "given_up" if is_over else "waiting"
-        await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file, self._me())
+        await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file)
 
     async def doubts(self, tx: Transaction) -> list[Doubt]:
         rows = await tx.fetch(_DOUBTED, _INTAKE)
@@ -140,11 +143,17 @@ class Book:
         await tx.execute_many(_CLEARED, [(MOST_ATTEMPTS, each.file) for each in doubts if each.is_shown])
         await tx.execute_many(_REMOVED, [(each.file,) for each in doubts if not each.is_shown])
 
-    async def next_due(self, tx: Transaction) -> datetime | None:
-        first = "select min(due) as due from media_files where state = 'waiting' and kind = ?"
-        rows = [await tx.fetch_one(first, kind) for kind in self._kinds]
-        times = [row["due"] for row in rows if row is not None and row["due"] is not None]
+    async def next_due(self, tx: Transaction, now: datetime) -> datetime | None:
+        """When the first file is due that nobody fetches."""
+        held = await self._claims.held(tx, _NAME, now)
+        rows = [row for kind in self._kinds for row in await tx.fetch(_FIRST_DUE, kind, len(held) + 1)]
+        times = [row["due"] for row in rows if _name(row) not in held]
         return from_micros(min(times)) if times else None
+
+
+def _name(row: Row) -> str:
+    """What the claim to a file is called."""
+    return f"{_NAME}{row['file']}"
 
 
 def retry_delay(attempts: int) -> timedelta:

@@ -41,7 +41,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _OURS: {
         "crawls": ("name", "flow", "settings", "reason"), "lanes": ("facet",), "services": ("name", "provider", "base"),
         "workers": ("name", "host", "identity", "place"), "plans": ("document",), "rebuilds": ("edges",),
-        "sequences": ("name",), "judgements": ("judge", "version"), "migrations": ("name",),
+        "claims": ("name",), "judgements": ("judge", "version"), "migrations": ("name",),
         "streams": ("name", "channel", "options"), "ledgers": ("bucket",), "credentials": ("credential",), "bills": ("payer",),
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),

@@ -20,7 +20,7 @@ on conflict (subject, id) do update set reason = excluded.reason where deletions
 """
 
 
-_MARK = "update sequences set value = 1 where name = 'residue' and value = 0"
+_MARK = "update residue set is_left = 1 where is_left = 0"
 """Copies of what is deleted here may be left in unused places of the file, until it is written anew."""
 _PAYLOAD = "post_no, frame, frame_place"
 """What must be known of a post to take its payload out of a frame."""
