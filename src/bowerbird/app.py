@@ -171,7 +171,7 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         me = await enrol(tx, plan.name, now, is_alone=outside.is_alone)
         await agree(tx, plan, row.crawl, me, now, applies=outside.applies)
         log = QueryLog(row.crawl, me.number)
-        scheduler, tally = Scheduler(ledgers), Tally(now)
+        scheduler, tally = Scheduler(ledgers), Tally(now, row.size)
         tally.asked(await surveyor.log(tx, log, row.crawl))
         wiring = _Wiring(plan, row.crawl, me, scheduler, tally, {}, {}, {}, outside.vault, [], _judges(plan, own))
         wiring = msgspec.structs.replace(wiring, own=own, flavours=flavours)

@@ -74,6 +74,10 @@ def test_timelines_that_a_guest_may_not_ask_for_are_asked_for_once_there_is_a_to
         problems = [each for each in found["checks"] if each["verdict"] == "problem"]
         assert code == 1
         assert any("timeline" in each["found"] and f"{ADD} mastodon" in each["advice"] for each in problems)
+        assert cli.run(["crawl", file, "--quiet"]) == 2, "a new crawl does not even begin"
+        add_token(server, "mastodon", "user", "mine", monkeypatch, "access_token")
+        assert told(capsys, "crawl", file, "--quiet", "--calls", "2")[0] == 0
+        assert cli.run(["credentials", "remove", "mine"]) == 0
         code, ended = told(capsys, "crawl", file, "--quiet")
         assert (code, ended["state"], ended["run"]["posts"]) == (3, "failed", 0)
         assert f"{ADD} mastodon" in ended["reason"]
@@ -171,6 +175,10 @@ def test_on_x_what_an_application_may_not_ask_waits_for_the_token_of_a_user(
         add_token(server, "x", "app", "application", monkeypatch, "bearer_token")
         code, found = told(capsys, "doctor", "a.toml")
         assert (code, [each["verdict"] for each in found["checks"] if "liked" in each["found"]]) == (1, ["problem"])
+        assert cli.run(["crawl", "a.toml", "--quiet", "--yes"]) == 2, "a new crawl does not even begin"
+        add_token(server, "x", "user", "person", monkeypatch, "access_token")
+        assert told(capsys, "crawl", "a.toml", "--quiet", "--yes", "--calls", "2")[0] == 0
+        assert cli.run(["credentials", "remove", "person"]) == 0
         code, ended = told(capsys, "crawl", "a.toml", "--quiet", "--yes")
         assert (code, ended["state"]) == (3, "failed")
         assert f"{ADD} x" in ended["reason"]

@@ -209,6 +209,14 @@ def test_the_first_stop_condition_reached_ends_the_crawl(stop: Stop, reason: str
 def test_a_run_that_its_time_ends_says_its_own_and_that_with_earlier_runs() -> None:
     size = Size(elapsed=timedelta(seconds=17), earlier=timedelta(seconds=7))
     assert Stop(duration=timedelta(seconds=17)).reached(size) == "ran for 10 s (17 s with earlier runs)"
+    hardly = Size(elapsed=timedelta(seconds=17), earlier=timedelta(seconds=0.1))
+    assert Stop(duration=timedelta(seconds=17)).reached(hardly) == "ran for 17 s", "the difference would not be seen"
+
+
+def test_a_run_whose_time_was_over_before_it_began_does_not_say_that_it_ran() -> None:
+    size = Size(elapsed=timedelta(seconds=17.2), earlier=timedelta(seconds=17.1))
+    reason = "its time is over: earlier runs took the 17 s that it may run"
+    assert Stop(duration=timedelta(seconds=17)).reached(size) == reason
 
 
 @pytest.mark.parametrize("network", sorted(PROVIDERS))

@@ -63,6 +63,13 @@ def test_what_failed_is_mended_first() -> None:
     assert (step.first, step.command) == (("mend what it failed for, named above",), COMMAND)
 
 
+def test_what_may_be_mended_by_now_is_not_asked_for_again() -> None:
+    failed = Ended(state="failed", reason="the token is refused", touched=("the vault",), now=NOW)
+    told = [("note", "it failed for what is named above; the vault was changed since"), ("go on", COMMAND)]
+    assert next_step(plan(), AGAIN, failed).lines() == told
+    assert next_step(None, AGAIN, failed).lines() == told
+
+
 def test_a_file_that_cannot_be_read_is_not_judged() -> None:
     step = next_step(None, Again(), Ended(state="finished", reason="9 calls reached", now=NOW))
     assert "9 calls reached" in step.first[0]

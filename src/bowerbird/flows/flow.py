@@ -144,9 +144,16 @@ class Stop(Struct, frozen=True):
             if limit is not None and getattr(size, name) >= limit:
                 return f"{limit:,} {name if limit != 1 else name[:-1]} reached"
         if self.duration is not None and size.elapsed >= self.duration:
-            with_earlier = f" ({span(self.duration)} with earlier runs)" if size.earlier else ""
-            return f"ran for {span(max(self.duration - size.earlier, timedelta(0)))}{with_earlier}"
+            return _ran(self.duration, size.earlier)
         return None
+
+
+def _ran(allowed: timedelta, earlier: timedelta) -> str:
+    """How long a crawl ran that its time ends, in words."""
+    if earlier >= allowed:
+        return f"its time is over: earlier runs took the {span(allowed)} that it may run"
+    own, whole = span(allowed - earlier), span(allowed)
+    return f"ran for {own}" if own == whole else f"ran for {own} ({whole} with earlier runs)"
 
 
 class Size(Struct, frozen=True, kw_only=True):

@@ -119,7 +119,8 @@ async def kept_apart(database: Database, what: str) -> AsyncIterator[Line]:
         for row in rows:
             yield table.line(row)
     if what == "users":
-        for seed in await unfound_handles(database):
+        # Of several crawls that were given the same handle.
+        for seed in {(each.service, each.target): each for each in await unfound_handles(database)}.values():
             name = seed.target.removeprefix("@")
             yield AbsentUser(id=seed.target, handle=name, reason=seed.reason, since=seed.at, until=None)
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.counts import Count, Counter
+from bowerbird.reports.unknown_seeds import unfound_handles
 
 _RECENT_CALLS = 1_000
 _MANY = 100_000
@@ -102,7 +103,7 @@ class Gone(Struct, frozen=True):
     """How much the services no longer show, each counted up to a hundred thousand: `bowerbird gone` lists it."""
 
     users: int
-    """Absent now."""
+    """Absent now, seeds by handle that led to nobody among them."""
     relations: int
     posts: int
 
@@ -140,7 +141,9 @@ async def read_fates(tx: Transaction, database: Database) -> dict[str, Count]:
 
 async def read_standing(database: Database) -> Standing:
     """Everything at once; nothing here grows with the tables."""
+    unfound = len({(each.service, each.target) for each in await unfound_handles(database)})
     async with database.reading() as tx:
+        users, relations, posts = [await _up_to_many(tx, what) for what in _GONE]
         return Standing(
             pace=await _pace(tx),
             refusals=await _refusals(tx),
@@ -148,7 +151,7 @@ async def read_standing(database: Database) -> Standing:
                 Quarantined(row["facet"], row["why"], row["items"], row["kept"]) for row in await tx.fetch(_QUARANTINE)
             ),
             completeness=await _completeness(tx, database),
-            gone=Gone(*[await _up_to_many(tx, what) for what in _GONE]),
+            gone=Gone(users + unfound, relations, posts),
             posts=await read_fates(tx, database),
             media=await _media(tx, database),
             media_trouble=await _media_trouble(tx),

@@ -15,7 +15,7 @@ from bowerbird.ports import Database, Row
 ABOUT_TARGET = tuple(outcome.value for outcome in Outcome if outcome.is_about_target)
 _REASONS = ", ".join(f"'{reason}'" for reason in ABOUT_TARGET)
 # Handles are looked up one by one, so a call names its only target; whoever was found later was visited later.
-_HANDLES = f"""
+HANDLES = f"""
 select c.targets as target, c.outcome as reason, c.settled_at as at, w.name as crawl, s.name as service, l.facet
 from calls c join lanes l on l.lane = c.lane join crawls w on w.crawl = l.crawl join services s on s.service = l.service
 join tasks t on t.lane = c.lane and t.target = c.targets
@@ -68,7 +68,7 @@ class UnfoundHandle(Struct, frozen=True, kw_only=True):
 async def unfound_handles(database: Database, after: int = 0) -> list[UnfoundHandle]:
     """Handles among the seeds that led to nobody, each once; `after`: only calls with a higher number count."""
     async with database.reading() as tx:
-        rows = await tx.fetch(_HANDLES, after)
+        rows = await tx.fetch(HANDLES, after)
     latest = {(row["crawl"], row["service"], row["target"]): row for row in rows}
     return [_handle(row) for row in latest.values()]
 

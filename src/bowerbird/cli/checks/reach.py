@@ -14,7 +14,7 @@ import aiohttp
 from bowerbird.app import Outside, unknown_servers
 from bowerbird.cli.checks.machine import OK, PROBLEM, WARNING, Check, as_problem
 from bowerbird.cli.checks.needed_key import wanted_kinds
-from bowerbird.cli.checks.services import Look, look, lost_facets, sorted_seeds
+from bowerbird.cli.checks.services import Look, in_vain, look, lost_facets, missing, sorted_seeds
 from bowerbird.cli.checks.start import exists
 from bowerbird.cli.checks.trials import try_all
 from bowerbird.clock import RealClock
@@ -23,7 +23,6 @@ from bowerbird.crawl.access.how_to_add import NOBODY, how_to_add
 from bowerbird.crawl.access.served import Served
 from bowerbird.crawl.access.surveys import Surveyor
 from bowerbird.crawl.access.trials import Tried
-from bowerbird.crawl.life.not_asked import main_facets
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.versions import newest, version_of
@@ -72,7 +71,7 @@ async def _server_checks(plan: CrawlPlan, outside: Outside, account: Account | N
         checks += _check_seeds(plan, lost)
     except UserError as error:
         return [*checks, Check("seeds", PROBLEM, *_parted(str(error)))]
-    vain = _in_vain(plan, lost)
+    vain = in_vain(plan, lost)
     for planned in plan.services:
         name = planned.service.name
         checks += _lacking(plan, planned.service, flavours.get(name), lost[name], vain)
@@ -120,15 +119,6 @@ def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> list
     return checks or [Check("seeds", OK, f"{chaff.good:,} can be asked about")]
 
 
-def _in_vain(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
-    """The facets for which the flow is there, if none of the services can be asked for any of them."""
-    facets = [(each.service, provider(each.service.provider).facets) for each in plan.services]
-    asked = [(service.name, table[use.name]) for service, table in facets for use in plan.flow.among(table).facets]
-    main = main_facets([facet for _, facet in asked])
-    is_vain = all(facet.name in lost[name] for name, facet in asked if facet.name in main)
-    return main if is_vain and not plan.streams else frozenset()
-
-
 def _lacking(
     plan: CrawlPlan, service: Service, flavour: Flavour | None, lost: Mapping[str, str], vain: frozenset[str]
 ) -> list[Check]:
@@ -136,7 +126,7 @@ def _lacking(
     do nothing of what it is there for."""
     notes: list[str] = []
     served = Served(provider(service.provider), service, flavour, notes)
-    problems = [Check(f"server {service.name}", PROBLEM, *_missing(name, lost[name])) for name in lost if name in vain]
+    problems = [Check(f"server {service.name}", PROBLEM, *missing(name, lost[name])) for name in lost if name in vain]
     # Those that seeds need are named with them.
     served.note(plan.flow, {name: why for name, why in lost.items() if name not in plan.flow.seeds and name not in vain})
     streams = [each for each in plan.streams if each.service.name == service.name]
@@ -145,12 +135,6 @@ def _lacking(
         notes.append(f"it says that it streams from {quoted(flavour.streaming)}; write that as `base` of the stream")
     parted = [_parted(note.removeprefix(service.name).lstrip(": ")) for note in notes]
     return problems + [Check(f"server {service.name}", WARNING, *each) for each in parted]
-
-
-def _missing(facet: str, why: str) -> tuple[str, str]:
-    """A facet without which the crawl brings nothing of what it is there for, and what to do."""
-    found, advice = _parted(why)
-    return f"cannot be asked for {facet}: {found}. The crawl could do nothing else of what it is there for", advice
 
 
 def _parted(sentence: str) -> tuple[str, str]:

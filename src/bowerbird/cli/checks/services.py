@@ -12,6 +12,7 @@ from bowerbird.app import Outside, ground_of
 from bowerbird.crawl.access.credentials import Asking
 from bowerbird.crawl.access.served import Served
 from bowerbird.crawl.access.surveys import Survey, survey
+from bowerbird.crawl.life.not_asked import main_facets
 from bowerbird.crawl.seeding.meaning import Chaff
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.example import BASES
@@ -113,6 +114,21 @@ def lost_facets(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) 
         )
         for each in plan.services
     }
+
+
+def in_vain(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> frozenset[str]:
+    """The facets for which the flow is there, if none of the services can be asked for any of them."""
+    facets = [(each.service, provider(each.service.provider).facets) for each in plan.services]
+    asked = [(service.name, table[use.name]) for service, table in facets for use in plan.flow.among(table).facets]
+    main = main_facets([facet for _, facet in asked])
+    is_vain = all(facet.name in lost[name] for name, facet in asked if facet.name in main)
+    return main if is_vain and not plan.streams else frozenset()
+
+
+def missing(facet: str, why: str) -> tuple[str, str]:
+    """A facet without which the crawl brings nothing of what it is there for, and what to do."""
+    found, _, advice = why.rstrip(".").partition("; ")
+    return f"cannot be asked for {facet}: {found}. The crawl could do nothing else of what it is there for", advice
 
 
 def sorted_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> Chaff:

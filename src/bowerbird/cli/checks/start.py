@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Outside, unknown_servers
 from bowerbird.cli.checks.needed_key import wanted_kinds
-from bowerbird.cli.checks.services import look, lost_facets, sorted_seeds
+from bowerbird.cli.checks.services import in_vain, look, lost_facets, missing, sorted_seeds
 from bowerbird.cli.screens.money import own_purse
 from bowerbird.crawl.access.credentials import names_in, usable_credentials
 from bowerbird.crawl.access.how_to_add import how_to_add
@@ -169,10 +169,17 @@ async def _check_mended(plan: CrawlPlan, outside: Outside, known: _Known) -> dic
 
 
 def check_askable(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]) -> None:
-    """Raises `UserError` where seeds would be asked about in vain: the server does not answer that, or not to whom we ask as."""
+    """Raises `UserError` where seeds would be asked about in vain, or nothing of what the flow is there for can be asked: the
+    server does not answer that, or not to whom we ask as."""
     lost = lost_facets(plan, vault, flavours)
     if any(name in facets for facets in lost.values() for name in plan.flow.seeds):
         sorted_seeds(plan, lost).check(skips_bad=plan.skips_bad)
+    vain = in_vain(plan, lost)
+    for planned in plan.services if vain else ():
+        name = planned.service.name
+        facet = next(each for each in lost[name] if each in vain)
+        found, advice = missing(facet, lost[name][facet])
+        raise UserError(f"{name} {found}" + (f"; {advice}" if advice else "; ask another server"))
 
 
 async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:

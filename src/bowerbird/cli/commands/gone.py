@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
+from msgspec import Struct
 
 from bowerbird.cli.screens.line_files import LineFile
 from bowerbird.cli.screens.output import JsonFlag, Output
@@ -40,6 +41,14 @@ _TITLES = {
 }
 
 
+class Found(Struct, frozen=True):
+    """What there is of one sort: how many, how many of them are absent still, where that is told, and the latest."""
+
+    count: int
+    absent: int
+    lines: list[Line]
+
+
 def command(
     place: PlaceArgument = None,
     what: Annotated[What | None, typer.Option("--what", help="Only users, relations or posts; default: all three.")] = None,
@@ -54,24 +63,28 @@ def command(
     if out is not None and what is None:
         raise UserError("say with --what which of users, relations and posts --out is to hold")
 
-    async def read() -> dict[str, tuple[int, list[Line]]]:
+    async def read() -> dict[str, Found]:
         async with read_place(found, RealClock()) as database:
             return {name: await _read(database, name, top, out) for name in ([what.value] if what else APART)}
 
-    for name, (count, lines) in (parts := asyncio.run(read())).items():
-        _show(output, name, count, lines)
+    for name, each in (parts := asyncio.run(read())).items():
+        _show(output, name, each)
     if out is not None:
         output.line(f"Every line is in {out}.")
-    values = {name: {"count": count, "lines": msgspec.to_builtins(lines)} for name, (count, lines) in parts.items()}
+    values = {name: {"count": each.count, "lines": msgspec.to_builtins(each.lines)} for name, each in parts.items()}
+    if "users" in parts:
+        values["users"]["absent_now"] = parts["users"].absent
     output.result({"store": found.shown, "out": out, **values})
 
 
-async def _read(database: Database, what: str, top: int, out: Path | None) -> tuple[int, list[Line]]:
-    count, kept, last = 0, list[Line](), None
+async def _read(database: Database, what: str, top: int, out: Path | None) -> Found:
+    count, absent, kept, last = 0, 0, list[Line](), None
     file = LineFile(out, _COLUMNS[what]) if out is not None else None
     try:
         async for line in kept_apart(database, what):
-            count += not _is_same_account(last, line)
+            is_again = _is_same_account(last, line)
+            count += not is_again
+            absent += _is_absent(line) - (is_again and last is not None and _is_absent(last))
             last = line
             kept = _latest([*kept, line], top) if len(kept) >= 2 * top + 100 else [*kept, line]
             if file is not None:
@@ -79,7 +92,11 @@ async def _read(database: Database, what: str, top: int, out: Path | None) -> tu
     finally:
         if file is not None:
             file.close()
-    return count, _latest(kept, top)
+    return Found(count, absent, _latest(kept, top))
+
+
+def _is_absent(line: Line) -> bool:
+    return isinstance(line, AbsentUser) and line.until is None
 
 
 def _is_same_account(line: Line | None, other: Line) -> bool:
@@ -100,8 +117,10 @@ def _time(line: Line) -> Any:
             return line.at
 
 
-def _show(output: Output, what: str, count: int, lines: list[Line]) -> None:
-    output.line(f"{count:,} {_TITLES[what][count != 1]}", style="bold")
+def _show(output: Output, what: str, found: Found) -> None:
+    lines, back = found.lines, found.count - found.absent
+    since = f", {back:,} of them back since" if what == "users" and back else ""
+    output.line(f"{found.count:,} {_TITLES[what][found.count != 1]}{since}", style="bold")
     if lines:
         columns = _COLUMNS[what]
         rows = [[_cell(getattr(line, name)) for name in columns] for line in lines]

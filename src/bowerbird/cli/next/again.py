@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,12 @@ class Again(Struct, frozen=True, kw_only=True):
         except (BowerbirdError, OSError):
             is_there = False
         return self.file if is_there else store
+
+    def touched_since(self, when: datetime) -> Iterator[str]:
+        """What was changed since then: the crawl file, or the vault."""
+        for what, path in (("its file", Path(self.file)), ("the vault", Path(self.keys))):
+            if path.is_file() and path.stat().st_mtime > when.timestamp():
+                yield what
 
     def kept(self) -> dict[str, object]:
         """What the database remembers, true from any folder."""

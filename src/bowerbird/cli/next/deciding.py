@@ -40,6 +40,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
     followed: Mapping[str, Any] | None = None
     """The plan that it follows, as its store has it; None: before its first call that is whatever its file says."""
+    touched: tuple[str, ...] = ()
+    """What was changed since it ended, of what a user changes to mend it."""
     half_width: float | None = None
     """What its last run was to reach."""
     now: datetime
@@ -54,16 +56,26 @@ def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
         if first := tuple(f"to ask for {each.facet} of {each.service} too, {each.advice}" for each in lacking):
             return Step(first=first, command=again.line())
         return Step(about=f"there is nothing left to ask; more seeds in {again.file} would be asked by: {again.line()}")
-    failed = ("mend what it failed for, named above",) if ended.state == "failed" else ()
+    failed, doubt = _failed(ended)
     if plan is None:
-        return Step(first=(*failed, *_unknown(ended)), command=again.line())
+        return Step(first=(*failed, *_unknown(ended)), command=again.line(), about=doubt)
     months = list(_months(plan, ended, again.file))
     own = list(_own_dollars(plan, ended, again.file))
     options, about = _paying(plan, again, ended, is_raised=bool(own or months))
     changed = "--apply: its file was changed since, and the crawl follows it from then on" if applying else ""
-    about = "; ".join(filter(None, (changed, about)))
+    about = "; ".join(filter(None, (doubt, changed, about)))
     first = (*failed, *_reached(plan, ended, again.file), *own, *months)
     return Step(first=first, command=again.line(*applying, *options), about=about, month=" ".join(months))
+
+
+def _failed(ended: Ended) -> tuple[tuple[str, ...], str]:
+    """What is to be mended first, or that it may be mended by now."""
+    if ended.state != "failed":
+        return (), ""
+    if not ended.touched:
+        return ("mend what it failed for, named above",), ""
+    were = "was" if len(ended.touched) == 1 else "were"
+    return (), f"it failed for what is named above; {' and '.join(ended.touched)} {were} changed since"
 
 
 def _applying(plan: CrawlPlan | None, ended: Ended) -> tuple[str, ...]:

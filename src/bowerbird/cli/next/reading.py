@@ -37,7 +37,7 @@ async def steps_of(database: Database, place: Place, now: datetime) -> dict[str,
         found = {}
         for crawl in crawls:
             again = await again_of(tx, place, crawl.name)
-            ended = await _ended(tx, crawl, lanes, now)
+            ended = await _ended(tx, crawl, lanes, again, now)
             found[crawl.name] = next_step(again.plan(place.store, crawl.name), again, ended)
         return found
 
@@ -51,10 +51,10 @@ async def step_after(database: Database, plan: CrawlPlan, again: Again, now: dat
     if crawl is None:
         return next_step(plan, again, Ended(state="stopped", now=now))
     async with database.reading() as tx:
-        return next_step(plan, again, await _ended(tx, crawl, lanes, now))
+        return next_step(plan, again, await _ended(tx, crawl, lanes, again, now))
 
 
-async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...], now: datetime) -> Ended:
+async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...], again: Again, now: datetime) -> Ended:
     from bowerbird.cli.checks.agreed import read_agreed
     from bowerbird.cli.next.deciding import Ended
     from bowerbird.crawl.life.not_asked import read_left_out
@@ -73,6 +73,7 @@ async def _ended(tx: Transaction, crawl: CrawlState, lanes: tuple[LaneState, ...
         agreed=await read_agreed(tx, crawl.name),
         followed=known.document if known and row.calls else None,
         left_out=tuple(await read_left_out(tx, crawl.name)),
+        touched=tuple(again.touched_since(crawl.updated_at)),
         half_width=(msgspec.json.decode(crawl.flow).get("stop") or {}).get("half_width"),
         now=now,
     )

@@ -81,7 +81,7 @@ def _parted(why: str) -> tuple[str, str]:
 
 
 def _without(service: str, facet: str, why: str, advice: str) -> str:
-    left = f"{service} cannot be asked for {facet}: {why}. The crawl goes on there without"
+    left = f"{service} cannot be asked for {facet}: {why}. It is left out there"
     return f"{left}; {advice}." if advice else f"{left}."
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.moved_service import mend
 from bowerbird.crawl.process.identity import myself, runs
+from bowerbird.flows.flow import Size
 from bowerbird.model import Service
 from bowerbird.ports import Row, Transaction
 
@@ -31,6 +32,10 @@ class CrawlRow(Struct, frozen=True):
     items: int
     users: int
     posts: int
+
+    @property
+    def size(self) -> Size:
+        return Size(calls=self.calls, items=self.items, users=self.users, posts=self.posts)
 
 
 async def enrol_crawl(tx: Transaction, name: str, flow: str, settings: str, now: datetime) -> CrawlRow:

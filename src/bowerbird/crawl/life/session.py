@@ -207,7 +207,7 @@ class Session:
         self.is_begun = True
         self._worker.pause(is_paused)
         self._supervisor.pause(is_paused)
-        self.tally.elsewhere = _size(row)
+        self.tally.elsewhere = row.size
         if self._before is not None:
             await self._before()
         await self._sow(seeds)
@@ -271,7 +271,7 @@ class Session:
             self._is_enough.set()
             self._worker.end(Ending("stopped", "asked to stop" if row.wanted == "stopped" else OUTDATED))
         # Other workers' calls count too.
-        self.tally.elsewhere = _minus(_size(row), self.tally.size(in_all=False))
+        self.tally.elsewhere = _minus(row.size, self.tally.size(in_all=False))
 
     async def _note_clock(self, tx: Transaction, now: datetime) -> None:
         """Says once that the system's clock was set, or is another than the one that all go by; windows go on by ours."""
@@ -336,10 +336,6 @@ class Session:
 
 def _ahead(by: timedelta) -> str:
     return f"{span(abs(by))} {'ahead of' if by > timedelta(0) else 'behind'}"
-
-
-def _size(row: registry.CrawlRow) -> Size:
-    return Size(calls=row.calls, items=row.items, users=row.users, posts=row.posts)
 
 
 def _minus(whole: Size, part: Size) -> Size:

@@ -14,15 +14,17 @@ from bowerbird.model.wording import told
 
 _RECENT = timedelta(seconds=30)
 _NAMED = 5
+NOTHING = Size()
 _SILENT = (Outcome.UNANSWERED, Outcome.OVERLOADED)
 
 
 class Tally:
     """Counts since the start of this process; the totals of a crawl are in its row."""
 
-    def __init__(self, started_at: datetime) -> None:
+    def __init__(self, started_at: datetime, before: Size = NOTHING) -> None:
+        """`before`: how large the crawl was then."""
         self.started_at = started_at
-        self.elsewhere = Size()
+        self.elsewhere = before
         """What earlier runs and other workers of the same crawl brought."""
         self.ran_before = timedelta(0)
         """How long the crawl was run before this process."""
