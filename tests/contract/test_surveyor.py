@@ -14,7 +14,17 @@ from bowerbird.model import Answer, Charge, Flavour, Limit, Outcome, Page, Reque
 from bowerbird.ports import Database
 from bowerbird.providers import Mastodon
 
-CLOCK = RealClock()
+NOW = datetime(2026, 1, 5, 12, 20, tzinfo=UTC)
+
+
+class StillClock(RealClock):
+    """Stands between two full hours, at one of which the window of an hour would begin anew."""
+
+    def now(self) -> datetime:
+        return NOW
+
+
+CLOCK = StillClock()
 SERVICE = Service(name="s", provider="mastodon", base="https://s.example")
 ALLOWANCE = 20
 CHARGE = Charge("s/ip", 1, Limit(bucket="s/ip", allowance=ALLOWANCE, window=timedelta(hours=1)))
@@ -23,7 +33,7 @@ SERVER = Unknown(Mastodon(), SERVICE, (CHARGE,))
 
 def nothing(left: int | None = None) -> Answer:
     """What a server answers that says nothing about itself, and perhaps how many calls it has left."""
-    reset = f"{datetime.now(UTC) + timedelta(minutes=30):%Y-%m-%dT%H:%M:%S.000000Z}"
+    reset = f"{NOW + timedelta(minutes=30):%Y-%m-%dT%H:%M:%S.000000Z}"
     told = {"x-ratelimit-limit": str(ALLOWANCE), "x-ratelimit-remaining": str(left), "x-ratelimit-reset": reset}
     return Answer(status=404, body=b"{}", headers={} if left is None else told, sent_at=CLOCK.now(), received_at=CLOCK.now())
 
