@@ -23,7 +23,7 @@ async def found(crawled: Crawled, text: str) -> list[tuple[str, str]]:
 
 async def accounts(crawled: Crawled, text: str) -> list[Account]:
     async with crawled.database.reading() as tx:
-        return await find_accounts(tx, text)
+        return await find_accounts(crawled.database, tx, text)
 
 
 async def test_an_id_a_key_and_a_handle_in_any_spelling_mean_the_account(crawled: Crawled) -> None:

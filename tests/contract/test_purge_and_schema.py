@@ -104,8 +104,9 @@ def _is_marked(column: str, value: object) -> bool:
 async def test_what_can_hold_content_is_purged(crawled: Crawled, way: str) -> None:
     await fill(crawled)
     before = await marked(crawled)
-    assert {"users", "user_history", "user_tags", "posts", "post_history", "post_versions", "post_tags", "post_cashtags", "media",
-            "media_files", "lists", "judgements", "quarantine"} <= {table for table, _ in before}  # fmt: skip
+    assert {"users", "user_history", "former_handles", "user_tags", "posts", "post_history", "post_versions", "post_tags",
+            "lists", "post_cashtags", "media", "media_files", "judgements",
+            "quarantine"} <= {table for table, _ in before}  # fmt: skip
     page = Page(users=(user("1", opts_out=True),)) if way == "opted out" else Page(
         gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)
     )  # fmt: skip
@@ -120,7 +121,7 @@ async def test_a_deleted_post_leaves_nothing_but_its_authors_profile(crawled: Cr
     await crawled.save(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10")
     await _tidy_media(crawled)
     left = {table for table, _ in await marked(crawled)}
-    assert left <= {"users", "user_history", "user_tags", "lists", "judgements", "quarantine", "media_files"}
+    assert left <= {"users", "user_history", "former_handles", "user_tags", "lists", "judgements", "quarantine", "media_files"}
     assert await crawled.count("judgements", "subject = 'post'") == 0
 
 

@@ -12,7 +12,7 @@ from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row
 from bowerbird.reports.unknown_seeds import unfound_handles
 
-_BATCH = 1_000
+_BATCH = 5_000
 _USERS = f"""
 select a.user_no, u.id, u.handle, a.reason, a.since, a.until from unavailable a join users u on u.user_no = a.user_no
 where (a.user_no, a.since) > (?, ?) order by a.user_no, a.since limit {_BATCH}

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
 from bowerbird.errors import UserError
 from bowerbird.model import Judged, PostKind, Service, Subject
-from bowerbird.ports import Database, Row
+from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.judgements.rows import read_judgements, standing_values
 from bowerbird.store.people.names import has_local_keys, key_in
 
@@ -46,11 +44,6 @@ _SERVICE = """
 select service, network, base from services where base = ? or provider = ?
 order by case when base = ? then 0 else 1 end, service limit 1
 """
-_COUNTED = f"""
-select count(*) as stored, sum(case when p.deleted_at is not null then 1 else 0 end) as deleted,
-    sum(case when p.deleted_at is null and u.opts_out = 1 then 1 else 0 end) as opted_out
-from posts p left join users u on u.user_no = p.author where p.network = (select network from ({_SERVICE}) as asked)
-"""
 
 
 async def chosen(
@@ -58,30 +51,23 @@ async def chosen(
 ) -> AsyncIterator[str]:
     """Keys of the `users`, `posts` or `authors` (of posts) for which the condition holds, each once, first found first."""
     async with database.reading() as tx:
-        row = await tx.fetch_one(_SERVICE, service.base, service.provider, service.base)
+        row = await service_row(tx, service)
     if row is None or (has_local_keys(row["network"]) and row["base"] != service.base):
         raise UserError(f"the store holds nothing of {service.base}, so nothing there can be chosen as a seed")
     known: set[str] = set()
     walk = _Walk(database, what, holds, asks_judges)
     async for key in walk.keys(row["service"], row["network"]):
-        if key not in known:
+        # A user or post comes once; an author as often as he wrote.
+        if what != "authors":
+            yield key
+        elif key not in known:
             known.add(key)
             yield key
 
 
-class PostCount(Struct, frozen=True):
-    """How many posts of a network are stored, and how many of them are not to be passed on."""
-
-    stored: int
-    deleted: int
-    opted_out: int
-
-
-async def count_posts(database: Database, service: Service) -> PostCount:
-    """The posts among which those of a service are chosen."""
-    async with database.reading() as tx:
-        row = await tx.fetch_one(_COUNTED, service.base, service.provider, service.base)
-    return PostCount(*(int(row[name] or 0) for name in PostCount.__struct_fields__)) if row else PostCount(0, 0, 0)
+async def service_row(tx: Transaction, service: Service) -> Row | None:
+    """A service as the store knows it: by its address, or else by its kind."""
+    return await tx.fetch_one(_SERVICE, service.base, service.provider, service.base)
 
 
 class _Walk(NamedTuple):

@@ -9,25 +9,23 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
-from bowerbird.ports import Row, Transaction
+from bowerbird.ports import Database, Row, Transaction
 
 _BY_ID = "select user_no, id, handle, network from users where id = ?"
 _BY_KEY = """
 select user_no, id, handle, network from users where id in (select network || ':' || ? from services)
-union select u.user_no, u.id, u.handle, u.network from services s join user_keys k on k.service = s.service and k.key = ?
-    join users u on u.user_no = k.user_no
-order by 1
+union select user_no, id, handle, network from users where user_no in (
+    select user_no from user_keys where service in (select service from services) and key = ?)
 """
-_BEARING = "select user_no, id, handle, network from users where handle = ? order by user_no"
-# The inner part reads the index of handles alone.
-_ALIKE = """
-select user_no, id, handle, network from users where user_no in (
-    select user_no from users where lower(handle) = lower(?) or lower(handle) like lower(?) escape '!') order by user_no
-"""
+_NOW = "select user_no, id, handle, network, handle as had, 0 as until from users where"
 _ONCE = """
-select u.user_no, u.id, u.handle, u.network, h.at, h.before from user_history h join users u on u.user_no = h.user_no
-where lower(h.before) like lower(?) escape '!' order by h.at
-"""
+select u.user_no, u.id, u.handle, u.network, f.handle as had, f.until
+from former_handles f join users u on u.user_no = f.user_no where"""
+# Every text between these two begins with the name and `@`, after which comes `A`.
+_EQUALS = "{column} = lower(cast(? as text))"
+_BEGINS = "{column} >= lower(cast(? as text)) || '@' and {column} < lower(cast(? as text)) || 'A'"
+_BYTEWISE = {"sqlite": "", "postgresql": 'collate "C"'}
+"""How the index of handles is sorted: the names that begin alike then lie together, whatever the language of the database."""
 
 
 class Account(Struct, frozen=True, kw_only=True):
@@ -43,7 +41,7 @@ class Account(Struct, frozen=True, kw_only=True):
     """When it was first seen without that one."""
 
 
-async def find_accounts(tx: Transaction, text: str) -> list[Account]:
+async def find_accounts(database: Database, tx: Transaction, text: str) -> list[Account]:
     """Everyone whom a text may mean. An id means one; a handle, with `@` or without, all who bear it or once bore it.
 
     Where none is spelled like that, case does not matter, nor the server that ends a handle on Mastodon.
@@ -54,42 +52,28 @@ async def find_accounts(tx: Transaction, text: str) -> list[Account]:
     if not handle or "/" in handle:
         return []
     keyed = _accounts(await tx.fetch(_BY_KEY, text, text)) if handle == text else []
-    found = {each.number: each for each in (*await _called(tx, handle), *keyed)}
+    found = {each.number: each for each in (*await _called(tx, handle, _BYTEWISE[database.dialect]), *keyed)}
     return sorted(found.values(), key=lambda account: account.number)
 
 
-async def _called(tx: Transaction, handle: str) -> list[Account]:
-    """Of one account the last time counts, and now comes after all of them."""
-    former = await _formerly_called(tx, handle)
-    exact = [each for each in former if each.had == handle] + _accounts(await tx.fetch(_BEARING, handle))
-    return exact or former + _accounts(await tx.fetch(_ALIKE, handle, _literal(handle) + _anywhere(handle)))
+async def _called(tx: Transaction, handle: str, bytewise: str) -> list[Account]:
+    """Those who had the handle in the order of time, then those who have it: of one account the last counts."""
+    former, bearing = await _alike(tx, _ONCE, "f.name", handle), await _alike(tx, _NOW, f"lower(handle) {bytewise}", handle)
+    found = [_once_called(row) for row in sorted(former, key=lambda row: row["until"])]
+    exact = [each for each in found if each.had == handle] + _accounts([row for row in bearing if row["had"] == handle])
+    return exact or found + _accounts(sorted(bearing, key=lambda row: row["user_no"]))
 
 
-async def _formerly_called(tx: Transaction, handle: str) -> list[Account]:
-    """In the order of time; as far as the history of an account is kept."""
-    written = _literal(msgspec.json.encode(handle).decode().removesuffix('"'))
-    rows = await tx.fetch(_ONCE, f'%"handle":{written}%')
-    called = [(row, msgspec.json.decode(row["before"]).get("handle") or "") for row in rows]
-    return [_once_called(row, had) for row, had in called if _is_meant(had, handle)]
+async def _alike(tx: Transaction, select: str, column: str, handle: str) -> list[Row]:
+    """Spelled like that but for the case; on Mastodon handles end with a server, and a name alone may be on any."""
+    rows = [*await tx.fetch(f"{select} {_EQUALS.format(column=column)}", handle)]
+    if "@" not in handle:
+        rows += await tx.fetch(f"{select} {_BEGINS.format(column=column)}", handle, handle)
+    return rows
 
 
-def _once_called(row: Row, had: str) -> Account:
-    return msgspec.structs.replace(_account(row), had=had, until=from_micros(row["at"]))
-
-
-def _is_meant(had: str, written: str) -> bool:
-    name = had if "@" in written else had.partition("@")[0]
-    return written.lower() in (had.lower(), name.lower())
-
-
-def _literal(text: str) -> str:
-    """A text for `like` to take as it is."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-
-
-def _anywhere(handle: str) -> str:
-    """On Mastodon, handles end with a server; a name alone may be on any."""
-    return "" if "@" in handle else "@%"
+def _once_called(row: Row) -> Account:
+    return msgspec.structs.replace(_account(row), had=row["had"], until=from_micros(row["until"]))
 
 
 def _accounts(rows: Sequence[Row]) -> list[Account]:

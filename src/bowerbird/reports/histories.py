@@ -15,9 +15,8 @@ from bowerbird.reports.find_account import Account, find_accounts
 
 _POSTS = """
 select post_no, id, found_at from posts where id = ?
-union select p.post_no, p.id, p.found_at from services s join post_keys k on k.service = s.service and k.key = ?
-    join posts p on p.post_no = k.post_no
-order by 1
+union select post_no, id, found_at from posts where post_no in (
+    select post_no from post_keys where service in (select service from services) and key = ?)
 """
 _AT_URL = "select post_no, id, found_at from posts where url = ? order by post_no"
 _FOUND = "select found_at, found_by, seen_at from users where user_no = ?"
@@ -65,12 +64,12 @@ async def find_history(database: Database, text: str, network: str | None = None
     """The accounts and posts that a text may mean (id, handle, key or address), each with its past; only accounts of the
     network where one is named."""
     async with database.reading() as tx:
-        accounts = [account for account in await find_accounts(tx, text) if network in (None, account.network)]
+        accounts = [account for account in await find_accounts(database, tx, text) if network in (None, account.network)]
         users = [await _user(tx, account) for account in accounts]
         rows = await tx.fetch(_POSTS, text, text) if network is None else []
         # No index serves addresses: only an address is worth the search.
         rows = rows or (await tx.fetch(_AT_URL, text) if text.startswith("http") and not users else [])
-        posts = [await _post(tx, row) for row in rows]
+        posts = [await _post(tx, row) for row in sorted(rows, key=lambda row: row["post_no"])]
     return users + posts
 
 

@@ -64,7 +64,7 @@ class ItemReader:
 
     async def users_by_handle(self, handle: str) -> list[dict[str, Any]]:
         async with self._database.reading() as tx:
-            numbers = [account.number for account in await find_accounts(tx, f"@{handle}")]
+            numbers = [account.number for account in await find_accounts(self._database, tx, f"@{handle}")]
             rows = await tx.fetch(self._numbered, self._database.members(numbers))
         return await self._decoded(rows, _USER_COLUMNS, with_raw=False)
 

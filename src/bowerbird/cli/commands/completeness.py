@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from heapq import nlargest, nsmallest
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +23,8 @@ from bowerbird.errors import UserError
 from bowerbird.model import Facet
 from bowerbird.ports import Database
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.reports.completeness import VIEWS, Cause, Entry, PostSums, Total, ledger, read_sums
+from bowerbird.reports.completeness import VIEWS, Cause, Entry, PostSums, Total, ledgers, read_sums
+from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.reports.reader import Reader
 
 _CAUSES = tuple(Cause)
@@ -48,9 +47,6 @@ _WHY = {
 }
 """What the causes mean, in a few words."""
 _LIST_ITEMS = ("followers", "following")
-
-Totals = dict[str, Total]
-"""One sum for each kind of item: posts and followers are not added up."""
 
 
 class By(StrEnum):
@@ -84,25 +80,25 @@ def command(
     if out is not None and out.exists():
         raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
 
-    async def read() -> tuple[str | None, list[LeftOut], dict[str, tuple[Totals, list[Entry]]], PostSums]:
+    async def read() -> tuple[str | None, list[LeftOut], dict[str, ViewSums], PostSums]:
         async with read_place(found, RealClock()) as database:
             chosen = await _chosen(database, found, crawl)
             async with database.reading() as tx:
                 left_out = await read_left_out(tx, chosen)
-            lines = {view: await _read(database, view, chosen, top, out) for view in views}
+            lines = await _read(database, views, chosen, top, out)
             return chosen, left_out, lines, await read_sums(database, chosen)
 
     chosen, left_out, lines, sums = asyncio.run(read())
-    captured = {view: totals["posts"].captured for view, (totals, _) in lines.items() if "posts" in totals}
+    captured = {view: each.captured for view, each in lines.items() if each.captured is not None}
     if chosen is not None:
         output.line(
             f"Of the crawl {chosen} alone, of several in {found.shown}; a day counts the posts that it was first to bring."
         )
     show_left_out(output, left_out)
-    for view, (totals, entries) in lines.items():
-        if totals:
-            _show(output, view, totals, entries if by is not None else [])
-    if barren := [view for view, (totals, _) in lines.items() if not totals]:
+    for view, each in lines.items():
+        if each.totals:
+            _show(output, view, each.totals, each.lines() if by is not None else [])
+    if barren := [view for view, each in lines.items() if not each.totals]:
         output.line(f"{', '.join(f'by {view}' for view in barren)}: nothing of this kind was asked for")
         output.line()
     show_sums(output, sums, captured, chosen)
@@ -110,7 +106,7 @@ def command(
         output.line(f"Every line is in {out}.")
     told = {"store": found.shown, "crawl": chosen, "out": out, "left_out": msgspec.to_builtins(left_out)}
     told["posts"] = sums_values(sums, captured, chosen)
-    output.result(told | {view: _values(*each) for view, each in lines.items()})
+    output.result(told | {view: _values(each) for view, each in lines.items()})
 
 
 def facet_of(name: str, facet: str) -> Facet | None:
@@ -124,30 +120,22 @@ async def _chosen(database: Database, place: Place, crawl: str | None) -> str | 
     return chosen if len(await Reader(database).crawls()) > 1 else None
 
 
-async def _read(database: Database, view: str, crawl: str | None, top: int, out: Path | None) -> tuple[Totals, list[Entry]]:
-    totals: defaultdict[str, Total] = defaultdict(Total)
-    kept: list[Entry] = []
+async def _read(database: Database, views: Sequence[str], crawl: str | None, top: int, out: Path | None) -> dict[str, ViewSums]:
+    """Every view, its lines worked out once; those of the only one also into a file."""
+    found = {view: ViewSums(view, top) for view in views}
     file = LedgerFile(out) if out is not None else None
     try:
-        async for entry in ledger(database, facet_of, view, crawl):
-            totals[entry.items].add(entry)
-            kept = _keep([*kept, entry], view, top) if len(kept) >= 2 * top + 100 else [*kept, entry]
+        async for view, entry in ledgers(database, facet_of, views, crawl):
+            found[view].add(entry)
             if file is not None:
                 file.write(entry)
     finally:
         if file is not None:
             file.close()
-    return totals, _keep(kept, view, top)
+    return found
 
 
-def _keep(entries: Iterable[Entry], view: str, top: int) -> list[Entry]:
-    """Those that lack most; of days the last ones."""
-    if view == "day":
-        return nsmallest(top, nlargest(top, entries, key=lambda entry: entry.subject), key=lambda entry: entry.subject)
-    return nlargest(top, entries, key=lambda entry: (entry.likely, entry.high is None, entry.high or 0))
-
-
-def _show(output: Output, view: str, totals: Totals, entries: list[Entry]) -> None:
+def _show(output: Output, view: str, totals: dict[str, Total], entries: list[Entry]) -> None:
     output.line(f"by {view}", style="bold")
     for items, total in totals.items():
         _show_total(output, view, items, total)
@@ -193,5 +181,5 @@ def _because(causes: dict[str, int]) -> str:
     return f": {', '.join(named)}" if named else ""
 
 
-def _values(totals: Totals, entries: list[Entry]) -> dict[str, Any]:
-    return {"totals": msgspec.to_builtins(dict(totals)), "lines": [flat(entry) for entry in entries]}
+def _values(sums: ViewSums) -> dict[str, Any]:
+    return {"totals": msgspec.to_builtins(sums.totals), "lines": [flat(entry) for entry in sums.lines()]}

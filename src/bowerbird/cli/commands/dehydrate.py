@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import Struct
 
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.line_files import LineFile
@@ -18,7 +17,7 @@ from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.model import Service
 from bowerbird.ports import Database
-from bowerbird.reports.chosen import PostCount, chosen, count_posts
+from bowerbird.reports.post_ids import PostIds, read_post_ids
 
 _REASONS = {
     "deleted": "deleted",
@@ -45,8 +44,8 @@ def command(
     output, found = Output(as_json=as_json), find_place(place)
     if out is None and as_json:
         raise UserError("name a file with --out: standard output cannot hold both the ids and the JSON")
-    written, name, posts = asyncio.run(_write(found, service, out))
-    count, left = written.ids, _left_out(written, posts)
+    posts, name = asyncio.run(_write(found, service, out))
+    count, left = posts.ids, {why: getattr(posts, why) for why in _REASONS}
     if out is not None:
         output.line(f"{numbers.many(count, 'id')} of posts on {name} {'is' if count == 1 else 'are'} in {out}.")
         if any(left.values()):
@@ -64,40 +63,19 @@ def _way_back(out: Path) -> str:
     return f'Hydrate them with a crawl file that says: flow = "hydrate", {seeds}'
 
 
-def _left_out(written: _Written, posts: PostCount) -> dict[str, int]:
-    others = max(0, posts.stored - written.ids - written.unreal - posts.deleted - posts.opted_out)
-    return {"deleted": posts.deleted, "opted_out": posts.opted_out, "not_by_id": others, "unreal": written.unreal}
-
-
-class _Written(Struct):
-    """How many ids were written, and how many were none."""
-
-    ids: int = 0
-    unreal: int = 0
-
-
-async def _write(place: Place, service: str | None, out: Path | None) -> tuple[_Written, str, PostCount]:
+async def _write(place: Place, service: str | None, out: Path | None) -> tuple[PostIds, str]:
     async with read_place(place, RealClock()) as database:
         asked = await _service(database, service)
         file = LineFile(out, ("id",)) if out is not None else None
-        written = _Written()
-        async for key in chosen(database, "posts", lambda facts: True, asked):
-            if not _is_real(key):
-                written.unreal += 1
-                continue
-            written.ids += 1
+        counted = PostIds()
+        async for ids in read_post_ids(database, asked, counted):
             if file is None:
-                sys.stdout.write(f"{key}\n")
+                sys.stdout.write("".join(f"{each}\n" for each in ids))
             else:
-                file.write({"id": key})
+                file.write_all({"id": each} for each in ids)
         if file is not None:
             file.close()
-        return written, asked.name, await count_posts(database, asked)
-
-
-def _is_real(key: str) -> bool:
-    """No network has ids with spaces, line ends or marks that steer a terminal; a server that lies may."""
-    return key.isprintable() and not any(mark.isspace() for mark in key)
+        return counted, asked.name
 
 
 async def _service(database: Database, name: str | None) -> Service:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,10 @@ class LineFile:
             self._file.write(msgspec.json.encode(values).decode() + "\n")
         else:
             self._file.write(_one_line(str(values[self._first])) + "\n")
+
+    def write_all(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        for each in lines:
+            self.write(each)
 
     def close(self) -> None:
         self._file.close()

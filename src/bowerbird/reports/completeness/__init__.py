@@ -6,7 +6,7 @@ the service, an outage) is written down when it happens (`crawl/answers/short_li
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 from bowerbird.ports import Database
 from bowerbird.reports.completeness.accounts import user_entries
@@ -15,45 +15,49 @@ from bowerbird.reports.completeness.entries import Cause, Entry, Missing, Total
 from bowerbird.reports.completeness.ids import id_entries
 from bowerbird.reports.completeness.queries import query_entries
 from bowerbird.reports.completeness.streams import stream_entries
-from bowerbird.reports.completeness.world import Facets, read_surroundings
+from bowerbird.reports.completeness.world import Facets, Surroundings, read_surroundings
 
 VIEWS = ("user", "query", "stream", "id", "day")
+_BY_DAY = frozenset({"user", "query", "stream"})
+"""The views whose lines tell what single days lack."""
 
 
 async def ledger(database: Database, facets: Facets, by: str, crawl: str | None = None) -> AsyncIterator[Entry]:
     """The lines of one view, one of `VIEWS`, of one crawl or of all; reads only."""
+    async for _, entry in ledgers(database, facets, (by,), crawl):
+        yield entry
+
+
+async def ledgers(
+    database: Database, facets: Facets, views: Collection[str], crawl: str | None = None
+) -> AsyncIterator[tuple[str, Entry]]:
+    """The lines of several views, each with its view and worked out once: the days come last, from what the others said."""
     async with database.reading() as tx:
         around = await read_surroundings(tx, facets, crawl)
-    if by == "user":
-        async for entry in user_entries(database, around):
-            yield entry
-    elif by == "query":
-        async for entry in query_entries(database, around):
-            yield entry
-    elif by == "stream":
+    days = Days(crawl) if "day" in views else None
+    for view in VIEWS[:-1]:
+        if view in views or (days is not None and view in _BY_DAY):
+            async for entry in _lines(database, around, view):
+                if days is not None and view in _BY_DAY:
+                    days.add(entry)
+                if view in views:
+                    yield view, entry
+    if days is not None:
         async with database.reading() as tx:
-            entries = await stream_entries(tx, crawl)
+            entries = await days.entries(tx)
         for entry in entries:
-            yield entry
-    elif by == "id":
-        async with database.reading() as tx:
-            entries = await id_entries(tx, around)
-        for entry in entries:
-            yield entry
-    else:
-        async for entry in _days(database, facets, crawl):
-            yield entry
+            yield "day", entry
 
 
-async def _days(database: Database, facets: Facets, crawl: str | None) -> AsyncIterator[Entry]:
-    days = Days(crawl)
-    for by in VIEWS[:3]:
-        async for entry in ledger(database, facets, by, crawl):
-            days.add(entry)
+async def _lines(database: Database, around: Surroundings, view: str) -> AsyncIterator[Entry]:
+    if view in ("user", "query"):
+        async for entry in (user_entries if view == "user" else query_entries)(database, around):
+            yield entry
+        return
     async with database.reading() as tx:
-        entries = await days.entries(tx)
+        entries = await (stream_entries(tx, around.crawl) if view == "stream" else id_entries(tx, around))
     for entry in entries:
         yield entry
 
 
-__all__ = ["VIEWS", "Cause", "Entry", "Facets", "Missing", "PostSums", "Total", "ledger", "read_sums"]
+__all__ = ["VIEWS", "Cause", "Entry", "Facets", "Missing", "PostSums", "Total", "ledger", "ledgers", "read_sums"]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 PURGED: Mapping[str, tuple[str, ...]] = {
     "users": ("handle", "name", "description", "location", "url", "language", "avatar", "gender", "labels", "raw"),
     "user_history": ("before", "after"),
+    "former_handles": ("name", "handle"),
     "user_tags": ("tag", "name"),
     "posts": (
         "text", "language", "reply_to", "repost_of", "quote_of", "root", "url", "source", "warning", "labels", "links", "place",

@@ -44,6 +44,7 @@ class PurgeStatements:
         self.users = (
             f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
             f"delete from user_history where user_no {bigint}",
+            f"delete from former_handles where user_no {bigint}",
             f"delete from user_tags where user_no {bigint}",
             f"delete from reactions where user_no {bigint}",
             f"update lists set name = null, description = null where owner {bigint}",

@@ -47,6 +47,7 @@ _MOVES = (
     "update lists set owner = ? where owner = ?",
     "update posts set author = ? where author = ?",
     "update user_history set user_no = ? where user_no = ?",
+    "update former_handles set user_no = ? where user_no = ?",
     "update unavailable set user_no = ? where user_no = ?",
     "update relation_history set source = ? where source = ?",
     "update relation_history set target = ? where target = ?",

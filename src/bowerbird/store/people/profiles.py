@@ -43,6 +43,8 @@ _WRITE = (
     "raw = coalesce(?, raw), raw_dictionary = case when cast(? as bigint) = 1 then ? else raw_dictionary end where user_no = ?"
 )
 _REMEMBER = "insert into user_history (user_no, at, call, before, after) values (?, ?, ?, ?, ?)"
+_HAD = "insert into former_handles (name, user_no, until, handle) values (?, ?, ?, ?)"
+_HANDLE = USER_FIELDS.index("handle")
 
 
 class UserStatements:
@@ -68,6 +70,7 @@ class _Profiles(Struct):
     packer: Packer
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     history: list[tuple[Any, ...]] = field(default_factory=list)
+    former_handles: list[tuple[str, int, int, str]] = field(default_factory=list)
     unchanged: list[int] = field(default_factory=list)
     opted_out: dict[int, str] = field(default_factory=dict)
     opted_in: list[str] = field(default_factory=list)
@@ -136,6 +139,8 @@ class _Profiles(Struct):
         if not is_due and USER_COUNTERS.issuperset(changed):
             return changed_at
         self.history.append((number, at, self.s.call, *history_texts(USER_FIELDS, changed, old, new)))
+        if "handle" in changed and (had := old[_HANDLE]):
+            self.former_handles.append((had.lower(), number, at, had))
         return at
 
     def _write(self, number: int, user: User, values: Values, changed_at: int | None) -> None:
@@ -149,6 +154,7 @@ class _Profiles(Struct):
         # In number order everywhere, so that two transactions never wait for each other in a circle.
         await s.execute_many(_WRITE, sorted(self.rows, key=itemgetter(-1)))
         await s.execute_many(_REMEMBER, self.history)
+        await s.execute_many(_HAD, self.former_handles)
         await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
         await s.execute_in(sql.gone.dig_up, self.opted_in)
         await purge_users(s, sql.gone.purge, self.opted_out, "opted_out")
