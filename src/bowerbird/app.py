@@ -67,7 +67,7 @@ from bowerbird.ports import (
     Transport,
     Vault,
 )
-from bowerbird.providers import Known, provider
+from bowerbird.providers import provider
 from bowerbird.providers.tables import thrifty, thrifty_facet, with_limits
 from bowerbird.reports.seed_query import chosen_by
 from bowerbird.reports.walks import stored_links
@@ -316,7 +316,7 @@ async def _add_service(tx: Transaction, wiring: _Wiring, planned: ServicePlan, n
     wiring.queues.extend(queues_of(kept, service, seeder, numbers, sources | heard))
 
 
-def _speaking(planned: ServicePlan, now: Callable[[], datetime]) -> Known:
+def _speaking(planned: ServicePlan, now: Callable[[], datetime]) -> TabledProvider:
     """The provider of a service with the user's own limits."""
     return with_limits(provider(planned.service.provider, now=now, base=planned.service.base), planned.limits)
 

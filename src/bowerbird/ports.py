@@ -25,6 +25,7 @@ from bowerbird.model import (
     Charge,
     Claim,
     Credential,
+    Door,
     Draw,
     Ended,
     Facet,
@@ -178,6 +179,12 @@ class TabledProvider(Provider, Protocol):
 
     tables: Mapping[str, Mapping[str, Facet]]
     """By kind of credential: `user`, `app`, and `none` where one may ask without."""
+    door: Door
+
+    @classmethod
+    def made(cls, now: Callable[[], datetime] | None = None, base: str = "") -> Self:
+        """One for a service at this base; `now`: the time that signatures and streams are held against."""
+        ...
 
     def facets_for(self, kind: str) -> Mapping[str, Facet]:
         """The table for credentials of this kind: `user`, `app`, or `none` where there is no credential."""

@@ -12,7 +12,7 @@ from bowerbird.flows.flow import Vocabulary
 from bowerbird.limits.filling import fill
 from bowerbird.policies.registry import RANKERS
 from bowerbird.ports import GeographicProvider, StreamProvider
-from bowerbird.providers import PROVIDERS, Known, provider
+from bowerbird.providers import PROVIDERS, TabledProvider, provider
 from bowerbird.providers.tables import with_limits
 from bowerbird.settings import load_settings
 
@@ -35,7 +35,7 @@ def vocabulary() -> Vocabulary:
     )
 
 
-def _check_limits(speaks: Known, limits: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_limits(speaks: TabledProvider, limits: Mapping[str, Mapping[str, Any]]) -> None:
     """Raises `UserError` for limits that the provider does not have, or that no call could keep."""
     for table in with_limits(speaks, limits).tables.values():
         for facet in table.values():

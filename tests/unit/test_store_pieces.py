@@ -21,7 +21,7 @@ from bowerbird.store.people.names import id_for, is_provisional
 )
 def test_a_key_has_one_id_in_each_network(network: str, expected: str) -> None:
     assert id_for(network, "mammoth", "7") == expected
-    assert is_provisional(network, expected) is (network == "mastodon")
+    assert is_provisional(expected) is (network == "mastodon")
 
 
 @given(st.text(alphabet=st.characters(codec=None)))

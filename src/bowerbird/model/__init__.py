@@ -8,6 +8,7 @@ from bowerbird.model.calls import (
     Answer,
     Ask,
     Charge,
+    Door,
     Fetched,
     Lease,
     Recalled,
@@ -47,18 +48,20 @@ from bowerbird.model.items import (
     Volume,
 )
 from bowerbird.model.judgements import Judgement, Ruling, Seen
-from bowerbird.model.kinds import Network, Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
+from bowerbird.model.kinds import Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
+from bowerbird.model.networks import NETWORKS, TRAITS, KeyForm, Network, Traits
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
 from bowerbird.model.profiles import ids_at
-from bowerbird.model.servers import OWN_SERVERS, origin
+from bowerbird.model.servers import origin
 from bowerbird.model.streams import Backoff, Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
 
 __all__ = [
     "EPOCH",
-    "OWN_SERVERS",
+    "NETWORKS",
+    "TRAITS",
     "Answer",
     "Area",
     "Arrival",
@@ -70,6 +73,7 @@ __all__ = [
     "Charge",
     "Claim",
     "Credential",
+    "Door",
     "Draw",
     "Ended",
     "Facet",
@@ -81,6 +85,7 @@ __all__ = [
     "Heard",
     "Judged",
     "Judgement",
+    "KeyForm",
     "KeyTime",
     "Lease",
     "Limit",
@@ -124,6 +129,7 @@ __all__ = [
     "Subject",
     "Subscription",
     "Task",
+    "Traits",
     "Trend",
     "Trial",
     "Turn",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from msgspec import Struct
 
@@ -79,6 +80,14 @@ class Service(Struct, frozen=True, kw_only=True):
     provider: str
     base: str
     """Scheme, host and port, without a trailing slash."""
+
+
+class Door(Struct, frozen=True):
+    """A question that every server of a network answers somehow, and whether an answer is one of its own."""
+
+    path: str
+    is_own: Callable[[Mapping[str, Any], str], bool]
+    """Told what the answer says, and the path of the base."""
 
 
 class Trial(Struct, frozen=True):

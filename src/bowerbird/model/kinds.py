@@ -1,15 +1,8 @@
-"""The closed lists: networks, outcomes, kinds."""
+"""The closed lists: outcomes, kinds."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-
-
-class Network(StrEnum):
-    BLUESKY = "bluesky"
-    MASTODON = "mastodon"
-    X = "x"
-    WEIBO = "weibo"
 
 
 class Outcome(StrEnum):

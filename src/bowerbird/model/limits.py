@@ -8,7 +8,8 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from bowerbird.model.kinds import Side, Subject
-from bowerbird.model.servers import OWN_SERVERS, origin
+from bowerbird.model.networks import TRAITS
+from bowerbird.model.servers import origin
 
 
 class WindowKind(StrEnum):
@@ -109,7 +110,7 @@ class Credential(Struct, frozen=True, kw_only=True):
     @property
     def home(self) -> tuple[str, ...]:
         """The servers it belongs to; empty when it was never said and the network does not settle it."""
-        return self.servers or OWN_SERVERS.get(self.provider, ())
+        return self.servers or (TRAITS[self.provider].servers if self.provider in TRAITS else ())
 
     def belongs_to(self, address: str) -> bool:
         return bool(place := origin(address)) and place in self.home

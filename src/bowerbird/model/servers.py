@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-
-OWN_SERVERS: Mapping[str, tuple[str, ...]] = {
-    "twitter_v1": ("https://api.twitter.com", "https://api.x.com", "https://stream.twitter.com"),
-    "weibo": ("https://api.weibo.com",),
-    "x": ("https://api.x.com", "https://api.twitter.com"),
-}
-"""By provider: the addresses of a network that has one API for everybody. Where every server has its own, none is everybody's."""
 
 # Stricter than any client's own parser, so that none of them can read another host in what passes.
 _ORIGIN = re.compile(

@@ -8,13 +8,11 @@ from msgspec import structs
 
 from bowerbird.errors import CredentialError
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.model import Credential, Secret, origin
+from bowerbird.model import TRAITS, Credential, Secret, origin
 from bowerbird.ports import StreamProvider, TabledProvider
 from bowerbird.providers import provider
 
 ONE_MORE = "one more"
-_NOT_FOR_ALL = {"bluesky": {"search", "hashtag"}, "mastodon": {"search", "quotes"}}
-"""What these networks answer to nobody without a credential, though most of the rest they do (docs/providers.md)."""
 
 
 class RehearsalVault:
@@ -83,7 +81,7 @@ def _assumed(plan: CrawlPlan, name: str) -> list[Credential]:
     speaks = provider(name)
     named = next((planned.credentials for planned in plan.services if planned.service.provider == name), ())
     asked = {use.name for use in plan.flow.among(speaks.facets).facets}
-    if not named and "none" in speaks.tables and not plan.streams and not asked & _NOT_FOR_ALL.get(name, set()):
+    if not named and "none" in speaks.tables and not plan.streams and not asked & TRAITS[name].not_for_guests:
         return []
     kind = _kind(plan, speaks)
     servers = _servers(plan, name)

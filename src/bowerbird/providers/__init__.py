@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 
 from bowerbird.errors import UserError
 from bowerbird.ports import TabledProvider
 from bowerbird.providers.bluesky import Bluesky
 from bowerbird.providers.mastodon import Mastodon
-from bowerbird.providers.tables import Overrides, with_limits
+from bowerbird.providers.tables import Now, Overrides, with_limits
 from bowerbird.providers.twitter_v1 import TwitterV1
 from bowerbird.providers.weibo import Weibo
 from bowerbird.providers.x import XV2
@@ -18,7 +17,6 @@ __all__ = [
     "PROVIDERS",
     "XV2",
     "Bluesky",
-    "Known",
     "Mastodon",
     "Overrides",
     "TabledProvider",
@@ -28,28 +26,12 @@ __all__ = [
     "with_limits",
 ]
 
-Known = Bluesky | Mastodon | TwitterV1 | Weibo | XV2
-PROVIDERS: Mapping[str, type[Known]] = {
-    "bluesky": Bluesky,
-    "mastodon": Mastodon,
-    "twitter_v1": TwitterV1,
-    "weibo": Weibo,
-    "x": XV2,
-}
+PROVIDERS: Mapping[str, type[TabledProvider]] = {each.name: each for each in (Bluesky, Mastodon, XV2, TwitterV1, Weibo)}
 
 
-def provider(name: str, *, now: Callable[[], datetime] | None = None, base: str | None = None) -> Known:
+def provider(name: str, *, now: Now = None, base: str | None = None) -> TabledProvider:
     """The provider of that name. OAuth 1.0a signatures are made over `now` and the service's `base`; times of streams are held
     against `now`."""
-    match name:
-        case "bluesky":
-            return Bluesky(now=now)
-        case "mastodon":
-            return Mastodon()
-        case "twitter_v1":
-            return TwitterV1(now=now, base=base or "")
-        case "weibo":
-            return Weibo()
-        case "x":
-            return XV2(now=now, base=base or "")
-    raise UserError(f"there is no provider {name!r}; choose one of {', '.join(PROVIDERS)}")
+    if name not in PROVIDERS:
+        raise UserError(f"there is no provider {name!r}; choose one of {', '.join(PROVIDERS)}")
+    return PROVIDERS[name].made(now, base or "")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 import msgspec
@@ -13,6 +13,7 @@ from bowerbird.model import Facet, Limit
 from bowerbird.ports import Provider, TabledProvider
 
 FacetTable = Mapping[str, Facet]
+Now = Callable[[], datetime] | None
 Tables = Mapping[str, FacetTable]
 """`user`, `app` and `none` (no credential) each have a table: services keep separate limits for them."""
 

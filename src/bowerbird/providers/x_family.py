@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import ClassVar, Self
 
 import msgspec
 
-from bowerbird.model import Ask, Backoff, Channel, Facet, Network, Request, Secret, Wire
-from bowerbird.providers.oauth import FIELDS, Signer, fresh_nonce
+from bowerbird.model import Ask, Backoff, Channel, Facet, Request, Secret, Wire
+from bowerbird.providers.oauth import Signer, fresh_nonce
 from bowerbird.providers.snowflakes import FLAKES
-from bowerbird.providers.tables import FacetTable, Tables, table_for
+from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
 
 LOST = Backoff(first=timedelta(milliseconds=250), most=timedelta(seconds=16), is_linear=True)
 REFUSED = Backoff(first=timedelta(seconds=5), most=timedelta(seconds=320))
@@ -23,9 +23,7 @@ LIMITED = Backoff(first=timedelta(minutes=1), most=timedelta(minutes=15))
 class XFamily(ABC):
     """An API of the X network: tables by kind of credential, and bearer tokens or OAuth 1.0a signatures."""
 
-    network: str = Network.X
-    secret_fields: Mapping[str, tuple[str, ...]] = {"user": FIELDS, "app": ("bearer_token",)}
-    """What a secret usually holds, by kind of credential; a `bearer_token` will do for either."""
+    network: str = "x"
     own_tables: ClassVar[Tables]
     own_order: ClassVar[tuple[str, ...]]
     """Every facet of either table, in the order they are shown in."""
@@ -37,7 +35,7 @@ class XFamily(ABC):
         self,
         tables: Tables | None = None,
         *,
-        now: Callable[[], datetime] | None = None,
+        now: Now = None,
         base: str = "",
         nonce: Callable[[], str] = fresh_nonce,
     ) -> None:
@@ -45,6 +43,10 @@ class XFamily(ABC):
         either = {**self.tables["app"], **self.tables["user"]}
         self.facets: FacetTable = {name: either[name] for name in self.own_order}
         self._now, self._base, self._nonce = now, base or self.own_base, nonce
+
+    @classmethod
+    def made(cls, now: Now = None, base: str = "") -> Self:
+        return cls(now=now, base=base)
 
     def facets_for(self, kind: str) -> FacetTable:
         """Some facets are for users only, some for applications only."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 
 from bowerbird.clock import from_micros
-from bowerbird.model import Network, Passed, Passing, PostKind
+from bowerbird.model import NETWORKS, Passed, Passing, PostKind
 from bowerbird.ports import Database, Row, Transaction
 
 _BATCH = 1_000
@@ -21,6 +21,8 @@ select p.post_no from posts p where p.post_no > ? and p.deleted_at is null and p
         or exists (select 1 from reactions x where x.post_no = p.post_no and x.kind = 'repost' and x.gone_at is null))
 order by p.post_no limit {_BATCH}
 """
+_NAMING = ", ".join(f"'{each.name}'" for each in NETWORKS.values() if each.reposts_name_the_way)
+"""Networks whose reposts say in words through whom they came."""
 
 
 class CascadeReader:
@@ -31,7 +33,7 @@ class CascadeReader:
         several = database.any("bigint")
         self._reposts = (
             "select v.post_no as of, v.user_no, v.repost_no as own, v.at, v.sweep, v.place, v.found_at, b.post_no as via, "
-            f"case when r.network = '{Network.WEIBO}' then r.text end as words "
+            f"case when r.network in ({_NAMING}) then r.text end as words "
             "from reposts v left join posts r on r.post_no = v.repost_no left join posts b on b.id = r.via "
             f"where v.post_no {several}"
         )

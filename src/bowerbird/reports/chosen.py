@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bowerbird.errors import UserError
-from bowerbird.model import Judged, PostKind, Service, Subject
+from bowerbird.model import NETWORKS, Judged, PostKind, Service, Subject
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.judgements.rows import read_judgements, standing_values
 from bowerbird.store.people.names import has_local_keys, key_in
@@ -133,4 +133,4 @@ def _facts(row: Row, words: Mapping[str, str], judged: frozenset[Judged]) -> Fac
 
 def is_askable(network: str, kind: str) -> bool:
     """Whether a post can be asked for by its id: a comment on Weibo and a repost on Bluesky are things of another sort."""
-    return kind != PostKind.COMMENT and not (network == "bluesky" and kind == PostKind.REPOST)
+    return PostKind(kind) not in NETWORKS[network].not_askable

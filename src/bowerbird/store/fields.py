@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bowerbird.clock import to_micros
-from bowerbird.model import Network, Post, PostKind, User
+from bowerbird.model import Post, PostKind, User
 from bowerbird.store.people.names import is_provisional
 
 Values = tuple[Any, ...]
@@ -117,7 +117,7 @@ def merged_post(old: Values, new: Values) -> Values:
         for at in _CUT_FIELDS_AT:
             together[at] = old[at]
     for at in _REFERENCES_AT:
-        if old[at] is not None and not is_provisional(Network.MASTODON, old[at]):
+        if old[at] is not None and not is_provisional(old[at]):
             together[at] = old[at]
     if new[_KIND_AT] == PostKind.POST and any(together[at] is not None for at in _REFERENCES_AT):
         together[_KIND_AT] = old[_KIND_AT]

@@ -15,11 +15,10 @@ from bowerbird.crawl.access.surveys import Survey, survey
 from bowerbird.crawl.life.not_asked import main_facets
 from bowerbird.crawl.seeding.meaning import Chaff
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.flows.files.example import BASES
-from bowerbird.model import Answer, Flavour, Request, Service, origin
+from bowerbird.model import TRAITS, Answer, Flavour, Request, Service, origin
 from bowerbird.ports import FlavouredProvider, Vault
-from bowerbird.providers import provider
-from bowerbird.providers.doors import DOORS, recognised
+from bowerbird.providers import PROVIDERS, provider
+from bowerbird.providers.doors import recognised
 
 _MOST_QUESTIONS = 6
 
@@ -56,7 +55,7 @@ class Look(Struct, frozen=True):
         if self.moved:
             return f'write base = "{self.moved}" in the crawl file; credentials must belong to that address too'
         if self.is_foreign:
-            usual = BASES.get(self.service.provider, BASES["mastodon"])
+            usual = TRAITS[self.service.provider].base
             return f"write {self.meant or f'the address of the server alone as `base`, such as {usual}'} in the crawl file"
         return "check `base` in the crawl file, and the network"
 
@@ -66,10 +65,10 @@ async def look(planned: ServicePlan, outside: Outside, most: int = _MOST_QUESTIO
     service = planned.service
     found, answers = await _knock(service, outside, most)
     is_known = found is not None and bool(found.flavour.software)
-    moved = _moved(service, DOORS[service.provider].path, answers[0]) if answers and not is_known else ""
+    moved = _moved(service, PROVIDERS[service.provider].door.path, answers[0]) if answers and not is_known else ""
     failure = answers[0].failure if answers and not any(answer.status for answer in answers) else ""
     seen = Look(service, found, failure, moved)
-    if seen.problem or recognised(service, answers) is not False:
+    if seen.problem or recognised(PROVIDERS[service.provider].door, service, answers) is not False:
         return seen
     return structs.replace(seen, is_foreign=True, meant=await _meant(service, outside))
 
@@ -78,10 +77,10 @@ async def _knock(service: Service, outside: Outside, most: int = _MOST_QUESTIONS
     """What a service says at its door, and what it is where that differs; who looks wrong is asked everything."""
     speaks = provider(service.provider)
     if not isinstance(speaks, FlavouredProvider):
-        answer = await outside.transport.send(service, Request(path=DOORS[service.provider].path))
+        answer = await outside.transport.send(service, Request(path=PROVIDERS[service.provider].door.path))
         return None, (answer,)
     found = await survey(speaks, outside.transport, service, outside.clock, most)
-    if recognised(service, found.answers) is False and len(found.answers) < _MOST_QUESTIONS:
+    if recognised(PROVIDERS[service.provider].door, service, found.answers) is False and len(found.answers) < _MOST_QUESTIONS:
         found = await survey(speaks, outside.transport, service, outside.clock, before=found.answers)
     return found, found.answers
 
@@ -89,10 +88,10 @@ async def _knock(service: Service, outside: Outside, most: int = _MOST_QUESTIONS
 async def _meant(service: Service, outside: Outside) -> str:
     """What the user may have meant: the same server without the rest of the address, or its own network."""
     root = structs.replace(service, base=origin(service.base))
-    for name in (service.provider, *(each for each in DOORS if each != service.provider)):
+    for name in (service.provider, *(each for each in PROVIDERS if each != service.provider)):
         other = structs.replace(root, provider=name)
         is_same = other == service
-        if not is_same and recognised(other, (await _knock(other, outside, most=1))[1]):
+        if not is_same and recognised(PROVIDERS[name].door, other, (await _knock(other, outside, most=1))[1]):
             return f'base = "{root.base}"' if name == service.provider else f'provider = "{name}"'
     return ""
 

@@ -26,8 +26,10 @@ def candidates(plan: CrawlPlan, outside: Outside) -> Iterator[Candidate]:
     """Every credential that the crawl would ask with, at each of its services."""
     for planned in plan.services:
         speaks = with_limits(provider(planned.service.provider, now=outside.clock.now, base=planned.service.base), planned.limits)
+        if not isinstance(speaks, TriedProvider):
+            continue
         for credential in _asking(plan, planned, outside):
-            trial = speaks.trial(credential.kind) if isinstance(speaks, TriedProvider) else None
+            trial = speaks.trial(credential.kind)
             if trial is not None:
                 charges = fill(trial.facet, planned.service.name, credential)
                 yield Candidate(speaks, planned.service, credential, trial.request, charges, names_in(outside.vault))

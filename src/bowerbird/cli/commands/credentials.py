@@ -16,9 +16,8 @@ from bowerbird.crawl.access.how_to_add import add_line
 from bowerbird.crawl.access.ownership import unbound
 from bowerbird.db.addresses import check_address, is_postgres, public
 from bowerbird.errors import CredentialError
-from bowerbird.flows.files.example import BASES
 from bowerbird.limits.vault import FileVault
-from bowerbird.model import Credential, Secret
+from bowerbird.model import TRAITS, Credential, Secret
 from bowerbird.settings import Settings, load_settings
 
 app = typer.Typer(help="Keep the keys to the networks in an encrypted vault.", no_args_is_help=True)
@@ -31,7 +30,7 @@ ServerOption = Annotated[
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What crawl files call this credential.")]
 
 
-_EXAMPLE = add_line("mastodon", "user", BASES["mastodon"], "mine")
+_EXAMPLE = add_line("mastodon", "user", TRAITS["mastodon"].base, "mine")
 
 
 def open_vault(settings: Settings) -> FileVault:

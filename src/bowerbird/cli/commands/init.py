@@ -14,7 +14,7 @@ from bowerbird.cli.commands.flow import named_flow
 from bowerbird.cli.keys.vaults import names_taken
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import DEFAULT_FILE
-from bowerbird.crawl.access.how_to_add import LOGIN_BLUESKY, PUBLIC_BLUESKY, add_line, free_name
+from bowerbird.crawl.access.how_to_add import add_line, free_name, login_at
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.files.example import example
@@ -77,7 +77,7 @@ def _show_prices(output: Output, provider: str) -> None:
 def _key(plan: CrawlPlan) -> str:
     """The command that adds a credential; Bluesky's public address takes none, there one logs in elsewhere."""
     planned = plan.services[0]
-    place = LOGIN_BLUESKY if planned.service.base == PUBLIC_BLUESKY else planned.service.base
+    place = login_at(planned.service.provider, planned.service.base)
     return add_line(planned.service.provider, wanted_kinds(plan, planned)[0], place, free_name(names_taken() or ()))
 
 

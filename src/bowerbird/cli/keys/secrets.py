@@ -10,26 +10,17 @@ from typing import TextIO
 import typer
 
 from bowerbird.errors import CredentialError
+from bowerbird.model import TRAITS
+from bowerbird.model.networks.traits import Fields
 from bowerbird.settings import SECRET_PREFIX, secret_from_environment
 
 DATABASE = "postgresql"
 """No network: an entry of the vault that holds the address of a database."""
 ADDRESS = "address"
-_OAUTH = ("consumer_key", "consumer_secret", "access_token", "access_token_secret")
-_APP_PASSWORD = ("identifier", "app_password")
-FIELDS: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = {
-    ("bluesky", "user"): (_APP_PASSWORD, ("access_jwt",)),
-    ("bluesky", "app"): (_APP_PASSWORD, ("access_jwt",)),
-    ("mastodon", "user"): (("access_token",),),
-    ("mastodon", "app"): (("access_token",),),
-    ("twitter_v1", "user"): (_OAUTH, ("bearer_token",)),
-    ("twitter_v1", "app"): (("bearer_token",), _OAUTH),
+FIELDS: Mapping[tuple[str, str], Fields] = {
+    **{(name, kind): fields for name, each in TRAITS.items() for kind, fields in each.secrets.items()},
     (DATABASE, "user"): ((ADDRESS,),),
     (DATABASE, "app"): ((ADDRESS,),),
-    ("weibo", "user"): (("access_token",),),
-    ("weibo", "app"): (("access_token",),),
-    ("x", "user"): (_OAUTH, ("access_token",)),
-    ("x", "app"): (("bearer_token",),),
 }
 """By provider and kind: the sets of fields that will do; the first is the one a person is asked for."""
 
@@ -54,7 +45,7 @@ def read_secret(provider: str, kind: str, *, from_stdin: bool) -> dict[str, str]
     return {name: _prompt(name) for name in choices[0]}
 
 
-def _of_other(provider: str, kind: str) -> tuple[tuple[str, ...], ...]:
+def _of_other(provider: str, kind: str) -> Fields:
     return FIELDS[provider, "app" if kind == "user" else "user"]
 
 
@@ -67,7 +58,7 @@ def _check_kind(given: Mapping[str, str], provider: str, kind: str) -> None:
         raise CredentialError(f"{' + '.join(found)} is a secret of kind {other} on {provider}, not {kind}: add --kind {other}")
 
 
-def required_fields(provider: str, kind: str) -> tuple[tuple[str, ...], ...]:
+def required_fields(provider: str, kind: str) -> Fields:
     """The sets of fields that will do; raises for a provider or kind that does not exist."""
     if provider not in PROVIDERS:
         raise CredentialError(f"no provider is called {provider!r}; there are {', '.join(PROVIDERS)}")
@@ -76,7 +67,7 @@ def required_fields(provider: str, kind: str) -> tuple[tuple[str, ...], ...]:
     return FIELDS[provider, kind]
 
 
-def _from_environment(choices: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+def _from_environment(choices: Fields) -> dict[str, str]:
     names = dict.fromkeys(name for choice in choices for name in choice)
     return {name: value for name in names if (value := secret_from_environment(name))}
 
@@ -86,7 +77,7 @@ def _prompt(name: str) -> str:
     return _checked(name, value)
 
 
-def _parse(source: TextIO, choices: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+def _parse(source: TextIO, choices: Fields) -> dict[str, str]:
     text = source.read(_MOST_INPUT).strip()
     if text.startswith("{"):
         return _parse_json(text)
@@ -109,7 +100,7 @@ def _parse_json(text: str) -> dict[str, str]:
     return dict(values)
 
 
-def _complete(given: Mapping[str, str], choices: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+def _complete(given: Mapping[str, str], choices: Fields) -> dict[str, str]:
     for choice in choices:
         if all(given.get(name) for name in choice):
             return {name: _checked(name, given[name]) for name in choice}
@@ -124,6 +115,6 @@ def _checked(name: str, value: str) -> str:
     return value
 
 
-def _ways(choices: tuple[tuple[str, ...], ...]) -> str:
+def _ways(choices: Fields) -> str:
     wanted = ", or ".join(" + ".join(choice) for choice in choices)
     return f"needed: {wanted}. Set {SECRET_PREFIX}{choices[0][0].upper()} …, use --stdin, or run this in a terminal to be asked"

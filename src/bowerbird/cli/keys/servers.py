@@ -6,23 +6,24 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from bowerbird.errors import CredentialError
-from bowerbird.model import OWN_SERVERS, origin
+from bowerbird.model import TRAITS, origin
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
-_USUAL = {"bluesky": "https://bsky.social", "mastodon": "https://mastodon.social"}
-"""Networks whose servers each give out their own secrets, with an example."""
 
 
 def servers_named(provider: str, written: Sequence[str]) -> tuple[str, ...]:
     """The servers as the vault keeps them; none where the network has one API for everybody."""
-    if not written and provider not in OWN_SERVERS:
+    traits = TRAITS[provider]
+    if not written and not traits.servers:
         raise CredentialError(
-            f"say which server the credential belongs to, for it is sent to no other: --server {_USUAL[provider]}, "
+            f"say which server the credential belongs to, for it is sent to no other: --server {traits.login or traits.base}, "
             "or whichever gave it out"
         )
     servers = tuple(dict.fromkeys(server_address(each, "--server") for each in written))
-    if provider == "bluesky" and len(servers) > 1:
-        raise CredentialError("a Bluesky credential belongs to one server, the one that its sessions are opened at: name that")
+    if traits.has_one_home and len(servers) > 1:
+        raise CredentialError(
+            f"a credential of {provider} belongs to one server, the one that its sessions are opened at: name that"
+        )
     return servers
 
 

@@ -6,18 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 
 from bowerbird.errors import CredentialError
-from bowerbird.flows.files.example import BASES, LOGINS
-from bowerbird.model import Credential, Service, origin
+from bowerbird.model import TRAITS, Credential, Service, origin
 
 NOBODY = "none"
 """The kind of those who ask without a credential."""
 USUAL_KIND = "user"
-PUBLIC_BLUESKY, LOGIN_BLUESKY = BASES["bluesky"], LOGINS["bluesky"]
-_EASIEST = {"twitter_v1": "app", "x": "app"}
-"""The kind that is had with the least, on networks where a user's takes four secrets."""
 _USUAL_NAME = "mine"
 _KINDS = {"user": "the token of a user", "app": "the token of an application"}
-_WHAT = {("bluesky", "user"): "a login"}
 
 
 def free_name(taken: Collection[str], wanted: str = _USUAL_NAME) -> str:
@@ -40,22 +35,21 @@ def renew_line(name: str, provider: str) -> str:
 def best_kinds(tables: Mapping[str, Collection[str]], provider: str, facets: Collection[str]) -> list[str]:
     """The kinds of credential that a service knows, those first that may ask most of these facets."""
     kinds = [kind for kind in tables if kind != NOBODY]
-    return sorted(kinds, key=lambda kind: (-len(set(facets) & set(tables[kind])), kind != _EASIEST.get(provider, USUAL_KIND)))
+    return sorted(kinds, key=lambda kind: (-len(set(facets) & set(tables[kind])), kind != TRAITS[provider].easiest_kind))
 
 
 def how_to_add(service: Service, takers: Sequence[str], taken: Collection[str]) -> str:
     """The command that adds a credential of the first of these kinds; `taken`: the names that the vault has already."""
     kind = next(each for each in takers if each != NOBODY)
-    if service.base == PUBLIC_BLUESKY:
-        # Nobody can log in there: it is a cache for everybody.
-        place = f'write base = "{LOGIN_BLUESKY}" (or your own server) in the crawl file'
-        return f"{place} and add one with: {add_line(service.provider, kind, LOGIN_BLUESKY, free_name(taken))}"
+    if (login := login_at(service.provider, service.base)) != service.base:
+        place = f'write base = "{login}" (or your own server) in the crawl file'
+        return f"{place} and add one with: {add_line(service.provider, kind, login, free_name(taken))}"
     return f"add one with: {add_line(service.provider, kind, service.base, free_name(taken))}"
 
 
 def wanting(service: Service, takers: Sequence[str], taken: Collection[str]) -> str:
     """Why a facet cannot be asked that only these kinds of credential may ask, and what to do."""
-    what = " or ".join(_WHAT.get((service.provider, kind)) or _KINDS[kind] for kind in takers if kind != NOBODY)
+    what = " or ".join(TRAITS[service.provider].credential_names.get(kind, _KINDS[kind]) for kind in takers if kind != NOBODY)
     return f"that takes {what}, and there is none for {service.base}; {how_to_add(service, takers, taken)}"
 
 
@@ -64,6 +58,12 @@ def wrong_kind(service: Service, only: str, kinds: Sequence[str], taken: Collect
     return CredentialError(
         f"{service.name}: {only} with a credential of kind {' or '.join(kinds)}; {how_to_add(service, kinds, taken)}"
     )
+
+
+def login_at(provider: str, base: str) -> str:
+    """Where one logs in to be answered at a base: some answer everybody and let nobody log in."""
+    traits = TRAITS[provider]
+    return traits.login if traits.login and base == traits.base else base
 
 
 def where(provider: str, base: str) -> str:

@@ -16,7 +16,7 @@ from bowerbird.crawl.seeding.homes import host_of
 from bowerbird.errors import UserError
 from bowerbird.flows.files.seed_list import Seed, is_text
 from bowerbird.flows.flow import Flow
-from bowerbird.model import Facet, Service, Subject
+from bowerbird.model import NETWORKS, Facet, KeyForm, Service, Subject
 from bowerbird.ports import Provider
 
 _MOST_NAMED = 5
@@ -67,7 +67,7 @@ class Plot(Struct, frozen=True):
     def _check_server(self, text: str, facet: Facet) -> None:
         """On networks of many servers the number in a post's address means something on that server alone."""
         host = urlsplit(text).netloc.lower() if "://" in text else ""
-        has_local_keys = getattr(self.provider, "has_local_keys", False)
+        has_local_keys = NETWORKS[self.provider.network].keys is KeyForm.LOCAL
         if host and has_local_keys and facet.subject is Subject.POST and host != host_of(self.service):
             raise UserError(
                 f"{text!r} is a post on {host}, and this crawl asks {self.service.name}: add that server as another "

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bowerbird.crawl.seeding.facts import Found, PageView
-from bowerbird.model import Network, Post, PostKind, ReactionKind, Relation, Subject, Task, tag_form
+from bowerbird.model import NETWORKS, Post, PostKind, ReactionKind, Relation, Subject, Task, tag_form
 
-_PREFIXES = tuple(f"{network}:" for network in Network)
+_PREFIXES = tuple(f"{network}:" for network in NETWORKS)
 
 
 _GLOBAL_KEYS = ("did:", "at://")

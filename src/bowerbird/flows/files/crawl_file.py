@@ -23,7 +23,6 @@ from msgspec import Struct, json, structs
 from bowerbird.db.addresses import in_vault, public
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.files.backup_plan import BackupPlan
-from bowerbird.flows.files.example import BASES
 from bowerbird.flows.files.flow_file import flow_of
 from bowerbird.flows.files.media_plan import MediaPlan, media_plan
 from bowerbird.flows.files.place_plans import PlacePlan, SearchPlan, places_plan
@@ -34,7 +33,7 @@ from bowerbird.flows.flow import Flow, Vocabulary
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import Document, read
-from bowerbird.model import Facet, Service
+from bowerbird.model import TRAITS, Facet, Service
 from bowerbird.model.money import DEFAULT_DOLLARS, Budget
 
 CRAWL_KEYS = (
@@ -262,7 +261,7 @@ def _service(table: Table, vocabulary: Vocabulary) -> ServicePlan:
     if provider not in vocabulary.providers:
         known = vocabulary.providers
         raise table.wrong("provider", f"unknown provider {provider!r}{meant(provider, known)}; allowed: {listed(known)}")
-    base, host = _base(table, BASES.get(provider, BASES["mastodon"]))
+    base, host = _base(table, TRAITS[provider].base)
     service = Service(name=table.text("name", host), provider=provider, base=base)
     return ServicePlan(
         service=service,

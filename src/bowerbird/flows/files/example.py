@@ -4,32 +4,8 @@ from __future__ import annotations
 
 from bowerbird.flows.flow import Flow
 from bowerbird.flows.language.spelling import spell
+from bowerbird.model import TRAITS
 from bowerbird.model.money import DEFAULT_DOLLARS
-
-BASES = {
-    "bluesky": "https://public.api.bsky.app",
-    "mastodon": "https://mastodon.social",
-    "twitter_v1": "https://api.twitter.com",
-    "weibo": "https://api.weibo.com",
-    "x": "https://api.x.com",
-}
-LOGINS = {"bluesky": "https://bsky.social"}
-"""Where one logs in, if not there."""
-_POSTS = {
-    "mastodon": "103270115826048975",
-    "twitter_v1": "1212092628029698048",
-    "x": "1212092628029698048",
-    "bluesky": "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l",
-    "weibo": "3432603961237211",
-}
-_USERS = {"bluesky": "@bsky.app", "mastodon": "@Gargron", "weibo": "1642634100"}
-_POST, _USER = "1212092628029698048", "@XDevelopers"
-_WORDS = {
-    "bluesky": ("#caturday", "words and hashtags (searching takes a login: see base below)"),
-    "mastodon": ("#caturday", "hashtags; words are searched for only with the token of a user"),
-    "weibo": ("猫", "words and topics"),
-}
-_WORD = ("#caturday", "words and hashtags")
 
 _TEXT = """\
 # {about}
@@ -73,13 +49,6 @@ _STREAM = """
 [[streams]]
 {stream}
 """
-_CHANNELS = {
-    "bluesky": 'channel = "jetstream"\nbase = "wss://jetstream2.us-east.bsky.network"\ncollections = ["app.bsky.feed.post"]',
-    "mastodon": 'channel = "hashtag"\ntag = ["caturday"]',
-    "twitter_v1": 'channel = "filter"\ntrack = ["caturday"]',
-    "x": 'channel = "filter"\nrules = ["#caturday lang:en"]',
-}
-
 _PLACES = """
 # What it is about: boxes (west, south, east, north), or cities and countries by name, each in a table of its own.
 [[places]]
@@ -116,7 +85,7 @@ def example(flow: Flow, provider: str, name: str = "crawl", *, is_paid: bool = F
 def _base(flow: Flow, provider: str) -> str:
     """Where to ask; what takes a login is asked where one can log in."""
     is_search = bool(flow.seeds) and flow.seeds[0] in ("search", "hashtag")
-    return LOGINS[provider] if is_search and provider in LOGINS else BASES.get(provider, "https://example.org")
+    return (TRAITS[provider].login if is_search else "") or TRAITS[provider].base
 
 
 def _seeds(flow: Flow, provider: str) -> str:
@@ -129,9 +98,10 @@ def _seeds(flow: Flow, provider: str) -> str:
 def _streams(flow: Flow, provider: str) -> str:
     if flow.needs_places:
         return _PLACES
-    if not flow.listens or provider not in _CHANNELS:
+    stream = TRAITS[provider].example.stream
+    if not flow.listens or not stream:
         return ""
-    text = _STREAM.format(stream=_CHANNELS[provider])
+    text = _STREAM.format(stream=stream)
     # Where seeds are asked for, a stream is an extra.
     return text if not flow.seeds else "".join(f"# {line}" if line[0] not in "#\n" else line for line in text.splitlines(True))
 
@@ -156,8 +126,9 @@ def _overrides(flow: Flow, *, is_paid: bool) -> str:
 
 def _seed(facet: str, provider: str) -> tuple[str, str]:
     """A seed that the facet takes on this network, and what such seeds are."""
+    begin = TRAITS[provider].example
     if facet in ("posts", "post", "thread", "reposts", "likes", "quotes"):
-        return _POSTS.get(provider, _POST), "ids of posts"
+        return begin.post, "ids of posts"
     if facet in ("hashtag", "search"):
-        return _WORDS.get(provider, _WORD)
-    return _USERS.get(provider, _USER), "accounts: handles or ids"
+        return begin.word, begin.words_are
+    return begin.user, "accounts: handles or ids"

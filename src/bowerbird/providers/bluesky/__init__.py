@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from typing import Self
 
 from bowerbird.model import (
     Answer,
     Ask,
     Channel,
     Facet,
-    Network,
     Opening,
     Outcome,
     Page,
@@ -23,8 +22,9 @@ from bowerbird.model import (
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import LARGEST_REPO, bounded
 from bowerbird.providers.bluesky import facets, outcomes, parse, requests, sessions, streams, targets
+from bowerbird.providers.bluesky.door import DOOR
 from bowerbird.providers.bluesky.streams import positions
-from bowerbird.providers.tables import FacetTable, Tables, table_for
+from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
 
 _ANYBODY = "bsky.app"
 
@@ -33,19 +33,22 @@ class Bluesky:
     """The AT Protocol's XRPC queries; ids and keys are DIDs and at-uris, handles are never ids."""
 
     name = "bluesky"
-    network: str = Network.BLUESKY
+    network: str = "bluesky"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
+    door = DOOR
     channels: Mapping[str, Channel] = streams.CHANNELS
     session_limits = facets.SESSION_LIMITS
     """What logging in costs."""
-    secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("identifier", "app_password")}
-    """What a secret usually holds, by kind of credential; an `access_jwt` alone will do until it expires."""
 
-    def __init__(self, tables: Tables = facets.TABLES, *, now: Callable[[], datetime] | None = None) -> None:
+    def __init__(self, tables: Tables = facets.TABLES, *, now: Now = None) -> None:
         """`now`: what the times of streams are held against, so that none leads us ahead of the present."""
         self._now = now
         self.tables = tables
         self.facets = table_for(tables, "user")
+
+    @classmethod
+    def made(cls, now: Now = None, base: str = "") -> Self:
+        return cls(now=now)
 
     def facets_for(self, kind: str) -> FacetTable:
         return table_for(self.tables, kind)

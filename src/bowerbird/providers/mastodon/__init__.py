@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Self
 
 import msgspec
 
@@ -13,7 +14,6 @@ from bowerbird.model import (
     Channel,
     Facet,
     Flavour,
-    Network,
     Opening,
     Outcome,
     Page,
@@ -26,7 +26,8 @@ from bowerbird.model import (
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
 from bowerbird.providers.mastodon import channels, facets, flavours, parse, requests, streams, survey, targets, trials
-from bowerbird.providers.tables import FacetTable, Tables, table_for
+from bowerbird.providers.mastodon.door import DOOR
+from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
 
 UNKNOWN = Flavour()
 """A server that was not asked what it is: taken for a Mastodon of today."""
@@ -36,18 +37,19 @@ class Mastodon:
     """Mastodon's REST API and its streams; user and post ids are ActivityPub addresses, keys the server's own ids."""
 
     name = "mastodon"
-    network: str = Network.MASTODON
-    has_local_keys = True
-    """A key means something on its own server alone."""
+    network: str = "mastodon"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
-    secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("access_token",), "app": ("access_token",)}
-    """What a secret must hold, by kind of credential."""
+    door = DOOR
 
     def __init__(self, tables: Tables = facets.TABLES, flavour: Flavour = UNKNOWN) -> None:
         self.tables = tables
         self.facets = table_for(tables, "user")
         self.flavour = flavour
         self.channels: Mapping[str, Channel] = flavours.channels(flavour)
+
+    @classmethod
+    def made(cls, now: Now = None, base: str = "") -> Self:
+        return cls()
 
     def facets_for(self, kind: str) -> FacetTable:
         return table_for(self.tables, kind)

@@ -22,6 +22,7 @@ from bowerbird.model import (
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
 from bowerbird.providers.twitter_v1 import channels, facets, geography, outcomes, parse, requests, streams, targets
+from bowerbird.providers.twitter_v1.door import DOOR
 from bowerbird.providers.x_family import XFamily
 
 
@@ -30,6 +31,7 @@ class TwitterV1(XFamily):
 
     name = "twitter_v1"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
+    door = DOOR
     channels: Mapping[str, Channel] = channels.CHANNELS
     place_ways: tuple[str, ...] = geography.WAYS
     own_tables = facets.TABLES

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import msgspec
 
 from bowerbird.errors import CredentialError, UserError
-from bowerbird.model import Answer, Area, Ask, Facet, Geography, Network, Outcome, Page, Request, Secret, Service, Trial
+from bowerbird.model import Answer, Area, Ask, Facet, Geography, Outcome, Page, Request, Secret, Service, Trial
 from bowerbird.providers.amounts import bounded
-from bowerbird.providers.tables import FacetTable, Tables, table_for
+from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
 from bowerbird.providers.weibo import facets, geography, outcomes, parse, requests, targets
+from bowerbird.providers.weibo.door import DOOR
 
 
 class Weibo:
     """Weibo's REST API; ids are `weibo:` and the number, keys the number itself."""
 
     name = "weibo"
-    network: str = Network.WEIBO
+    network: str = "weibo"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
+    door = DOOR
     place_ways: tuple[str, ...] = geography.WAYS
-    secret_fields: Mapping[str, tuple[str, ...]] = {"user": ("access_token",), "app": ("access_token",)}
-    """What a secret must hold, by kind of credential."""
 
     def __init__(self, tables: Tables | None = None, *, era: str = facets.CLASSIC) -> None:
         if era not in facets.ERAS:
             raise UserError(f"weibo had no era {era!r}; choose one of {', '.join(facets.ERAS)}")
         self.tables = facets.tables(era) if tables is None else tables
         self.facets = table_for(self.tables, "user")
+
+    @classmethod
+    def made(cls, now: Now = None, base: str = "") -> Self:
+        return cls()
 
     def facets_for(self, kind: str) -> FacetTable:
         return table_for(self.tables, kind)

@@ -25,6 +25,7 @@ from bowerbird.model import (
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
 from bowerbird.providers.x import channels, facets, geography, outcomes, parse, requests, streams, targets
+from bowerbird.providers.x.door import DOOR
 from bowerbird.providers.x_family import XFamily
 
 _NOBODYS_POST = "1"
@@ -41,6 +42,7 @@ class XV2(XFamily):
 
     name = "x"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
+    door = DOOR
     channels: Mapping[str, Channel] = channels.CHANNELS
     place_ways: tuple[str, ...] = geography.WAYS
     own_tables = facets.TABLES

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
-from bowerbird.model import Network
+from bowerbird.model import NETWORKS
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.completeness.world import LaneFacts
 from bowerbird.store.people.names import has_local_keys, id_for
@@ -233,4 +233,4 @@ def _when(micros: int | None) -> datetime | None:
 
 def counts_reposts(network: str) -> bool:
     """Whether a profile's counter of posts surely counts reposts too."""
-    return network != Network.BLUESKY
+    return NETWORKS[network].counts_reposts

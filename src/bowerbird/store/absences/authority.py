@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bowerbird.model import Broken, Network, Page, Post, Subject
+from bowerbird.model import NETWORKS, Broken, Page, Post, Subject
 from bowerbird.ports import Row
 from bowerbird.store.context import Sighting
 from bowerbird.store.people.names import has_local_keys
@@ -23,7 +23,6 @@ HOME = -1
 FORGED = "the post is of another server than the account it is shown under"
 _SILENCE = int(timedelta(days=7) / timedelta(microseconds=1))
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_WITNESSED = frozenset({Network.MASTODON.value, Network.BLUESKY.value})
 
 
 def homes_of(network: str, name: str, base: str) -> tuple[str, ...]:
@@ -49,7 +48,7 @@ def is_home(s: Sighting, known_id: str) -> bool:
 
 def teller(s: Sighting, known_id: str) -> int | None:
     """What `told_by` becomes when the service tells of a subject; None leaves it as it is."""
-    if s.network not in _WITNESSED or (s.is_live and not s.homes):
+    if not NETWORKS[s.network].has_witnesses or (s.is_live and not s.homes):
         return None
     return HOME if s.homes and known_id.startswith(s.homes) else s.service
 
@@ -78,7 +77,7 @@ def may_change(s: Sighting, known_id: str, row: Row) -> bool:
 
 def may_end(s: Sighting, known_id: str, row: Row) -> bool:
     """Whether the service may say that a stored subject is gone."""
-    if s.network not in _WITNESSED or (s.is_live and not s.homes):
+    if not NETWORKS[s.network].has_witnesses or (s.is_live and not s.homes):
         return True
     return _speaks(s, known_id, row)
 
@@ -86,7 +85,7 @@ def may_end(s: Sighting, known_id: str, row: Row) -> bool:
 def is_forged(s: Sighting, post: Post) -> bool:
     """Whether a service shows a post under an account of another server, or on Bluesky of another repository, than the post's
     own. Only the post's home server may do that; Mastodon takes no such post from anybody either."""
-    if s.network == Network.BLUESKY:
+    if NETWORKS[s.network].ids_name_authors:
         return post.id.startswith("at://did:") and not post.id.startswith(f"at://{post.author}/")
     # Nearly all are under their own host, letter by letter.
     if not s.homes or post.id.split("/", 3)[:3] == post.author.split("/", 3)[:3] or is_home(s, post.id):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zstandard
 
-from bowerbird.model import Network, Subject
+from bowerbird.model import NETWORKS, Subject
 from bowerbird.ports import Transaction
 from bowerbird.store.payloads.shapes import dictionary, shape
 
@@ -17,7 +17,7 @@ Packed = tuple[bytes | None, int | None]
 SAMPLES = 1_000
 _LEVEL = 3
 _NEWEST = "select dictionary, trained_at, length(body) as size from dictionaries order by dictionary desc limit 1"
-_KINDS = {f"{network.value}/{subject.value}": (network.value, subject) for network in Network for subject in Subject}
+_KINDS = {f"{network}/{subject.value}": (network, subject) for network in NETWORKS for subject in Subject}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _LONGEST_RAW = 64 * 1024 * 1024
 _LONGEST_SAMPLE = 65_536

@@ -127,7 +127,7 @@ def _keep_ids(s: Sighting, people: People, named: dict[str, str], by_key: Mappin
 
 def _is_guess(s: Sighting, known_id: str, told: str) -> bool:
     """Whether the id that is told now is the better one of the same account."""
-    return is_provisional(s.network, known_id) or told in ids_at(known_id)
+    return is_provisional(known_id) or told in ids_at(known_id)
 
 
 async def _join_addresses(

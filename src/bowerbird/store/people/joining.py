@@ -42,6 +42,14 @@ insert into reactions (post_no, user_no, kind, at, sweep, place, found_at, found
 select post_no, cast(? as bigint), kind, at, sweep, place, found_at, found_by, seen_at, gone_at from reactions where user_no = ?
 on conflict (post_no, kind, user_no) do nothing
 """
+_ID = "(select id from users where user_no = ?)"
+_RENAME_JUDGEMENTS = f"update judgements set id = ? where subject = 'user' and id = {_ID}"
+_MOVE_JUDGEMENTS = f"""
+insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)
+select judge, subject, {_ID}, value, reason, strength, confidence, evidence, version, at, call from judgements
+where subject = 'user' and id = {_ID}
+on conflict (judge, subject, id, value) do nothing
+"""
 _MOVES = (
     "update user_keys set user_no = ? where user_no = ?",
     "update lists set owner = ? where owner = ?",
@@ -62,21 +70,25 @@ _LEFTOVERS = (
     "delete from user_tags where user_no = ?",
     "delete from list_members where user_no = ?",
     "delete from reactions where user_no = ?",
+    f"delete from judgements where subject = 'user' and id = {_ID}",
     "delete from users where user_no = ?",
 )
+_JOINS = (
+    *(_JOIN_OUT, _JOIN_IN, _MOVE_MENTIONS, _MOVE_LISTINGS, _MOVE_TAGS, _MOVE_MEMBERSHIPS, _MOVE_REACTIONS, _MOVE_JUDGEMENTS),
+    *_MOVES,
+)
+"""Every table that names users; a test holds this against the schema."""
 
 
 async def name_user(s: Sighting, user_no: int, known_id: str) -> None:
     """A user known only by key turns out to have this id."""
+    await s.tx.execute(_RENAME_JUDGEMENTS, known_id, user_no)
     await s.tx.execute("update users set id = ? where user_no = ?", known_id, user_no)
 
 
 async def merge_users(s: Sighting, guessed: int, known: int) -> None:
     """Everything that was said of the guessed row is said of the known one; the guessed row goes, its keys move."""
-    for statement in (
-        *(_JOIN_OUT, _JOIN_IN, _MOVE_MENTIONS, _MOVE_LISTINGS, _MOVE_TAGS, _MOVE_MEMBERSHIPS, _MOVE_REACTIONS),
-        *_MOVES,
-    ):
+    for statement in _JOINS:
         await s.tx.execute(statement, known, guessed)
     for statement in _LEFTOVERS:
         await s.tx.execute(statement, guessed)

@@ -1,37 +1,44 @@
-"""How ids relate to the keys of a service, network by network. Pure."""
+"""How ids relate to the keys of a service, by the rules of its network. Pure."""
 
 from __future__ import annotations
 
-from bowerbird.model import Network
+from bowerbird.model import NETWORKS, KeyForm
 
-_LOCAL_KEYS = frozenset({Network.MASTODON.value})
-_KEY_IS_ID = frozenset({Network.BLUESKY.value})
-_TELLS_RETURNS = frozenset({Network.BLUESKY.value})
+_LOCAL = tuple(f"{each.name}:" for each in NETWORKS.values() if each.keys is KeyForm.LOCAL)
 
 
 def has_local_keys(network: str) -> bool:
     """Whether a key means something only on the service that uses it, so that the store must remember it."""
-    return network in _LOCAL_KEYS
+    return NETWORKS[network].keys is KeyForm.LOCAL
 
 
 def id_for(network: str, service: str, key: str) -> str:
     """The global id of a key; a provisional one where only the subject itself can tell the real one."""
-    if network in _KEY_IS_ID:
-        return key
-    return f"{network}:{service}/{key}" if network in _LOCAL_KEYS else f"{network}:{key}"
+    match NETWORKS[network].keys:
+        case KeyForm.SAME:
+            return key
+        case KeyForm.LOCAL:
+            return f"{network}:{service}/{key}"
+        case KeyForm.PREFIXED:
+            return f"{network}:{key}"
 
 
 def key_in(network: str, known_id: str) -> str | None:
     """The key inside a global id; None where the id does not contain what a service calls it."""
-    if network in _KEY_IS_ID:
-        return known_id
-    return None if network in _LOCAL_KEYS else known_id.removeprefix(f"{network}:")
+    match NETWORKS[network].keys:
+        case KeyForm.SAME:
+            return known_id
+        case KeyForm.LOCAL:
+            return None
+        case KeyForm.PREFIXED:
+            return known_id.removeprefix(f"{network}:")
 
 
-def is_provisional(network: str, known_id: str) -> bool:
-    return network in _LOCAL_KEYS and known_id.startswith(f"{network}:")
+def is_provisional(known_id: str) -> bool:
+    """Whether an id was made up of a service and its key, until the subject itself tells the real one."""
+    return known_id.startswith(_LOCAL)
 
 
 def tells_returns(network: str) -> bool:
-    """Whether a stream says by itself that an account is back; elsewhere its profile, sent with a new post, is the sign."""
-    return network in _TELLS_RETURNS
+    """Whether a stream says by itself that an account is back."""
+    return NETWORKS[network].tells_returns

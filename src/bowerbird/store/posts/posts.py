@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bowerbird.model import Network, Post, PostKind, SavedPost
+from bowerbird.model import NETWORKS, Post, PostKind, SavedPost
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import is_first_word, may_change, teller
 from bowerbird.store.absences.lagging import LAG
@@ -103,12 +103,12 @@ class _Posts(Struct):
     @property
     def has_versions(self) -> bool:
         """Whether an edit keeps the post's id; on X it is a post of its own."""
-        return self.s.network != Network.X
+        return NETWORKS[self.s.network].edits_keep_ids
 
     @property
     def tells_edits(self) -> bool:
         """Whether a post without a time of editing is the first version; on Bluesky only streams tell that time."""
-        return self.s.is_live or self.s.network != Network.BLUESKY
+        return self.s.is_live or NETWORKS[self.s.network].tells_edits
 
     def take(self, post: Post, row: Row | None) -> None:
         """Decides what one post changes."""

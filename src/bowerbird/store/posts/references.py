@@ -44,7 +44,7 @@ async def with_references(s: Sighting, sql: ReferenceStatements, posts: Sequence
 
 
 def _waiting(s: Sighting, post: Post) -> Iterable[str]:
-    return (known for known in (post.reply_to, post.quote_of) if known is not None and is_provisional(s.network, known))
+    return (known for known in (post.reply_to, post.quote_of) if known is not None and is_provisional(known))
 
 
 def _joined(post: Post, ids: Mapping[str, str]) -> Post:

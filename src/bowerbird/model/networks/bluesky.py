@@ -1,0 +1,35 @@
+"""Bluesky."""
+
+from __future__ import annotations
+
+from bowerbird.model.kinds import PostKind
+from bowerbird.model.networks.traits import Example, KeyForm, Network, Traits
+
+_SECRETS = (("identifier", "app_password"), ("access_jwt",))
+
+NETWORK = Network(
+    name="bluesky",
+    keys=KeyForm.SAME,
+    has_witnesses=True,
+    ids_name_authors=True,
+    tells_returns=True,
+    tells_edits=False,
+    counts_reposts=False,
+    not_askable=frozenset({PostKind.COMMENT, PostKind.REPOST}),
+)
+BLUESKY = Traits(
+    provider="bluesky",
+    network=NETWORK,
+    base="https://public.api.bsky.app",
+    login="https://bsky.social",
+    secrets={"user": _SECRETS, "app": _SECRETS},
+    credential_names={"user": "a login"},
+    not_for_guests=frozenset({"search", "hashtag"}),
+    has_one_home=True,
+    example=Example(
+        user="@bsky.app",
+        post="at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l",
+        words_are="words and hashtags (searching takes a login: see base below)",
+        stream='channel = "jetstream"\nbase = "wss://jetstream2.us-east.bsky.network"\ncollections = ["app.bsky.feed.post"]',
+    ),
+)

@@ -1,0 +1,28 @@
+"""X, with its API v2 and the classic v1.1."""
+
+from __future__ import annotations
+
+from bowerbird.model.networks.traits import Example, Network, Traits
+
+_OAUTH = ("consumer_key", "consumer_secret", "access_token", "access_token_secret")
+_USER, _POST = "@XDevelopers", "1212092628029698048"
+
+NETWORK = Network(name="x", edits_keep_ids=False)
+X = Traits(
+    provider="x",
+    network=NETWORK,
+    base="https://api.x.com",
+    servers=("https://api.x.com", "https://api.twitter.com"),
+    secrets={"user": (_OAUTH, ("access_token",)), "app": (("bearer_token",),)},
+    easiest_kind="app",
+    example=Example(user=_USER, post=_POST, stream='channel = "filter"\nrules = ["#caturday lang:en"]'),
+)
+TWITTER_V1 = Traits(
+    provider="twitter_v1",
+    network=NETWORK,
+    base="https://api.twitter.com",
+    servers=("https://api.twitter.com", "https://api.x.com", "https://stream.twitter.com"),
+    secrets={"user": (_OAUTH, ("bearer_token",)), "app": (("bearer_token",), _OAUTH)},
+    easiest_kind="app",
+    example=Example(user=_USER, post=_POST, stream='channel = "filter"\ntrack = ["caturday"]'),
+)
