@@ -8,10 +8,11 @@ disk. A commit to a file runs in a thread while the loop goes on with other work
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3 as standard
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -142,9 +143,8 @@ class SqliteDatabase:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Transactions that end within one turn of the loop share a commit; each returns only when it is durable."""
-        with ExitStack() as afterwards:
-            # Registered before anything else: others may wait for the commit, whatever befalls this one.
-            afterwards.callback(asyncio.get_running_loop().call_soon, self._commit)
+        loop = asyncio.get_running_loop()
+        try:
             async with self._lock:
                 await self._committed()
                 is_joining: bool = self._writer.in_transaction
@@ -160,8 +160,11 @@ class SqliteDatabase:
                 except BaseException as error:
                     self._undo(mine, error, is_joining)
                     raise self._translated(error) from error
-                durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                durable: asyncio.Future[None] = loop.create_future()
                 self._ended.append((durable, mine))
+        finally:
+            # Whatever befell this one, others may wait for the commit.
+            loop.call_soon(self._commit)
         await durable
 
     def _undo(self, mine: Hooks, error: BaseException, is_joining: bool) -> None:
@@ -270,7 +273,7 @@ class SqliteDatabase:
         if self._where == ":memory:":
             return None
         try:
-            found = Path(self._where).stat()
+            found = os.stat(self._where)  # noqa: PTH116 - before every transaction, and a `Path` takes ten times as long to make
         except OSError:
             return None
         return found.st_dev, found.st_ino

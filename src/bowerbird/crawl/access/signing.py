@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, timedelta
+from typing import TypeGuard
 
 from msgspec import structs
 
@@ -58,7 +59,7 @@ class Sessions:
         secret = await self._secret(owner, provider, service)
         if isinstance(secret, Answer):
             return secret
-        if isinstance(provider, LoginProvider) and provider.needs_login(secret) and origin(place.base) != origin(service.base):
+        if _logs_in(provider) and provider.needs_login(secret) and origin(place.base) != origin(service.base):
             raise CredentialError(
                 f"the session of {credential!r} was opened at {service.base} and is not sent to {place.base}; "
                 "take the credential away from what is asked there"
@@ -75,7 +76,7 @@ class Sessions:
         """What to sign with, or the service's answer to a login that failed."""
         credential = owner.name
         secret = self._known(credential)
-        if not isinstance(provider, LoginProvider) or not provider.needs_login(secret):
+        if not _logs_in(provider) or not provider.needs_login(secret):
             return secret
         async with self._locks.setdefault(credential, asyncio.Lock()):
             secret = self._known(credential)
@@ -148,7 +149,7 @@ class Sessions:
 
     def has_expired(self, credential: str, provider: Provider) -> bool:
         """Whether a refused token may only have run out; when `renew` was said the next call opens a new session."""
-        if not isinstance(provider, LoginProvider) or not provider.needs_login(self._vault.secret(credential)):
+        if not _logs_in(provider) or not provider.needs_login(self._vault.secret(credential)):
             return False
         opened = self._opened_at.get(credential)
         return credential not in self._unopened and (opened is None or self._clock.now() - opened >= FRESH)
@@ -156,6 +157,11 @@ class Sessions:
     def renew(self, credential: str) -> None:
         """The session has run out: the next call opens a new one."""
         self._stale.add(credential)
+
+
+def _logs_in(provider: Provider) -> TypeGuard[LoginProvider]:
+    """What `isinstance` would say; on a protocol that takes longer than all the rest of the signing."""
+    return hasattr(provider, "needs_login")
 
 
 def _refusal(answer: Answer) -> bytes:
