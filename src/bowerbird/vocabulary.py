@@ -2,37 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bowerbird.analysis.places.areas import area_named
-from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.flows.built_in import builtin_flows
 from bowerbird.flows.flow import Vocabulary
 from bowerbird.limits.filling import fill
+from bowerbird.model import Area
 from bowerbird.policies.registry import RANKERS
 from bowerbird.ports import GeographicProvider, StreamProvider
-from bowerbird.providers import PROVIDERS, TabledProvider, provider
+from bowerbird.providers import PROVIDERS, provider
 from bowerbird.providers.tables import with_limits
 from bowerbird.settings import load_settings
+
+if TYPE_CHECKING:
+    from bowerbird.providers import TabledProvider
+
+V = TypeVar("V")
+
+
+class _ByProvider(Mapping[str, V]):
+    """Something of each provider that has it. A provider's code is loaded when its name is looked up: a crawl file names one."""
+
+    def __init__(self, read: Callable[[TabledProvider], V | None]) -> None:
+        self._read = cache(lambda name: read(_known(name)) if name in PROVIDERS else None)
+
+    def __getitem__(self, name: str) -> V:
+        found = self._read(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._read(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in PROVIDERS if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@cache
+def _known(name: str) -> TabledProvider:
+    return provider(name)
 
 
 def vocabulary() -> Vocabulary:
     """The words that flow and crawl files may use."""
-    known = {name: provider(name) for name in PROVIDERS}
-    streaming = {name: each for name, each in known.items() if isinstance(each, StreamProvider)}
-    geographic = {name: each for name, each in known.items() if isinstance(each, GeographicProvider)}
+    streaming: _ByProvider[StreamProvider] = _ByProvider(lambda each: each if isinstance(each, StreamProvider) else None)
+    geographic: _ByProvider[GeographicProvider] = _ByProvider(lambda each: each if isinstance(each, GeographicProvider) else None)
     return Vocabulary(
         rankers=RANKERS,
-        providers={name: each.facets for name, each in known.items()},
+        providers=_ByProvider(lambda each: each.facets),
         flows=builtin_flows(),
-        channels={name: each.channels for name, each in streaming.items()},
+        channels=_ByProvider(lambda each: each.channels if isinstance(each, StreamProvider) else None),
         subscribe=lambda name, channel, options: streaming[name].subscription(channel, options),
-        area=lambda text: area_named(text, resolver_in(load_settings().cache_folder)),
-        place_ways={name: each.place_ways for name, each in geographic.items()},
-        check_limits=lambda name, limits: _check_limits(known[name], limits),
+        area=_area,
+        place_ways=_ByProvider(lambda each: each.place_ways if isinstance(each, GeographicProvider) else None),
+        check_limits=lambda name, limits: _check_limits(_known(name), limits),
         geography=lambda name, areas, way: geographic[name].geography(areas, way),
     )
+
+
+def _area(text: str) -> Area:
+    # Only few crawls name areas, and the names of places take long to load.
+    from bowerbird.analysis.places.areas import area_named
+    from bowerbird.analysis.places.opened import resolver_in
+
+    return area_named(text, resolver_in(load_settings().cache_folder))
 
 
 def _check_limits(speaks: TabledProvider, limits: Mapping[str, Mapping[str, Any]]) -> None:

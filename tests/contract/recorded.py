@@ -13,7 +13,7 @@ from aiohttp import web
 
 from bowerbird.app import Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.leaks import Leak, Witness, stored_leaks, tapped
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.limits.vault import FileVault

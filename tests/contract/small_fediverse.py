@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.ports import Database

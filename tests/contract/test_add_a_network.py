@@ -157,12 +157,7 @@ def house(tmp_path: Path) -> Path:
     (package / "providers/finch").mkdir()
     (package / "providers/finch/__init__.py").write_text(PROVIDER, encoding="utf-8")
     providers = package / "providers/__init__.py"
-    add_line(providers, "in (Bluesky,", "in (Finch, Bluesky,")
-    add_line(
-        providers,
-        "from bowerbird.providers.mastodon",
-        "from bowerbird.providers.finch import Finch\nfrom bowerbird.providers.mastodon",
-    )
+    add_line(providers, "_CLASSES = {", '_CLASSES = {"finch": "Finch", ')
     return tmp_path
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.process.worker import STUCK
+from bowerbird.crawl.process.endings import STUCK
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Outcome
 from bowerbird.ports import Database

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from bowerbird.app import Crawl
 from bowerbird.cli.screens.dollars_shown import Seeing
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.money import ALLOWED, BUDGETS, CASES, evaluate_money
 from bowerbird.flows.built_in import builtin_flows
 from bowerbird.model import Credential

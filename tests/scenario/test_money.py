@@ -11,7 +11,7 @@ from msgspec import structs
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.purses import purses

@@ -15,7 +15,7 @@ import pytest
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.model import Answer, Credential, Request, Secret, Service

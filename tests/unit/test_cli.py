@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -13,10 +14,12 @@ import pytest
 from bowerbird import __version__, cli
 from bowerbird.cli.screens.output import Output, column_widths, printable
 from bowerbird.cli.screens.sample_page import show_sample
+from bowerbird.clock import RealClock
 from bowerbird.errors import Busy, UserError
 from bowerbird.export.known import Known
 from bowerbird.export.sample import Figure, Sample
 from bowerbird.policies.walking import Step
+from bowerbird.store.opening import open_store
 
 HEAVY = (
     "aiohttp",
@@ -62,7 +65,19 @@ def test_help_loads_nothing_heavy() -> None:
 
 READING = ("status", "completeness", "history", "gone", "dehydrate", "overlap", "cascade", "places", "pause", "resume", "stop")
 """Commands that only look at a store, and are asked for often."""
-_SLOW = ("aiohttp", "asyncpg", "numpy", "structlog", "bowerbird.app", "bowerbird.crawl.streaming.streamer", "bowerbird.simulated")
+_SLOW = (
+    *("aiohttp", "asyncpg", "cryptography", "numpy", "rich"),
+    *("bowerbird.app", "bowerbird.crawl.process.worker", "bowerbird.crawl.streaming.streamer", "bowerbird.simulated"),
+    *("bowerbird.store.store", "bowerbird.analysis.places.resolver", "bowerbird.providers.x", "bowerbird.providers.bluesky"),
+)
+_CRAWL = """
+flow = "timelines"
+seeds = ["1"]
+[service]
+name = "here"
+provider = "mastodon"
+base = "https://mastodon.example"
+"""
 
 
 def test_commands_that_read_a_store_load_only_what_that_takes() -> None:
@@ -70,6 +85,22 @@ def test_commands_that_read_a_store_load_only_what_that_takes() -> None:
     code = f"import sys; {load}; print([name for name in {_SLOW} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+async def _make_store(path: Path) -> None:
+    async with open_store(str(path), RealClock()) as database:
+        assert database.dialect == "sqlite"
+
+
+@pytest.mark.parametrize("command", ["status", "gone"])
+def test_reading_a_store_loads_no_other_network_and_nothing_that_crawls(tmp_path: Path, command: str) -> None:
+    (tmp_path / "crawl.toml").write_text(_CRAWL)
+    asyncio.run(_make_store(tmp_path / "crawl.db"))
+    heavy = [name for name in _SLOW if name != "rich"]
+    code = f"import sys; from bowerbird.cli import run; done = run(['{command}', 'crawl.toml']); "
+    code += f"print(done, [name for name in {heavy} if name in sys.modules], 'bowerbird.providers.mastodon.parse' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "0 [] False"
 
 
 def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:

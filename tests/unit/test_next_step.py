@@ -12,7 +12,7 @@ from bowerbird.cli.checks.agreed import Wish
 from bowerbird.cli.next.again import Again
 from bowerbird.cli.next.deciding import Ended, next_step
 from bowerbird.crawl.life.not_asked import LeftOut
-from bowerbird.crawl.process.worker import GIVEN_UP, NOTHING_LEFT
+from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import Purse

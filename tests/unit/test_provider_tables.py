@@ -33,7 +33,7 @@ def test_no_call_takes_twice_from_one_bucket(name: str) -> None:
 
 
 def test_an_unknown_provider_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(UserError, match="mastodon, twitter_v1"):
+    with pytest.raises(UserError, match="bluesky, mastodon"):
         provider("friendster")
 
 

@@ -9,26 +9,12 @@ import sys
 
 def set_up_logs(level: str, *, as_json: bool = False) -> None:
     """Sends our own and the libraries' messages of at least `level` to standard error, one line each; with `as_json` as JSON."""
-    import structlog
-
     threshold = getattr(logging, level.upper())
     logging.basicConfig(level=threshold, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s", force=True)
     if as_json:
         logging.getLogger().handlers[0].setFormatter(_JsonFormatter())
     # While PostgreSQL is away the pool logs a traceback at every try; we say once, in our own words, what we wait for.
     logging.getLogger("asyncpg.pool").setLevel(logging.CRITICAL if threshold >= logging.WARNING else logging.NOTSET)
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer()
-            if as_json
-            else structlog.processors.LogfmtRenderer(key_order=["level", "event"], bool_as_flag=False),
-        ],
-    )
 
 
 class _JsonFormatter(logging.Formatter):

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from bowerbird.cli.commands.credentials import open_vault
-from bowerbird.cli.keys.secrets import ADDRESS, DATABASE
 from bowerbird.db.addresses import in_vault
 from bowerbird.errors import CredentialError
-from bowerbird.limits.vault import FileVault
 from bowerbird.settings import load_settings
 
 if TYPE_CHECKING:
     from bowerbird.flows.files.crawl_file import CrawlPlan
+    from bowerbird.limits.vault import FileVault
 
 
 def store_address(where: str, vault: FileVault | None = None) -> str:
@@ -24,6 +22,9 @@ def store_address(where: str, vault: FileVault | None = None) -> str:
     name = in_vault(where)
     if name is None:
         return where
+    from bowerbird.cli.commands.credentials import open_vault
+    from bowerbird.cli.keys.secrets import ADDRESS, DATABASE
+
     opened = vault or open_vault(load_settings())
     if name not in {each.name for each in opened.credentials() if each.provider == DATABASE}:
         raise CredentialError(

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.model import Credential, Secret
 from bowerbird.ports import Clock

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.evaluate.plans import posts_of, world
 from bowerbird.flows.files.crawl_file import CrawlPlan

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.process.worker import NOTHING_LEFT
+from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.export.sample import GOOD_ENOUGH, Figure, read_samples
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.seed_list import SeedList

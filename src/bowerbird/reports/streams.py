@@ -28,6 +28,19 @@ select g.gap, g.stream, s.name, g.cause, g.detail, g.after_at, g.before_at, g.be
 from gaps g join streams s on s.stream = g.stream left join tasks t on t.lane = g.lane and t.target = g.target
 order by g.gap desc limit ?
 """
+_GAP_WORDS = {
+    "start": "nobody listened: the crawl was not running",
+    "cut": "the connection broke",
+    "silence": "the connection was dead without a word",
+    "outage": "the service could not be reached",
+    "outdated": "away for longer than the service can replay",
+    "undelivered": "the service says that it held messages back",
+}
+
+
+def gap_words(cause: str) -> str:
+    """Why a stream has a gap, in words."""
+    return _GAP_WORDS.get(cause, cause)
 
 
 class StreamStanding(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from bowerbird.cli.next.step import Step
 from bowerbird.cli.screens import numbers, post_counts
 from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import Output
-from bowerbird.crawl.process.worker import NOTHING_LEFT
+from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.flow import Size
 
 _STYLES = {"finished": "green", "failed": "red"}

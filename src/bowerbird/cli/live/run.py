@@ -18,7 +18,7 @@ from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.process.worker import NOTHING_LEFT, Ending
+from bowerbird.crawl.process.endings import NOTHING_LEFT, Ending
 from bowerbird.model import Subject
 from bowerbird.ports import Clock
 from bowerbird.reports.counts import Count

@@ -15,7 +15,7 @@ from bowerbird.cli.next.step import Step
 from bowerbird.cli.screens.money import month_purse, own_purse
 from bowerbird.crawl.life.not_asked import LeftOut
 from bowerbird.crawl.life.plan_versions import differences, document
-from bowerbird.crawl.process.worker import GIVEN_UP, NOTHING_LEFT
+from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
 from bowerbird.export.sample import GOOD_ENOUGH
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.flow import Size

@@ -23,7 +23,7 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.cli.screens.plan_page import show
 from bowerbird.cli.screens.status_page import show_standing
 from bowerbird.cli.which import Place
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.limits.purses import Purse
 from bowerbird.model import Credential
 from bowerbird.planning.course import Course

@@ -48,7 +48,11 @@ class Output:
         return self._console
 
     def line(self, text: str = "", *, style: str | None = None) -> None:
-        self.console.print(printable(text), style=style)
+        if self._console is None and style is None:
+            # What needs no colour needs no Rich either, which takes longer to load than most commands take to run.
+            print(printable(text), file=sys.stderr if self.as_json else sys.stdout, flush=True)
+        else:
+            self.console.print(printable(text), style=style)
 
     def show(self, renderable: RenderableType) -> None:
         self.console.print(renderable)

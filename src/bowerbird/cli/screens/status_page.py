@@ -17,17 +17,16 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.cli.screens.sample_page import show_sample
 from bowerbird.cli.which import Place
 from bowerbird.crawl.access.how_to_add import renew_line
-from bowerbird.crawl.access.surveys import SURVEY
 from bowerbird.crawl.life.not_asked import LeftOut
+from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.running import Member
-from bowerbird.crawl.process.worker import NOTHING_LEFT
 from bowerbird.crawl.seeding.former import DROPPED
+from bowerbird.crawl.work.call_log import SURVEY
 from bowerbird.export.sample import Sample
 from bowerbird.limits.purses import Purse, is_purse
 from bowerbird.reports import health as store
-from bowerbird.reports.completeness.streams import gap_words
 from bowerbird.reports.counts import Count
-from bowerbird.reports.streams import GapStanding, StreamStanding
+from bowerbird.reports.streams import GapStanding, StreamStanding, gap_words
 from bowerbird.reports.summary import CrawlState, LaneState, LedgerState, Summary
 
 _MOST_BUCKETS = 8

@@ -17,7 +17,7 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.not_asked import left_out_of
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.supervisor import fault_words
-from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.call_log import SURVEY, QueryLog
 from bowerbird.errors import Taken
 from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
 from bowerbird.ports import Clock, Database, FlavouredProvider, Ledgers, Transaction, Transport
@@ -28,8 +28,6 @@ REMEMBERED = timedelta(days=7)
 """After so long a refusal is no longer held against a server."""
 PATIENCE = timedelta(seconds=60)
 """How long one question is waited for."""
-SURVEY = "survey"
-"""What the query log calls a question to a server about itself; no facet has this name."""
 _MOST_QUESTIONS = 6
 _UNFORESEEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RuntimeError, OSError)
 _READ = "select flavour, surveyed_at from services where name = ?"

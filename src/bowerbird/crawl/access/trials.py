@@ -12,10 +12,10 @@ from msgspec import Struct, structs
 from bowerbird.crawl.access.how_to_add import how_to_add, renew_line
 from bowerbird.crawl.access.logins import count_made
 from bowerbird.crawl.access.signing import Sessions
-from bowerbird.crawl.access.surveys import SURVEY, of_limits
+from bowerbird.crawl.access.surveys import of_limits
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.patience import patiently
-from bowerbird.crawl.work.call_log import QueryLog, Timings
+from bowerbird.crawl.work.call_log import SURVEY, QueryLog, Timings
 from bowerbird.errors import Taken
 from bowerbird.model import Answer, Ask, Charge, Credential, Lease, Outcome, Page, Request, Saved, Service
 from bowerbird.ports import Clock, Database, Ledgers, Transaction, TriedProvider

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.tally import Tally
-from bowerbird.crawl.process.worker import Ending
 from bowerbird.ports import Clock
 
 _EVERY = timedelta(minutes=1)

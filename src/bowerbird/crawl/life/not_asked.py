@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.access.how_to_add import NOBODY, USUAL_KIND
-from bowerbird.crawl.process.enrolment import Enrolment
-from bowerbird.crawl.work.lanes import Lane
 from bowerbird.flows.flow import WALKS, Flow
 from bowerbird.model import Facet
 from bowerbird.ports import TabledProvider, Transaction
+
+if TYPE_CHECKING:
+    from bowerbird.crawl.process.enrolment import Enrolment
+    from bowerbird.crawl.work.lanes import Lane
 
 _MARK = "update lanes set left_out_at = case when left_out = ? then left_out_at else ? end, left_out = ? where lane = ?"
 _CLEAR = "update lanes set left_out = null, left_out_at = null where lane = ?"

@@ -13,10 +13,11 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.clock_set_back import note_pulled_back, pull_back
 from bowerbird.crawl.life.plan_versions import OUTDATED, version_held
 from bowerbird.crawl.life.recovery import Recovery
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.enrolment import Enrolment
 from bowerbird.crawl.process.supervisor import FIRST_WAIT, LONGEST_WAIT, STEADY, Supervisor, crash_words
 from bowerbird.crawl.process.tally import Tally
-from bowerbird.crawl.process.worker import Ending, Worker
+from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
 from bowerbird.db.shared_time import set_clock
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, UserError

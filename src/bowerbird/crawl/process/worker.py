@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from msgspec import Struct
-
 from bowerbird.crawl.access.signing import Sessions
+from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT, STUCK, Ending
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.supervisor import fault_words
 from bowerbird.crawl.process.tally import Tally
@@ -20,18 +19,6 @@ from bowerbird.model import Answer
 from bowerbird.ports import Clock, Transport
 
 T = TypeVar("T")
-
-STUCK = "then start again: what waits is asked then"
-
-NOTHING_LEFT = "nothing is left to ask"
-GIVEN_UP = "were given up, the next start tries them again"
-
-
-class Ending(Struct, frozen=True):
-    """Why a crawl's loop ended: `finished`, `stopped`, `paused` or `failed`, with words for the user."""
-
-    state: str
-    reason: str
 
 
 class Worker:

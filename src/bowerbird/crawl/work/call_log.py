@@ -55,6 +55,8 @@ _ANSWERED = """
 select 1 as found from calls join lanes on lanes.lane = calls.lane join services on services.service = lanes.service
 where services.name = ? and lanes.facet = ? and calls.outcome = 'ok' and calls.objects >= ? limit 1
 """
+SURVEY = "survey"
+"""What the log calls a question to a server about itself; no facet has this name."""
 _NAMED_TARGETS = 3
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from bowerbird.app import open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.work.dispatcher import Dispatcher
 from bowerbird.evaluate.crash.breaking import Breaker, BreakingTransport
 from bowerbird.evaluate.crash.inventory import Inventory, compare, take_inventory

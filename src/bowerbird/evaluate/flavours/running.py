@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.errors import UserError
 from bowerbird.evaluate.flavours.judging import Judge, read_held
 from bowerbird.evaluate.flavours.listing import Listing

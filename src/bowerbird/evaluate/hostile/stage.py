@@ -12,7 +12,7 @@ from msgspec import Struct, field, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import VirtualClock
-from bowerbird.crawl.process.worker import Ending
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.crash.scene import SERVICE
 from bowerbird.evaluate.crash.scene import Scene as World
 from bowerbird.evaluate.hostile.answering import HostileTransport, asks

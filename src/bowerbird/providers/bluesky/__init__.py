@@ -21,7 +21,7 @@ from bowerbird.model import (
 )
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import LARGEST_REPO, bounded
-from bowerbird.providers.bluesky import facets, outcomes, parse, requests, sessions, streams, targets
+from bowerbird.providers.bluesky import facets, outcomes, requests, sessions, streams, targets
 from bowerbird.providers.bluesky.door import DOOR
 from bowerbird.providers.bluesky.streams import positions
 from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
@@ -81,6 +81,9 @@ class Bluesky:
         return sessions.session(secret, answer)
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        # Loaded with the first answer: most commands read none.
+        from bowerbird.providers.bluesky import parse
+
         return parse.parse(ask, self.facets[ask.facet], answer)
 
     def trial(self, kind: str) -> Trial:

@@ -25,7 +25,7 @@ from bowerbird.model import (
 )
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
-from bowerbird.providers.mastodon import channels, facets, flavours, parse, requests, streams, survey, targets, trials
+from bowerbird.providers.mastodon import channels, facets, flavours, requests, survey, targets, trials
 from bowerbird.providers.mastodon.door import DOOR
 from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
 
@@ -88,6 +88,9 @@ class Mastodon:
         return msgspec.structs.replace(request, headers={**request.headers, "authorization": f"Bearer {token}"})
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        # Loaded with the first answer: most commands read none.
+        from bowerbird.providers.mastodon import parse
+
         return parse.parse(ask, self.facets[ask.facet], answer, service, self.flavour)
 
     def is_paged(self, ask: Ask) -> bool:
@@ -100,12 +103,18 @@ class Mastodon:
         return channels.DESK.subscription(channel, options)
 
     def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+        from bowerbird.providers.mastodon import streams
+
         return streams.opening(wanted)
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
+        from bowerbird.providers.mastodon import streams
+
         return streams.refused(answer)
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
+        from bowerbird.providers.mastodon import streams
+
         return streams.MastodonListener(wanted, self.channels[wanted.channel].facet, service, self.flavour)
 
     def fill_target(self, wanted: Subscription) -> str:

@@ -21,7 +21,7 @@ from bowerbird.model import (
 )
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
-from bowerbird.providers.twitter_v1 import channels, facets, geography, outcomes, parse, requests, streams, targets
+from bowerbird.providers.twitter_v1 import channels, facets, geography, outcomes, requests, targets
 from bowerbird.providers.twitter_v1.door import DOOR
 from bowerbird.providers.x_family import XFamily
 
@@ -43,6 +43,9 @@ class TwitterV1(XFamily):
         return bounded(requests.build(ask, self.facets[ask.facet]), ask, self.facets[ask.facet])
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        # Loaded with the first answer: most commands read none.
+        from bowerbird.providers.twitter_v1 import parse
+
         return parse.parse(ask, self.facets[ask.facet], answer)
 
     def trial(self, kind: str) -> Trial:
@@ -60,12 +63,18 @@ class TwitterV1(XFamily):
         return channels.subscription(channel, options)
 
     def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+        from bowerbird.providers.twitter_v1 import streams
+
         return streams.opening(wanted)
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
+        from bowerbird.providers.twitter_v1 import streams
+
         return streams.refused(answer)
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
+        from bowerbird.providers.twitter_v1 import streams
+
         return streams.ClassicListener(self.channels[wanted.channel].facet)
 
     def fill_target(self, wanted: Subscription) -> str:

@@ -11,7 +11,7 @@ from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Answer, Area, Ask, Facet, Geography, Outcome, Page, Request, Secret, Service, Trial
 from bowerbird.providers.amounts import bounded
 from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
-from bowerbird.providers.weibo import facets, geography, outcomes, parse, requests, targets
+from bowerbird.providers.weibo import facets, geography, outcomes, requests, targets
 from bowerbird.providers.weibo.door import DOOR
 
 
@@ -51,6 +51,9 @@ class Weibo:
         return msgspec.structs.replace(request, headers={**request.headers, "authorization": f"OAuth2 {token}"})
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        # Loaded with the first answer: most commands read none.
+        from bowerbird.providers.weibo import parse
+
         return parse.parse(ask, self._facet(ask), answer)
 
     def trial(self, kind: str) -> Trial:

@@ -24,7 +24,7 @@ from bowerbird.model import (
 )
 from bowerbird.ports import Listener
 from bowerbird.providers.amounts import bounded
-from bowerbird.providers.x import channels, facets, geography, outcomes, parse, requests, streams, targets
+from bowerbird.providers.x import channels, facets, geography, outcomes, requests, targets
 from bowerbird.providers.x.door import DOOR
 from bowerbird.providers.x_family import XFamily
 
@@ -62,6 +62,9 @@ class XV2(XFamily):
         return values.get("bearer_token") or (values.get("access_token") if is_plain else None)
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
+        # Loaded with the first answer: most commands read none.
+        from bowerbird.providers.x import parse
+
         return parse.parse(ask, self.facets[ask.facet], answer)
 
     def trial(self, kind: str) -> Trial | None:
@@ -83,12 +86,18 @@ class XV2(XFamily):
         return channels.DESK.subscription(channel, options)
 
     def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
+        from bowerbird.providers.x import streams
+
         return streams.next_step(wanted, answers)
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
+        from bowerbird.providers.x import streams
+
         return streams.refused(answer)
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
+        from bowerbird.providers.x import streams
+
         return streams.XListener(self.channels[wanted.channel].facet, opening.rules)
 
     def fill_target(self, wanted: Subscription) -> str:

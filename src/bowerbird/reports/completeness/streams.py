@@ -11,6 +11,7 @@ from bowerbird.clock import from_micros
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.completeness.entries import Cause, Entry, Missing, summed
 from bowerbird.reports.completeness.rates import Rate, missed
+from bowerbird.reports.streams import gap_words
 
 _STREAMS = """
 select s.stream, c.name as crawl, v.name as service, s.name, s.channel, s.events, s.heard_at, s.state, s.connected_at,
@@ -28,12 +29,12 @@ from gaps g left join tasks t on t.lane = g.lane and t.target = g.target
 where t.visited_at is null or g.asked_at is null or t.visited_at < g.asked_at order by g.gap
 """
 _CAUSES = {
-    "start": (Cause.OUTAGE, "nobody listened: the crawl was not running"),
-    "cut": (Cause.OUTAGE, "the connection broke"),
-    "silence": (Cause.OUTAGE, "the connection was dead without a word"),
-    "outage": (Cause.OUTAGE, "the service could not be reached"),
-    "outdated": (Cause.REACH, "away for longer than the service can replay"),
-    "undelivered": (Cause.REACH, "the service says that it held messages back"),
+    "start": Cause.OUTAGE,
+    "cut": Cause.OUTAGE,
+    "silence": Cause.OUTAGE,
+    "outage": Cause.OUTAGE,
+    "outdated": Cause.REACH,
+    "undelivered": Cause.REACH,
 }
 
 
@@ -47,11 +48,6 @@ class _Gap(Struct, frozen=True, kw_only=True):
     missing: int | None
 
 
-def gap_words(cause: str) -> str:
-    """Why a stream has a gap, in words."""
-    return _CAUSES.get(cause, (Cause.UNKNOWN, cause))[1]
-
-
 async def stream_entries(tx: Transaction, crawl: str | None = None) -> list[Entry]:
     """One entry per stream, of one crawl or of all."""
     gaps: dict[int, list[_Gap]] = {}
@@ -61,7 +57,7 @@ async def stream_entries(tx: Transaction, crawl: str | None = None) -> list[Entr
 
 
 def _gap(row: Row) -> _Gap:
-    cause, words = _CAUSES.get(row["cause"], (Cause.UNKNOWN, row["cause"]))
+    cause, words = _CAUSES.get(row["cause"], Cause.UNKNOWN), gap_words(row["cause"])
     before = row["before_at"] if row["before_at"] is not None else row["began_at"]
     away = (row["ended_at"] if row["ended_at"] is not None else row["began_at"]) - row["began_at"]
     return _Gap(
