@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,20 +16,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "bowerbird"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-ROWS = (
-    ("cli",),
-    ("evaluate",),
-    ("planning",),
-    ("app",),
-    ("vocabulary",),
-    ("web", "remote", "export"),
-    ("reports",),
-    ("crawl", "providers", "limits", "frontier", "store", "policies", "analysis", "modules", "transport", "simulated"),
-    ("flows",),
-    ("clock", "db", "settings"),
-    ("ports",),
-    ("model", "errors"),
-)
+_DRAWING = runpy.run_path(str(ROOT / "docs" / "draw_house.py"))
+ROWS: tuple[tuple[str, ...], ...] = _DRAWING["ROWS"]
 LEVEL = {part: level for level, row in enumerate(ROWS) for part in row}
 LARGEST_FILE = 400
 ARGUED = {"ports.py": "every seam on one page is what it is for"}
@@ -126,6 +115,11 @@ def heading_texts(page: Path) -> list[str]:
 def test_every_part_of_the_package_has_its_place_in_the_rows() -> None:
     parts = {part_of(path) for path in MODULES} - {"__init__", "__main__"}
     assert parts <= LEVEL.keys(), f"give these a row in ROWS and in docs/architecture.md: {sorted(parts - LEVEL.keys())}"
+
+
+def test_the_picture_of_the_house_shows_its_imports() -> None:
+    drawn = text_of(ROOT / "docs" / "house.svg")
+    assert drawn == _DRAWING["drawn"](), "draw it again: python docs/draw_house.py"
 
 
 def test_imports_go_downwards_only() -> None:
