@@ -109,6 +109,37 @@ def test_status_and_gone_count_the_same_absent_accounts(servers: dict[str, Serve
     assert (again["count"], again["absent_now"]) == (gone["count"], 2), "the two handles stay unknown"
 
 
+COMMANDS = (
+    ["flow", "check", "a.toml"],
+    ["flow", "list"],
+    ["doctor", "a.toml"],
+    ["plan", "a.toml", "--no-variants"],
+    ["crawl", "a.toml", "--calls", "4"],
+    ["status", "a.toml"],
+    ["completeness", "a.toml"],
+    ["gone", "a.toml"],
+    ["overlap", "a.toml"],
+    ["sample", "a.toml"],
+    ["places", "a.toml"],
+    ["pause", "a.toml"],
+    ["stop", "a.toml"],
+    ["backup", "a.toml", "copy.db"],
+    ["credentials", "list"],
+    ["status", "nowhere.db"],
+)
+
+
+def test_with_json_there_is_nothing_but_json_on_both_streams(servers: dict[str, Server], capsys: Capsys) -> None:
+    servers["mastodon"].crawl_file(Path("a.toml"), seeds=3)
+    for command in COMMANDS:
+        capsys.readouterr()
+        cli.run([*command, "--json"])
+        told = capsys.readouterr()
+        for line in (*told.out.splitlines(), *told.err.splitlines()):
+            assert isinstance(json.loads(line), dict), (command, line)
+        assert len(told.out.splitlines()) + told.err.count('"error"') == 1, command
+
+
 async def test_handles_that_led_to_nobody_are_found_without_reading_the_whole_log(database: Database) -> None:
     explain = "explain query plan" if database.dialect == "sqlite" else "explain"
     async with database.transaction() as tx:

@@ -50,6 +50,11 @@ def test_a_plan_of_timelines_can_be_made_for_every_network(provider: str) -> Non
     assert (found.samples[-1].dollars > 0) == (provider == "x")
 
 
+def test_a_plan_ends_when_the_time_of_the_file_is_over_and_not_when_something_comes_due_next() -> None:
+    found = course(crawl('flow = "topic"\nstop.duration = "12m"', "x"), 1)
+    assert found.end == (timedelta(minutes=12), "it may run for 12 min 00 s")
+
+
 def test_a_model_with_a_quarter_of_the_ids_takes_the_same_time_and_is_multiplied_back() -> None:
     plan = crawl('flow = "hydrate"', more='limits.posts = { allowance = 40, window = "5m" }')
     part, whole = course(plan, 2_000, Scope(items=500)), course(plan, 2_000, Scope(items=2_000))

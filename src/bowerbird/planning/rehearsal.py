@@ -142,8 +142,15 @@ class _Rehearsal:
             ending = await crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_PATIENCE)
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
-            self._samples.append(await self._look(crawl, clock, is_full=True))
+            self._end_with(await self._look(crawl, clock, is_full=True))
             return await self._course(crawl, ending.reason)
+
+    def _end_with(self, last: Sample) -> None:
+        """A loop that rests looks up only when something comes due, which may be long after its time was over: what is seen then
+        is how it was at the end."""
+        over = self._plan.flow.stop.duration or last.at
+        self._samples = [each for each in self._samples if each.at < over]
+        self._samples.append(structs.replace(last, at=min(last.at, over)))
 
     def _played(self, plan: CrawlPlan) -> CrawlPlan:
         by_name = {each.name: each for each in self._credentials}

@@ -29,7 +29,7 @@ def quota(
     from bowerbird.evaluate.quota import evaluate_quota
 
     output = Output(as_json=as_json)
-    figures = evaluate_quota(hours=hours, seed=seed, credentials=credentials, say=output.line)
+    figures = evaluate_quota(hours=hours, seed=seed, credentials=credentials, say=output.progress)
     output.table("", ("figure", "value"), figures.items())
     output.result(figures)
 
@@ -46,7 +46,7 @@ def crash(
     from bowerbird.evaluate.crash import Manner, evaluate_crash
 
     output = Output(as_json=as_json)
-    figures = evaluate_crash(kills, postgres_kills, Manner(seed=seed, keep=keep, say=output.line))
+    figures = evaluate_crash(kills, postgres_kills, Manner(seed=seed, keep=keep, say=output.progress))
     output.table("", ("figure", "value"), ((name, value) for name, value in figures.items() if not isinstance(value, dict)))
     output.result(figures)
     raise typer.Exit(0 if figures["is_clean"] else 1)
@@ -66,7 +66,7 @@ def stream(
     from bowerbird.evaluate.stream import evaluate_stream
 
     output = Output(as_json=as_json)
-    figures = evaluate_stream(cuts, seed=seed, names=only or (), say=output.line)
+    figures = evaluate_stream(cuts, seed=seed, names=only or (), say=output.progress)
     columns = ("cuts", "events", "missing", "recorded_gaps", "filled", "doubled")
     rows = [(name, *(each[column] for column in columns)) for name, each in figures["streams"].items()]
     output.table("", ("stream", *(column.replace("_", " ") for column in columns)), rows)
@@ -93,7 +93,7 @@ def flavours(
     from bowerbird.evaluate.flavours import FIGURES, evaluate_flavours
 
     output = Output(as_json=as_json)
-    figures = evaluate_flavours(only or (), flow or (), jobs=jobs or cpu_count() or 1, say=output.line)
+    figures = evaluate_flavours(only or (), flow or (), jobs=jobs or cpu_count() or 1, say=output.progress)
     output.table("", ("figure", "value"), [(name, figures[name]) for name in (*FIGURES, "crawls")])
     output.result(figures)
     raise typer.Exit(0 if figures["is_clean"] else 1)
@@ -119,7 +119,7 @@ def hostile(
     from bowerbird.evaluate.hostile import Wish, evaluate_hostile
 
     output = Output(as_json=as_json)
-    wish = Wish(only=only, network=network, is_short=short, jobs=jobs or cpu_count() or 1, say=output.line)
+    wish = Wish(only=only, network=network, is_short=short, jobs=jobs or cpu_count() or 1, say=output.progress)
     figures = evaluate_hostile(wish)
     output.table("", ("figure", "value"), ((name, value) for name, value in figures.items() if isinstance(value, int | float)))
     output.result(figures)
@@ -142,7 +142,7 @@ def sampling(
     from bowerbird.evaluate.sampling import METHODS, Size, evaluate_sampling
 
     output = Output(as_json=as_json)
-    figures = evaluate_sampling(Size(runs, calls, accounts, seed), say=output.line)
+    figures = evaluate_sampling(Size(runs, calls, accounts, seed), say=output.progress)
     columns = ("error", "label_error", "calls", "coverage", "degree_coverage", "label_coverage")
     rows = [(name, *(f"{each[column]:.4g}" for column in columns)) for name, each in figures.items() if name in METHODS]
     output.table("", ("method", *(column.replace("_", " ") for column in columns)), rows)
@@ -180,7 +180,7 @@ def places(
     from bowerbird.evaluate.places import evaluate_places
 
     output = Output(as_json=as_json)
-    figures = evaluate_places(data, stopwatch=RealClock().stopwatch, say=output.line, most=texts)
+    figures = evaluate_places(data, stopwatch=RealClock().stopwatch, say=output.progress, most=texts)
     output.table("", ("figure", "value"), figures.items())
     output.result(figures)
 
@@ -196,7 +196,7 @@ def plan(
     from bowerbird.evaluate.plans import evaluate_plans
 
     output = Output(as_json=as_json)
-    figures = evaluate_plans(scale=scale, seed=seed, dialect=provider, say=output.line)
+    figures = evaluate_plans(scale=scale, seed=seed, dialect=provider, say=output.progress)
     rows = [
         (name, what, each["planned"][what], each["happened"][what], f"{each['error'][what]:.1%}")
         for name, each in figures["flows"].items()
@@ -243,7 +243,7 @@ def coverage(
         posting_times=posting_times,
         fast=fast,
     )
-    figures = evaluate_coverage(wish, output.line)
+    figures = evaluate_coverage(wish, output.progress)
     columns = ("posts", "per_user", "median_delay_minutes", "with_deleted", "before_deletion", "calls", "asks")
     measured = {name: each for name, each in figures.items() if isinstance(each, dict) and "asks" in each}
     rows = [(name, *(each[column] for column in columns)) for name, each in measured.items()]
@@ -283,7 +283,7 @@ def money(
     if unknown := set(only or ()) - CASES.keys():
         raise typer.BadParameter(f"--only {', '.join(sorted(unknown))} is no flow; write one of {', '.join(CASES)}")
     cases = {name: case for name, case in CASES.items() if not only or name in only}
-    figures = evaluate_money(Seeing(), cases, seed=seed, say=output.line)
+    figures = evaluate_money(Seeing(), cases, seed=seed, say=output.progress)
     rows = [
         (name, *(f"${each[what]:,.2f}" for what in ("allowed", "spent", "planned")), f"{each['plan_error']:.1%}", *each["unseen"])
         for name, each in figures["by_crawl"].items()

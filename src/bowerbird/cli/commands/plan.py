@@ -56,7 +56,7 @@ def command(
         rankers=_rankers(rankers or (), plan),
         has_variants=variants,
     )
-    made = plan_crawl(plan, inquiry, output.line)
+    made = plan_crawl(plan, inquiry, output.progress)
     show(output, made, is_on_x=any(each.service.provider == "x" for each in plan.services))
     probe_values = None if found is None else structs.asdict(found)
     output.result(
@@ -73,7 +73,7 @@ def _probed(plan: CrawlPlan, settings: Settings, calls: int, output: Output, *, 
         asked = f"Make at most {calls} calls to {service.name} ({service.base}), which count against the crawl's limits{price}?"
         typer.confirm(asked, abort=True, err=True)
     found = asyncio.run(_probe(plan, settings, calls))
-    output.line(learned(found))
+    output.progress(learned(found))
     return found
 
 

@@ -57,14 +57,14 @@ def command(
         app_tokens=1,
     )
     output = Output(as_json=as_json)
-    output.line(f"Making a world of {accounts:,} accounts …")
+    output.progress(f"Making a world of {accounts:,} accounts …")
     service = simulate(setup)
     service.world.post_count(0, int(clock.now().timestamp() * 1000))
     # An interrupt is the way to end: not an error.
     try:
         asyncio.run(_serve(service, flavour or dialect, clock, output, (host, port)))
     except KeyboardInterrupt:
-        output.line(f"Ended after {service.calls:,} calls, {service.limiter.refused:,} refused.")
+        output.progress(f"Ended after {service.calls:,} calls, {service.limiter.refused:,} refused.")
 
 
 async def _serve(service: SimulatedService, flavour: str, clock: RealClock, output: Output, where: tuple[str, int]) -> None:

@@ -50,8 +50,8 @@ async def _register(base: str, kind: str, settings: Settings, output: Output, *,
         application = registration.registered(await send(registration.register(settings.contact)))
         code = None
         if kind == "user":
-            output.line("Open this address, log in and agree; the server then shows a code:")
-            output.line(f"\n  {registration.authorisation_address(base, application)}\n")
+            output.progress("Open this address, log in and agree; the server then shows a code:")
+            output.progress(f"\n  {registration.authorisation_address(base, application)}\n")
             code = _code(from_stdin=from_stdin)
         answer = await send(registration.exchange(application, code))
         token = registration.token(answer, application.client_secret, *([code] if code else []))

@@ -32,7 +32,8 @@ def json_line(values: dict[str, Any]) -> str:
 
 
 class Output:
-    """Standard output is for people; with `--json` it carries the result alone and the rest goes to standard error."""
+    """Standard output is for people; with `--json` it carries the result alone, and standard error one JSON object per line:
+    what is said while a command is at work. Screens are not shown then."""
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
@@ -44,22 +45,35 @@ class Output:
         if self._console is None:
             from rich.console import Console
 
-            self._console = Console(stderr=self.as_json, highlight=False, markup=False, emoji=False, soft_wrap=True)
+            self._console = Console(quiet=self.as_json, highlight=False, markup=False, emoji=False, soft_wrap=True)
         return self._console
 
     def line(self, text: str = "", *, style: str | None = None) -> None:
+        if self.as_json:
+            return
         if self._console is None and style is None:
             # What needs no colour needs no Rich either, which takes longer to load than most commands take to run.
-            print(printable(text), file=sys.stderr if self.as_json else sys.stdout, flush=True)
+            print(printable(text), flush=True)
         else:
             self.console.print(printable(text), style=style)
 
+    def progress(self, text: str) -> None:
+        """What a command is doing, for those who wait for its result."""
+        if self.as_json:
+            sys.stderr.write(json_line({"message": printable(text)}) + "\n")
+            sys.stderr.flush()
+        else:
+            self.line(text)
+
     def show(self, renderable: RenderableType) -> None:
-        self.console.print(renderable)
+        if not self.as_json:
+            self.console.print(renderable)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Lines wrap between words, but only on a screen: an address, a handle or a bucket stays whole, if need be beyond its
         edge, and a row that goes to a file or another program is one line."""
+        if self.as_json:
+            return
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
