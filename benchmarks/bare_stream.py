@@ -1,10 +1,10 @@
 """The bare reader: what a careful programmer writes by hand with the same libraries for one Bluesky stream.
 
 It receives with aiohttp, decodes with msgspec (Jetstream) or libipld (firehose), and upserts the same columns and tables of the
-same schema with `executemany`, a thousand messages and their cursor in one commit. Raw records are kept as JSON, compressed
-with a dictionary learned from the first thousand. It notes deletions, ends of follows and accounts that go, but has no
-history, no tombstones that hold against a repeated post, no purge of copies, no quarantine, no fence and no reconnection, and
-a message that is not what it expects ends it.
+same schema with `executemany`, a thousand messages and their cursor in one commit; posts have a unique index on their ids. Raw
+records are kept as JSON, compressed with a dictionary learned from the first thousand. It notes deletions, ends of follows and
+accounts that go, but has no history, no tombstones that hold against a repeated post, no purge of copies, no quarantine, no fence
+and no reconnection, and a message that is not what it expects ends it.
 """
 
 from __future__ import annotations
@@ -161,6 +161,9 @@ class BareStream:
         self._db = sqlite_module().connect(path, isolation_level=None, cached_statements=512)
         for pragma in ("journal_mode = wal", "synchronous = full", "cache_size = -65536", "wal_autocheckpoint = 4000"):
             self._db.execute(f"pragma {pragma}")
+        # Its own, as anybody would make it; and what an upsert needs.
+        self._db.execute("create unique index bare_posts_id on posts (id)")
+        self._db.execute("drop index posts_id")
         self._db.execute("create table bare_cursor (stream integer primary key, position bigint not null)")
         self._posts, self._profiles = Packer(1), Packer(2)
 

@@ -167,9 +167,11 @@ async def test_execute_says_how_many_rows_it_touched(database: Database) -> None
         assert await tx.execute("update claims set until = 5 where name = ?", "nobody") == 0
 
 
-def test_both_databases_get_every_statement_of_every_migration() -> None:
+def test_both_databases_get_every_statement_of_every_migration_unless_one_alone_is_meant() -> None:
     for _, _, script in scripts():
-        assert len(statements(script, "sqlite")) == len(statements(script, "postgresql"))
+        alone = {dialect: script.count(f"\nonly {dialect}:") for dialect in ("sqlite", "postgresql")}
+        shared = {dialect: len(statements(script, dialect)) - alone[dialect] for dialect in alone}
+        assert shared["sqlite"] == shared["postgresql"]
         for dialect in ("sqlite", "postgresql"):
             assert all("{" not in statement for statement in statements(script, dialect))
 

@@ -12,7 +12,7 @@ from store_pages import PROFILES, TIMELINE, Crawled, X
 from bowerbird.clock import RealClock
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.db import open_database
-from bowerbird.db.migrate import scripts, statements
+from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.errors import FlowError
 from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.flows.files.seed_list import SeedQuery
@@ -191,8 +191,7 @@ async def test_places_found_by_an_older_version_become_judgements(kind: str, req
             if number == 60:
                 await tx.execute("insert into located values ('Lisbon', 'user', 'x:1', 'place', -9.1, 38.7, 0.8, 5, 7)")
                 await tx.execute("insert into located values ('Lisbon', 'post', 'x:2', 'text', null, null, 0.5, 6, 8)")
-            for step in statements(text, database.dialect):
-                await tx.execute(step)
+            await apply(tx, statements(text, database.dialect))
     async with database.reading() as tx:
         rows = [tuple(row) for row in await tx.fetch("select * from located order by id")]
         strengths = [row["strength"] for row in await tx.fetch("select strength from judgements order by id")]

@@ -12,7 +12,7 @@ from store_pages import POSTS, SKY, TIMELINE, Crawled, post, user
 from bowerbird.analysis.cascades import rebuild
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.migrate import scripts, statements
+from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.model import Page, Poll, PollOption, Post, PostKind, Version
 from bowerbird.ports import Database
 from bowerbird.reports.cascades import CascadeReader
@@ -143,8 +143,7 @@ async def test_an_older_store_gets_the_new_columns_and_keeps_what_it_has(kind: s
         for number, _, text in scripts():
             if number == 19:
                 await tx.execute("insert into post_tags (tag, post_no) values (?, ?)", "grossbritannien", 1)
-            for step in statements(text, database.dialect):
-                await tx.execute(step)
+            await apply(tx, statements(text, database.dialect))
         row = await tx.fetch_one("select tag, written from post_tags")
         posts = await tx.fetch("select quotes, via, edit_of, is_cut, poll, emoji from posts")
     await database.close()

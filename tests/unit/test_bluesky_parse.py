@@ -11,7 +11,7 @@ import pytest
 from bluesky_payloads import ALICE, BOB, CAROL, actor, bluesky_list, detailed, post_uri, quoted, read, record, ref, repost, view
 from provider_payloads import answer
 
-from bowerbird.model import Gone, Media, Outcome, PostKind, RelationKind, Subject
+from bowerbird.model import Gone, Media, Outcome, PostKind, RelationKind, Subject, post_address
 
 RECORDED = Path(__file__).parents[3] / "shared" / "data" / "recordings-jetstream" / "golden_v1.jsonl"
 NEVER_SEEN = f"did:plc:{'z' * 24}"
@@ -85,7 +85,7 @@ def test_a_post_brings_its_words_names_and_times() -> None:
     assert (post.tags, post.mentions, post.links) == (("Python", "research"), (BOB,), ("https://e.example",))
     assert post.created_at == datetime(2026, 5, 25, 14, 23, 28, 757000, tzinfo=UTC)
     assert post.listed_at == datetime(2026, 5, 25, 14, 23, 29, 132000, tzinfo=UTC)
-    assert post.url == f"https://bsky.app/profile/{ALICE}/post/3mmoojp4cd223"
+    assert post_address(post.id) == f"https://bsky.app/profile/{ALICE}/post/3mmoojp4cd223"
     assert (post.replies, post.reposts, post.likes, post.is_time_doubtful) == (1, 2, 5, False)
 
 

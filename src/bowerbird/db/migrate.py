@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 from importlib import resources
 
+from bowerbird.db.remaking import remake
 from bowerbird.errors import StoreError
 from bowerbird.model import to_micros
 from bowerbird.ports import Transaction
@@ -28,6 +29,8 @@ WORDS = {
         "bytewise": 'collate "C"',
     },
 }
+_REMAKE = "remake "
+"""Begins the one step that is not SQL: `remake table, part of its definition, what stands there instead` (SQLite)."""
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
@@ -39,11 +42,13 @@ def scripts() -> list[tuple[int, str, str]]:
 
 
 def statements(script: str, dialect: str) -> list[str]:
-    """The single statements of a script, in the words of one database."""
+    """The single statements of a script, in the words of one database; `only sqlite:` begins those that it alone needs."""
     bare = re.sub(r"--[^\n]*", "", script)
     for word, spelling in WORDS[dialect].items():
         bare = bare.replace("{" + word + "}", spelling)
-    return [statement.strip() for statement in bare.split(";") if statement.strip()]
+    steps = (statement.strip() for statement in bare.split(";"))
+    mine = (step.removeprefix(f"only {dialect}:").strip() for step in steps)
+    return [step for step in mine if step and not step.startswith("only ")]
 
 
 async def migrate(tx: Transaction, dialect: str, now: datetime) -> None:
@@ -59,10 +64,14 @@ async def migrate(tx: Transaction, dialect: str, now: datetime) -> None:
         )
     for number, name, script in scripts():
         if number not in applied:
-            await _apply(tx, statements(script, dialect))
+            await apply(tx, statements(script, dialect))
             await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, ?)", number, name, to_micros(now))
 
 
-async def _apply(tx: Transaction, steps: list[str]) -> None:
+async def apply(tx: Transaction, steps: list[str]) -> None:
+    """Carries out the statements of one script."""
     for step in steps:
-        await tx.execute(step)
+        if step.startswith(_REMAKE):
+            await remake(tx, *(each.strip() for each in step.removeprefix(_REMAKE).split(",")))
+        else:
+            await tx.execute(step)

@@ -52,6 +52,7 @@ from bowerbird.model.kinds import Outcome, PostKind, ReactionKind, RelationKind,
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.networks import NETWORKS, TRAITS, KeyForm, Network, Traits
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
+from bowerbird.model.post_addresses import post_address, post_at
 from bowerbird.model.profiles import ids_at
 from bowerbird.model.servers import origin
 from bowerbird.model.streams import Backoff, Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
@@ -146,6 +147,8 @@ __all__ = [
     "from_micros",
     "ids_at",
     "origin",
+    "post_address",
+    "post_at",
     "tag_form",
     "tags_by_form",
     "tags_once",

@@ -11,6 +11,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row
 from bowerbird.reports.unknown_seeds import unfound_handles
+from bowerbird.store.posts.by_id import is_same
 
 _BATCH = 5_000
 _USERS = f"""
@@ -26,7 +27,7 @@ where h.change = 'removed' and (h.source, h.target, h.before_at) > (?, ?, ?)
 order by h.source, h.target, h.before_at limit {_BATCH}
 """
 _POSTS = f"""
-select d.id, d.reason, d.at, p.found_at from deletions d left join posts p on p.id = d.id
+select d.id, d.reason, d.at, p.found_at from deletions d left join posts p on {is_same("p.id", "d.id")}
 where d.subject = 'post' and d.id > ? order by d.id limit {_BATCH}
 """
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 
 from bowerbird.clock import from_micros
-from bowerbird.model import NETWORKS, Passed, Passing, PostKind
+from bowerbird.model import NETWORKS, Passed, Passing, PostKind, post_at
 from bowerbird.ports import Database, Row, Transaction
+from bowerbird.store.posts.by_id import is_same, with_ids
 
 _BATCH = 1_000
 _DEEPEST = 50
@@ -16,8 +17,9 @@ _ROOT = f"select p.post_no, p.id, p.author, {_TIME.format('p')} as at from posts
 # A post that passes another one on belongs to that one's cascade, if that one is stored.
 _ROOTS = f"""
 select p.post_no from posts p where p.post_no > ? and p.deleted_at is null and p.repost_of is null
-    and (p.quote_of is null or not exists (select 1 from posts o where o.id = p.quote_of and o.deleted_at is null))
-    and (exists (select 1 from posts r where r.repost_of = p.id) or exists (select 1 from posts q where q.quote_of = p.id)
+    and (p.quote_of is null or not exists (select 1 from posts o where {is_same("o.id", "p.quote_of")} and o.deleted_at is null))
+    and (exists (select 1 from posts r where {is_same("r.repost_of", "p.id")})
+        or exists (select 1 from posts q where {is_same("q.quote_of", "p.id")})
         or exists (select 1 from reactions x where x.post_no = p.post_no and x.kind = 'repost' and x.gone_at is null))
 order by p.post_no limit {_BATCH}
 """
@@ -34,12 +36,12 @@ class CascadeReader:
         self._reposts = (
             "select v.post_no as of, v.user_no, v.repost_no as own, v.at, v.sweep, v.place, v.found_at, b.post_no as via, "
             f"case when r.network in ({_NAMING}) then r.text end as words "
-            "from reposts v left join posts r on r.post_no = v.repost_no left join posts b on b.id = r.via "
-            f"where v.post_no {several}"
+            "from reposts v left join posts r on r.post_no = v.repost_no left join posts b "
+            f"on {is_same('b.id', 'r.via')} where v.post_no {several}"
         )
         self._quotes = (
             f"select o.post_no as of, q.author as user_no, q.post_no as own, q.id, {_TIME.format('q')} as at, q.found_at "
-            f"from posts o join posts q on q.quote_of = o.id where q.deleted_at is null and o.post_no {several}"
+            f"from posts o join posts q on {is_same('q.quote_of', 'o.id')} where q.deleted_at is null and o.post_no {several}"
         )
         self._users = f"select user_no, id, handle from users where user_no {several}"
         # Who unfollowed before the post was written cannot have seen it that way.
@@ -48,17 +50,20 @@ class CascadeReader:
             f"and (removed_at is null or removed_at > ?) and source {several} and target {several}"
         )
         # Who names a repost means what it passes on.
-        named = "select distinct coalesce(o.post_no, p.post_no) as post_no from posts p left join posts o on o.id = p.repost_of"
+        named = (
+            "select distinct coalesce(o.post_no, p.post_no) as post_no "
+            f"from posts p left join posts o on {is_same('o.id', 'p.repost_of')}"
+        )
         text = database.any("text")
         self._named = (
-            f"{named} where p.id {text}",
+            f"{named} where {with_ids(database, 'p')}",
             f"{named} join post_keys k on k.post_no = p.post_no where k.key {text}",
             f"{named} where p.url {text}",
         )
 
     async def find(self, names: Collection[str]) -> list[int]:
         """Numbers of the posts that have one of these names: as id, else as a service's key, else as address."""
-        members = self._database.members(sorted(names))
+        members = self._database.members(sorted(post_at(name) or name for name in names))
         async with self._database.reading() as tx:
             for statement in self._named:
                 if rows := await tx.fetch(statement, members):

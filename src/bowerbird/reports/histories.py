@@ -10,11 +10,13 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.model import post_at
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.find_account import Account, find_accounts
+from bowerbird.store.posts.by_id import end_of
 
-_POSTS = """
-select post_no, id, found_at from posts where id = ?
+_POSTS = f"""
+select post_no, id, found_at from posts where {end_of("id")} = {end_of("cast(? as text)")} and id = ?
 union select post_no, id, found_at from posts where post_no in (
     select post_no from post_keys where service in (select service from services) and key = ?)
 """
@@ -66,7 +68,8 @@ async def find_history(database: Database, text: str, network: str | None = None
     async with database.reading() as tx:
         accounts = [account for account in await find_accounts(database, tx, text) if network in (None, account.network)]
         users = [await _user(tx, account) for account in accounts]
-        rows = await tx.fetch(_POSTS, text, text) if network is None else []
+        name = post_at(text) or text
+        rows = await tx.fetch(_POSTS, name, name, name, name) if network is None else []
         # No index serves addresses: only an address is worth the search.
         rows = rows or (await tx.fetch(_AT_URL, text) if text.startswith("http") and not users else [])
         posts = [await _post(tx, row) for row in sorted(rows, key=lambda row: row["post_no"])]

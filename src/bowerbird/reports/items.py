@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from bowerbird.clock import from_micros
+from bowerbird.model import post_address
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.find_account import find_accounts
 from bowerbird.store.fields import POST_FIELDS, USER_FIELDS
@@ -73,6 +74,8 @@ class ItemReader:
         while rows := await self._batch(_NEXT_POSTS, after):
             after = rows[-1]["post_no"]
             items = await self._decoded(rows, (*_POST_COLUMNS, "author", "author_handle"), with_raw)
+            for item in items:
+                item["url"] = item["url"] or (None if item["text"] is None else post_address(item["id"]))
             if with_raw:
                 await self._add_framed(rows, items)
             parts = await self._parts([row["post_no"] for row in rows])

@@ -48,13 +48,15 @@ class Sighting(Struct, frozen=True, kw_only=True):
             await self.tx.execute_many(sql, rows)
 
     async def insert_many(self, table: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-        """Inserts rows of a cleaned page that are not there yet, by `id`."""
+        """Inserts rows of a cleaned page that are not there yet, by `id`. On SQLite, where one process writes, the caller has
+        looked whether they are."""
         if not rows:
             return
-        if self.database.dialect == "sqlite":
+        is_unique = self.database.dialect != "sqlite"
+        if not is_unique:
             # Its driver takes longer to bind a null than a text: columns that no row fills are better left out.
             columns, rows = _filled(columns, rows)
-        await self.tx.execute_many(_insert(table, columns), Checked(rows))
+        await self.tx.execute_many(_insert(table, columns, is_unique), Checked(rows))
 
     async def observed_at(self) -> int:
         """The earliest time at which the service can have said this: when the call was leased, or now if it is not logged."""
@@ -72,9 +74,10 @@ def _filled(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> tuple[tupl
 
 
 @cache
-def _insert(table: str, columns: tuple[str, ...]) -> str:
+def _insert(table: str, columns: tuple[str, ...], is_unique: bool) -> str:
     places = ", ".join("?" for _ in columns)
-    return f"insert into {table} ({', '.join(columns)}) values ({places}) on conflict (id) do nothing"
+    again = " on conflict (id) do nothing" if is_unique else ""
+    return f"insert into {table} ({', '.join(columns)}) values ({places}){again}"
 
 
 def listed(database: Database, kind: str) -> str:

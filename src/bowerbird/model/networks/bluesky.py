@@ -16,6 +16,7 @@ NETWORK = Network(
     tells_edits=False,
     counts_reposts=False,
     not_askable=frozenset({PostKind.COMMENT, PostKind.REPOST}),
+    post_forms=("at://did:{author}/app.bsky.feed.post/{key}", "https://bsky.app/profile/did:{author}/post/{key}"),
 )
 BLUESKY = Traits(
     provider="bluesky",

@@ -40,6 +40,8 @@ class Network(Struct, frozen=True, kw_only=True):
     """The counter of posts on a profile surely counts reposts too."""
     reposts_name_the_way: bool = False
     """The text of a repost says through whom it came."""
+    post_forms: tuple[str, str] | None = None
+    """The id of a post and its address in a browser, where each follows from the other; `{author}` and `{key}` are the same."""
     not_askable: frozenset[PostKind] = frozenset({PostKind.COMMENT})
     """Kinds of posts that cannot be asked for by their id."""
 

@@ -193,7 +193,6 @@ def post_of(uri: AtUri, record: PostRecord, raw: bytes, seen: Seen = UNSEEN) -> 
         reposts=seen.reposts,
         likes=seen.likes,
         quotes=seen.quotes,
-        url=f"https://bsky.app/profile/{uri.authority}/post/{uri.rkey}",
         is_sensitive=not _ADULT.isdisjoint(labels),
         labels=labels,
         tags=tags,

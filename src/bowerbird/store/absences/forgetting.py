@@ -10,6 +10,7 @@ from bowerbird.clock import to_micros
 from bowerbird.ports import Clock, Database, Row
 from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, purge_users
 from bowerbird.store.context import Sighting
+from bowerbird.store.posts.by_id import with_ids
 
 BATCH = 500
 Said = Callable[[str, int], None]
@@ -53,7 +54,7 @@ async def _forget_users(s: Sighting, sql: PurgeStatements, batch: Sequence[Row],
 
 
 async def _forget_posts(s: Sighting, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
-    living = f"select post_no from posts where deleted_at is null and id {s.database.any('text')}"
+    living = f"select post_no from posts where deleted_at is null and {with_ids(s.database)}"
     rows = await s.fetch_in(living, [row["id"] for row in batch])
     await purge_posts(s, sql, [row["post_no"] for row in rows])
     for reason in sorted({row["reason"] for row in batch}):

@@ -14,6 +14,7 @@ from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, p
 from bowerbird.store.context import Sighting
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for, tells_returns
+from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.relations.absent_ends import AbsentEndStatements, take_back_removals
 
 PURGED = frozenset({Outcome.NOT_FOUND, Outcome.SUSPENDED, Outcome.DEACTIVATED})
@@ -35,8 +36,7 @@ class GoneStatements:
         )
         self.users = f"select user_no, id, told_by, seen_at from users where user_no {database.any('bigint')}"
         self.posts = (
-            "select post_no, id, told_by, seen_at, deleted_at, found_at, found_by, seen_by from posts "
-            f"where id {database.any('text')}"
+            f"select post_no, id, told_by, seen_at, deleted_at, found_at, found_by, seen_by from posts where {with_ids(database)}"
         )
         self.withdraw = f"update users set {WITHDRAWN} where user_no {database.any('bigint')}"
         self.post_keys = (

@@ -11,6 +11,7 @@ from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
 from bowerbird.store.intake.quarantine import QuarantineStatements, forget_named
 from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.posts.attachments import doubt_media
+from bowerbird.store.posts.by_id import is_same
 
 _POST_CONTENT = [name for name in POST_FIELDS if name not in ("kind", "created_at", "listed_at")]
 USER_CONTENT = [name for name in USER_FIELDS[:OPTS_OUT] if name != "is_protected"]
@@ -28,6 +29,11 @@ _PAYLOAD = "post_no, frame, frame_place"
 
 def _emptied(names: Collection[str]) -> str:
     return ", ".join(f"{name} = null" for name in (*names, "raw", "raw_dictionary"))
+
+
+def _naming(column: str, which: str) -> str:
+    """The numbers of posts that name some others (`g`) in one of their columns."""
+    return f"(select c.post_no from posts g cross join posts c where {which} and {is_same(f'c.{column}', 'g.id')})"
 
 
 class PurgeStatements:
@@ -58,17 +64,16 @@ class PurgeStatements:
         )
         # Reposts and quotes carry a copy of what they pass on, and whoever passes on a quote carries what is quoted there. A
         # statement of its own each: all may then use an index.
-        quotes = f"(select id from posts where quote_of in {gone})"
-        reposts = f"(select post_no from posts where repost_of in {gone})"
+        reposts, quotes = (_naming(column, f"g.post_no {bigint}") for column in ("repost_of", "quote_of"))
+        quotes_of = f"g.post_no in {quotes}"
         with_payload = f"(raw is not null or frame is not null) returning {_PAYLOAD}"
         self.copies = (
             *(f"delete from {table} where post_no in {reposts}" for table in ("post_history", "post_versions")),
-            f"update posts set text = null, links = null, poll = null where repost_of in {gone}",
+            f"update posts set text = null, links = null, poll = null where post_no in {reposts}",
         )
         self.copied_payloads = tuple(
-            f"update posts set raw = null, raw_dictionary = null where {column} in {those} and {with_payload}"
-            for those in (gone, quotes)
-            for column in ("repost_of", "quote_of")
+            f"update posts set raw = null, raw_dictionary = null where post_no in {those} and {with_payload}"
+            for those in (reposts, quotes, _naming("repost_of", quotes_of), _naming("quote_of", quotes_of))
         )
         tables = ("post_tags", "post_cashtags", "post_mentions", "media", "post_history", "post_versions", "reactions")
         self.post_parts = (

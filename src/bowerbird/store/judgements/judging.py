@@ -12,6 +12,7 @@ from bowerbird.model import Facet, Page, Saved, Seen, Service, Subject, Task, Us
 from bowerbird.ports import Database, Judge, Transaction
 from bowerbird.ports import Store as StorePort
 from bowerbird.store.judgements.rows import RulingWriter, read_judgements, standing_values
+from bowerbird.store.posts.by_id import with_ids
 
 
 class JudgingStore:
@@ -25,7 +26,7 @@ class JudgingStore:
         self._profiles = f"select id, handle, name, location, description, language, opts_out from users where id {text}"
         self._gone = (
             f"select id from deletions where subject = 'user' and id {text}",
-            f"select id from posts where deleted_at is not null and id {text}",
+            f"select id from posts where deleted_at is not null and {with_ids(database)}",
         )
 
     def clean(self, page: Page) -> Page:

@@ -13,6 +13,7 @@ from bowerbird.store.absences.gone import GoneStatements, hidden_people
 from bowerbird.store.context import Sighting
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for
+from bowerbird.store.posts.by_id import with_ids
 
 
 class Buried(Struct, frozen=True):
@@ -34,7 +35,7 @@ class BuriedStatements:
     def __init__(self, database: Database) -> None:
         text = database.any("text")
         self.tombs = f"select id, at from deletions where subject = 'post' and id {text}"
-        self.emptied = f"select id from posts where deleted_at is not null and id {text}"
+        self.emptied = f"select id from posts where deleted_at is not null and {with_ids(database)}"
         self.gone = GoneStatements(database)
 
 

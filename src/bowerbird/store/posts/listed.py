@@ -5,6 +5,7 @@ from __future__ import annotations
 from bowerbird.model import Facet, Page, Subject
 from bowerbird.ports import Database
 from bowerbird.store.context import Sighting
+from bowerbird.store.posts.by_id import with_ids
 
 
 class SightingStatements:
@@ -15,7 +16,7 @@ class SightingStatements:
         self.note = (
             "insert into sightings (post_no, lane, at, call) "
             "select p.post_no, c.lane, cast(? as bigint), c.call from calls c cross join posts p "
-            f"where c.call = ? and p.id {database.any('text')} order by p.post_no on conflict (post_no, lane) do nothing"
+            f"where c.call = ? and {with_ids(database, 'p')} order by p.post_no on conflict (post_no, lane) do nothing"
         )
 
 

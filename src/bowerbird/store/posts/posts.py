@@ -35,6 +35,7 @@ from bowerbird.store.payloads.placing import COLUMNS, NOTHING, place_payloads
 from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.people.identities import People
 from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, save_parts
+from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.posts.emptied import Buried, BuriedStatements, buried_posts
 from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
 from bowerbird.store.posts.media_changes import MediaStatements, media_changes
@@ -55,12 +56,12 @@ class PostStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
-        text, bigint = database.any("text"), database.any("bigint")
+        text, bigint, known = database.any("text"), database.any("bigint"), with_ids(database)
         self.stored = (
             "select post_no, id, author, found_at, seen_at, told_by, deleted_at, frame, frame_place, "
-            f"{', '.join(POST_FIELDS)} from posts where id {text}"
+            f"{', '.join(POST_FIELDS)} from posts where {known}"
         )
-        self.numbers = f"select post_no, id from posts where id {text}"
+        self.numbers = f"select post_no, id from posts where {known}"
         self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
         self.dig_up = f"delete from deletions where subject = 'post' and id {text}"
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"

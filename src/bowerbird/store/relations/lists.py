@@ -14,6 +14,7 @@ from bowerbird.store.context import Sighting
 from bowerbird.store.intake.clean import clean_text, is_key
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for
+from bowerbird.store.posts.by_id import with_ids
 
 _LIST = """
 insert into lists (id, network, owner, kind, name, description, members, followers, created_at, found_at, found_by, seen_at)
@@ -48,7 +49,7 @@ class BesideStatements:
         self.lists = f"select list_no, id from lists where id {text}"
         # Content of those who opted out is not kept, in no version.
         readable = "p.deleted_at is null and coalesce(u.opts_out, 0) = 0"
-        joined = f"from posts p join users u on u.user_no = p.author where {readable} and p.id {text}"
+        joined = f"from posts p join users u on u.user_no = p.author where {readable} and {with_ids(database, 'p')}"
         self.posts = f"select p.post_no, p.id, p.told_by, p.seen_at {joined}"
         self.post_keys = (
             "select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no "

@@ -1,0 +1,131 @@
+"""Posts found by the ends of their ids, and addresses that follow from ids, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_pages import TIMELINE, Crawled
+
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.db.migrate import scripts, statements
+from bowerbird.model import Gone, Outcome, Page, Post, PostKind, Subject, post_address, post_at
+from bowerbird.ports import Database
+from bowerbird.reports.histories import find_history
+from bowerbird.reports.reader import Reader
+from bowerbird.store.absences.gone import GoneStatements
+from bowerbird.store.posts.listed import SightingStatements
+from bowerbird.store.posts.posts import PostStatements
+from bowerbird.store.relations.lists import BesideStatements
+
+KEY = "3mmoojp4cd223"
+
+
+@pytest.fixture
+async def crawled(database: Database) -> Crawled:
+    return await Crawled(database).register()
+
+
+def skeet(author: str, collection: str = "app.bsky.feed.post", key: str = KEY, **fields: Any) -> Post:
+    known = f"at://did:plc:{author}/{collection}/{key}"
+    return Post(id=known, key=known, author=f"did:plc:{author}", **{"text": f"text of {author}"} | fields)
+
+
+async def test_posts_whose_ids_end_alike_are_told_apart(crawled: Crawled) -> None:
+    ada, ben = skeet("ada"), skeet("ben")
+    passed_on = [
+        skeet("cyd", "app.bsky.feed.repost", f"3mmoojp4cd22{n}", kind=PostKind.REPOST, repost_of=each.id)
+        for n, each in enumerate((ada, ben), 4)
+    ]
+    await crawled.hear(Page(posts=(ada, ben, *passed_on)))
+    await crawled.hear(Page(posts=(ada, ben, *passed_on)))
+    await crawled.hear(Page(gone=(Gone(Subject.POST, ada.key, Outcome.NOT_FOUND, is_stated=True),)))
+    rows = await crawled.rows("select id, text, deleted_at is null as is_here from posts order by post_no")
+    assert [(row["id"], row["text"], bool(row["is_here"])) for row in rows] == [
+        (ada.id, None, False),
+        (ben.id, ben.text, True),
+        (passed_on[0].id, None, True),
+        (passed_on[1].id, passed_on[1].text, True),
+    ]
+    reposts = await crawled.rows("select o.id from reposts r join posts o on o.post_no = r.post_no order by o.id")
+    assert [row["id"] for row in reposts] == [ada.id, ben.id]
+
+
+async def test_an_id_shorter_than_its_end_is_found_whole(crawled: Crawled) -> None:
+    tiny = Post(id="x:7", key="7", author="x:1", text="seven")
+    for _ in range(2):
+        await crawled.save(Page(posts=(tiny,)), TIMELINE, "1")
+    assert await crawled.count("posts") == 1
+
+
+def _texts(statements: object) -> Iterator[str]:
+    for value in vars(statements).values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, tuple):
+            yield from (each for each in value if isinstance(each, str))
+        elif type(value).__name__.endswith("Statements"):
+            yield from _texts(value)
+
+
+async def test_no_page_makes_sqlite_read_all_posts(tmp_path: Path) -> None:
+    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
+    await database.migrate()
+    families = (PostStatements(database), GoneStatements(database), BesideStatements(database), SightingStatements(database))
+    texts = sorted({text for family in families for text in _texts(family) if "posts" in text})
+    async with database.reading() as tx:
+        for text in texts:
+            plan = await tx.fetch(f"explain query plan {text}", *["[]"] * text.count("?"))
+            scans = [row["detail"] for row in plan if row["detail"].startswith("SCAN") and "VIRTUAL" not in row["detail"]]
+            assert not scans, (text, scans)
+    await database.close()
+    assert len(texts) > 20
+
+
+async def test_a_store_of_an_earlier_version_keeps_its_posts_their_numbers_and_indexes(tmp_path: Path) -> None:
+    database = await open_database(str(tmp_path / "crawl.db"), RealClock())
+    async with database.transaction() as tx:
+        await tx.execute("create table migrations (version bigint primary key, name text not null, applied_at bigint not null)")
+        for number, name, text in scripts():
+            if number < 46:
+                for step in statements(text, "sqlite"):
+                    await tx.execute(step)
+                await tx.execute("insert into migrations values (?, ?, 1)", number, name)
+        await tx.execute("insert into users (user_no, id, network, found_at) values (3, 'did:plc:ada', 'bluesky', 1)")
+        await tx.execute(
+            "insert into posts (post_no, id, network, author, kind, text, url, found_at, found_by, seen_at, seen_by) "
+            "values (7, ?, 'bluesky', 3, 'post', 'words', 'https://kept.example/', 1, 2, 3, 4)",
+            skeet("ada").id,
+        )
+    await database.migrate()
+    async with database.reading() as tx:
+        (post,) = await tx.fetch("select post_no, id, author, text, url, seen_by from posts")
+        assert tuple(post) == (7, skeet("ada").id, 3, "words", "https://kept.example/", 4)
+        found = await tx.fetch("select name from sqlite_master where tbl_name = 'posts' and type = 'index'")
+    names = ("id", "author", "repost", "quote", "reply_waiting", "quote_waiting")
+    assert {f"posts_{name}" for name in names} <= {row["name"] for row in found}
+    async with database.reading() as tx:
+        assert [tuple(row) for row in await tx.fetch("pragma integrity_check")] == [("ok",)]
+    await database.close()
+
+
+async def test_an_address_that_follows_from_the_id_is_read_and_found_without_being_stored(crawled: Crawled) -> None:
+    ada, ben = skeet("ada"), skeet("ben")
+    await crawled.hear(Page(posts=(ada, ben)))
+    await crawled.hear(Page(gone=(Gone(Subject.POST, ben.key, Outcome.NOT_FOUND, is_stated=True),)))
+    address = f"https://bsky.app/profile/did:plc:ada/post/{KEY}"
+    read = {item["id"]: item["url"] async for item in Reader(crawled.database).posts(with_raw=False)}
+    assert read == {ada.id: address, ben.id: None}
+    assert {row["id"]: row["url"] for row in await crawled.rows("select id, url from v_posts")} == read
+    assert [found.id for found in await find_history(crawled.database, address)] == [ada.id]
+    assert await crawled.count("posts", "url is not null") == 0
+
+
+def test_an_address_and_an_id_lead_to_each_other() -> None:
+    known = skeet("ada").id
+    assert post_at(post_address(known) or "") == known
+    assert post_address(skeet("ada", "app.bsky.feed.repost").id) is None
+    assert post_at("https://bsky.app/profile/ada.example.org/post/3k2a") is None
