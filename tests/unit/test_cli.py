@@ -153,10 +153,12 @@ def test_a_bad_log_level_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 def test_with_json_the_result_is_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     output = Output(as_json=True)
     output.line("for people")
+    output.progress("half done")
+    output.table("", ("name",), [("ada",)])
     output.result({"at": datetime(2026, 1, 1, tzinfo=UTC), "took": timedelta(seconds=2), "where": Path("x"), "of": {"b", "a"}})
     shown = capsys.readouterr()
     assert json.loads(shown.out) == {"at": "2026-01-01T00:00:00+00:00", "took": 2.0, "where": "x", "of": ["a", "b"]}
-    assert shown.err == "for people\n"
+    assert json.loads(shown.err) == {"message": "half done"}
 
 
 def test_for_people_there_is_a_table_and_no_json(capsys: pytest.CaptureFixture[str]) -> None:
