@@ -18,7 +18,7 @@ from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.model import Fetched, Gone, Media, Outcome, Page, Subject
 from bowerbird.modules.media import Collector, MediaPlan
 from bowerbird.modules.media.files import Shelf
-from bowerbird.modules.media.rows import MOST_ATTEMPTS, Book, retry_delay
+from bowerbird.modules.media.rows import MOST_ATTEMPTS, RETRIES, Book
 from bowerbird.ports import Clock, Database, MediaTransport
 from bowerbird.reports.health import read_standing
 from bowerbird.simulated.pictures import Pictures, picture
@@ -160,7 +160,7 @@ async def test_tries_end_and_wait_longer_each_time(database: Database, tmp_path:
         clock.at += timedelta(hours=7)
     assert moody.asked == MOST_ATTEMPTS
     assert (await store.row("select state from media_files"))["state"] == "given_up"
-    assert [retry_delay(n) for n in (1, 2, 3, 30)] == [
+    assert [RETRIES.wait(n) for n in (1, 2, 3, 30)] == [
         timedelta(minutes=1),
         timedelta(minutes=2),
         timedelta(minutes=4),

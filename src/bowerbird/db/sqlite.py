@@ -25,14 +25,14 @@ from bowerbird.db.migrate import migrate
 from bowerbird.db.private import create_private, make_private
 from bowerbird.db.texts import all_storable, storable
 from bowerbird.errors import Busy, DiskFull, StoreError
+from bowerbird.model import Backoff
 from bowerbird.ports import Clock, Row, Transaction
 
 SAFE_VERSION = (3, 51, 3)
 """Earlier ones can corrupt a WAL when it is reset while another connection reads (fixed upstream in 3.51.3)."""
 
 _PATIENCE = timedelta(seconds=30)
-_FIRST_WAIT = timedelta(milliseconds=5)
-_LONGEST_WAIT = timedelta(milliseconds=250)
+_WAITS = Backoff(first=timedelta(milliseconds=5), most=timedelta(milliseconds=250))
 _LOG_KEPT = timedelta(minutes=1)
 """How long the write-ahead log may hold what the tables no longer do."""
 _LOG_SIZE = 256 * 1024 * 1024
@@ -285,8 +285,7 @@ class SqliteDatabase:
                 f"the database {self._where} was deleted or replaced while it was open, and nothing can be kept. "
                 "Put the file back (`bowerbird restore` makes one of a backup) and start again"
             )
-        wait = _FIRST_WAIT
-        give_up = self._clock.now() + _PATIENCE
+        failures, give_up = 0, self._clock.now() + _PATIENCE
         while True:
             try:
                 connection.execute(statement)
@@ -295,8 +294,8 @@ class SqliteDatabase:
                 translated = self._translated(error)
                 if not isinstance(translated, Busy) or self._clock.now() >= give_up:
                     raise translated from error
-            await self._clock.sleep_until(self._clock.now() + wait)
-            wait = min(wait * 2, _LONGEST_WAIT)
+            failures += 1
+            await self._clock.sleep_until(self._clock.now() + _WAITS.wait(failures))
 
     def _roll_back(self, connection: Any) -> None:
         if connection.in_transaction:

@@ -16,10 +16,9 @@ from msgspec import Struct, structs
 from bowerbird.clock import EPOCH
 from bowerbird.limits.ledger import LedgerState, boundary, changed, turned
 from bowerbird.limits.server_clock import Offset, aged, learned
-from bowerbird.model import Charge, Reading, WindowKind
+from bowerbird.model import Backoff, Charge, Reading, WindowKind
 
-_FIRST_BACKOFF = timedelta(seconds=1)
-_LONGEST_BACKOFF = timedelta(minutes=5)
+_WAITS = Backoff(first=timedelta(seconds=1), most=timedelta(minutes=5))
 _LONGEST_STEP = 10
 _TOLERANCE = timedelta(seconds=2)
 _SECOND = timedelta(seconds=1)
@@ -184,13 +183,9 @@ def _back_off(state: LedgerState, heard: Heard, news: _News) -> dict[str, Any]:
         return {}
     # Of one incident only the first answer makes the next wait longer.
     step = min(state.backoff_step + is_later, _LONGEST_STEP)
-    until = heard.received_at + (heard.retry_after or _delay(step))
+    until = heard.received_at + (heard.retry_after or _WAITS.wait(max(1, step)))
     return {
         "backoff_step": step,
         "backoff_until": max(until, state.backoff_until or until),
         "backoff_since": heard.received_at if is_later else state.backoff_since,
     }
-
-
-def _delay(step: int) -> timedelta:
-    return min(_FIRST_BACKOFF * (1 << max(0, step - 1)), _LONGEST_BACKOFF)

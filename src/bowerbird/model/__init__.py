@@ -4,6 +4,7 @@ Ids are text and global (`https://…` for Mastodon, `x:12` for X); a `key` is w
 Times are zoned UTC `datetime`; durations are `timedelta`; nothing here reads a clock or touches I/O.
 """
 
+from bowerbird.model.backoff import Backoff
 from bowerbird.model.calls import (
     Answer,
     Ask,
@@ -55,7 +56,7 @@ from bowerbird.model.places import Area, Box, Finding, Geography, Source
 from bowerbird.model.post_addresses import post_address, post_at
 from bowerbird.model.profiles import ids_at
 from bowerbird.model.servers import origin
-from bowerbird.model.streams import Backoff, Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
+from bowerbird.model.streams import Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from bowerbird.model.backoff import Backoff
 from bowerbird.model.calls import Request
 from bowerbird.model.items import Page
 from bowerbird.model.kinds import Outcome
@@ -27,19 +28,6 @@ class Wire(StrEnum):
     """Server-sent events: one message is one event with its name and data lines, without the blank line."""
     LINES = "lines"
     """One message per line of a long HTTP answer; empty lines only show that the connection lives."""
-
-
-class Backoff(Struct, frozen=True, gc=False):
-    """How long to wait before the next try after so many failures in a row."""
-
-    first: timedelta
-    most: timedelta
-    is_linear: bool = False
-
-    def wait(self, failures: int) -> timedelta:
-        """The n-th failure in a row waits n times `first`, or twice as long as the one before; never more than `most`."""
-        factor = failures if self.is_linear else 2 ** min(failures - 1, 30)
-        return min(self.first * max(factor, 0), self.most)
 
 
 class KeyTime(Struct, frozen=True, gc=False):

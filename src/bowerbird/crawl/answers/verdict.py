@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 
-from bowerbird.model import Outcome, Page, Progress, Setback, Settled, Standing, Task, Visit
+from bowerbird.model import Backoff, Outcome, Page, Progress, Setback, Settled, Standing, Task, Visit
 from bowerbird.ports import Ranker
 
 MOST_ATTEMPTS = 12
 MOST_WORDLESS = 8
 """An answer without a word that may mean an absence is waited for less long: nothing is taken for gone by giving up."""
-_FIRST_RETRY = timedelta(seconds=2)
-LONGEST_RETRY = timedelta(minutes=10)
+RETRIES = Backoff(first=timedelta(seconds=2), most=timedelta(minutes=10))
+"""After an outage nobody should wait long."""
 
 
 class Verdict(Enum):
@@ -50,8 +50,8 @@ def judge(task: Task, page: Page, batch: int, max_pages: int | None = None) -> V
 
 
 def retry_delay(attempts: int) -> timedelta:
-    """Doubles from two seconds to ten minutes: after an outage nobody should wait long."""
-    return min(_FIRST_RETRY * (1 << min(attempts, 12)), LONGEST_RETRY)
+    """How long a task waits that was tried so often before this failure."""
+    return RETRIES.wait(attempts + 1)
 
 
 def progress_after(task: Task, page: Page, verdict: Verdict) -> Progress:
@@ -120,8 +120,3 @@ def part_to_ask(tasks: Sequence[Task], most: int) -> tuple[list[Task], list[Task
     suspects = [task for task in tasks if task.attempts == worst][:size]
     chosen = {task.task for task in suspects}
     return suspects, [task for task in tasks if task.task not in chosen]
-
-
-def next_try(now: datetime, failures: int) -> datetime:
-    """When to try our own database again after it refused."""
-    return now + min(timedelta(milliseconds=50) * (1 << min(failures, 8)), timedelta(seconds=5))

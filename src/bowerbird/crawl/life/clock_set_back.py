@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.crawl.answers.verdict import LONGEST_RETRY
+from bowerbird.crawl.answers.verdict import RETRIES
 from bowerbird.crawl.life import registry
 from bowerbird.ports import Transaction
 
@@ -59,7 +59,7 @@ async def pull_back(tx: Transaction, me: int, now: datetime) -> timedelta | None
         return None
     at, by = to_micros(now), ahead // timedelta(microseconds=1)
     await tx.execute(_TASKS, by, at, by, at, by, at, at)
-    await tx.execute(_RETRIES, at, to_micros(now + LONGEST_RETRY))
+    await tx.execute(_RETRIES, at, to_micros(now + RETRIES.most))
     await tx.execute(_LEDGERS, *([by] * 7), at)
     await tx.execute(_STREAMS, by, by, at)
     await tx.execute(_FILES, by, to_micros(now + ahead))

@@ -15,7 +15,8 @@ from bowerbird.crawl.life.plan_versions import OUTDATED, version_held
 from bowerbird.crawl.life.recovery import Recovery
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.enrolment import Enrolment
-from bowerbird.crawl.process.supervisor import FIRST_WAIT, LONGEST_WAIT, STEADY, Supervisor, crash_words
+from bowerbird.crawl.process.restarts import keep_running
+from bowerbird.crawl.process.supervisor import Supervisor, crash_words
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
@@ -38,6 +39,10 @@ _CLOCK_SET_EVERY = timedelta(seconds=30)
 _NOTABLE_OUTAGE = timedelta(seconds=5)
 _LONGEST_REST = timedelta(days=30)
 """How long parts may go on after the last call, in a crawl whose time is not limited."""
+
+
+class _BrokenOff(Exception):
+    """The loop of calls was silent for so long that it is to begin again."""
 
 
 class Session:
@@ -147,33 +152,29 @@ class Session:
         if self._loop is not None:
             self._loop.cancel()
 
-    async def _looped(self, slots: int) -> Ending | None:
-        """One run of the loop of calls in a task of its own, watched; None when it was broken off after a long silence."""
+    async def _looped(self, slots: int) -> Ending:
+        """One run of the loop of calls in a task of its own, watched; raises `_BrokenOff` when it was silent for long."""
         self._loop = asyncio.create_task(self._worker.run(slots, self._enough), name=_CALLS)
         self._supervisor.attend(_CALLS, self._loop, self._worker.is_alive_since, _SILENCE, self._break_off)
         try:
             return await self._loop
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             current = asyncio.current_task()
             if current is not None and current.cancelling():
                 raise
-            return None
+            raise _BrokenOff from cancelled
 
     async def _work(self, slots: int) -> Ending:
         """The loop of calls; when something unforeseen breaks it, it is noted and begins again."""
-        wait = FIRST_WAIT
-        while True:
-            began = self._parts.clock.now()
-            try:
-                if (ending := await self._looped(slots)) is not None:
-                    return ending
-            except BowerbirdError:
-                raise
-            except Exception as error:
-                wait = FIRST_WAIT if self._parts.clock.now() - began >= STEADY else wait
+
+        async def crashed(error: Exception, wait: timedelta) -> bool:
+            if isinstance(error, BowerbirdError):
+                return False
+            if not isinstance(error, _BrokenOff):
                 await self._note_part(_CALLS, crash_words(error, wait))
-            await self._parts.clock.sleep_until(self._parts.clock.now() + wait)
-            wait = min(wait * 2, LONGEST_WAIT)
+            return True
+
+        return await keep_running(lambda: self._looped(slots), self._parts.clock, crashed)
 
     async def _note_part(self, part: str, words: str) -> None:
         """Writes down what befell a part of the crawl, and shows it."""

@@ -6,14 +6,15 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from bowerbird.crawl.answers.verdict import next_try
 from bowerbird.errors import Busy, DiskFull
+from bowerbird.model import Backoff
 from bowerbird.ports import Clock
 
 T = TypeVar("T")
 
 PATIENCE = timedelta(minutes=10)
 """How long our own database may refuse before the crawl stops with a message."""
+_TRIES = Backoff(first=timedelta(milliseconds=100), most=timedelta(seconds=5))
 
 
 async def patiently(work: Callable[[], Awaitable[T]], clock: Clock, blocked: Callable[[str, datetime], None]) -> T:
@@ -29,4 +30,4 @@ async def patiently(work: Callable[[], Awaitable[T]], clock: Clock, blocked: Cal
                 raise
             blocked(str(error), now)
             failures += 1
-            await clock.sleep_until(next_try(now, failures))
+            await clock.sleep_until(now + _TRIES.wait(failures))

@@ -15,16 +15,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from bowerbird.crawl.process.restarts import keep_running
 from bowerbird.ports import Clock, Part
 
-FIRST_WAIT = timedelta(seconds=1)
-LONGEST_WAIT = timedelta(minutes=5)
 _LAST_WAIT = timedelta(seconds=16)
 """After so many crashes in a row a part that only has to finish is given up."""
 _LONGEST_FAULT = 300
-STEADY = timedelta(minutes=10)
-"""A part that ran for so long has recovered: its next crash waits shortly again."""
-
 RELAUNCH = timedelta(hours=1)
 """A silence after which a part is started again, as the dynamic collector's own watchdog did."""
 _LAST_BREATH = timedelta(seconds=30)
@@ -154,23 +150,17 @@ class Supervisor:
             self.start(part)
 
     async def _keep(self, part: Part) -> None:
-        wait = FIRST_WAIT
-        while True:
-            started = self._clock.now()
-            try:
-                await part.run()
-                return
-            except Exception as error:
-                if self._is_ending:
-                    return
-                now = self._clock.now()
-                wait = FIRST_WAIT if now - started >= STEADY else wait
-                await self._note_crash(part.name, error, wait)
-                if self._is_finishing and wait >= _LAST_WAIT:
-                    return
+        async def crashed(error: Exception, wait: timedelta) -> bool:
+            if self._is_ending:
+                return False
+            await self._note_crash(part.name, error, wait)
+            if self._is_finishing and wait >= _LAST_WAIT:
+                return False
             self.restarts += 1
-            await self._clock.sleep_until(self._clock.now() + wait)
-            wait = min(wait * 2, LONGEST_WAIT)
+            return True
+
+        with suppress(Exception):
+            await keep_running(part.run, self._clock, crashed)
 
     async def _note_crash(self, name: str, error: Exception, wait: timedelta) -> None:
         # If the database refuses even this note, the restart matters more than its record.

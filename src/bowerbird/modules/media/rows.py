@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.model import Claim, Fetched
+from bowerbird.model import Backoff, Claim, Fetched
 from bowerbird.modules.media.files import Shelved
 from bowerbird.ports import Claims, Database, Row, Transaction
 
 HOLD = timedelta(minutes=10)
 """How long a file is one worker's business; longer than any download may take."""
 MOST_ATTEMPTS = 8
-_FIRST_RETRY = timedelta(minutes=1)
-_LONGEST_RETRY = timedelta(hours=6)
+RETRIES = Backoff(first=timedelta(minutes=1), most=timedelta(hours=6), jitter=0.25)
+"""A host that was down has hundreds of files to give: they do not come back to it all at the same moment."""
 _INTAKE = 500
 _NAME = "media "
 _FIRST_DUE = "select file, due from media_files where state = 'waiting' and kind = ? order by due, file limit ?"
@@ -131,7 +131,7 @@ class Book:
         if not await self._claims.release(tx, wanted.claim):
             return
         is_over = fetched.is_final or wanted.attempts >= MOST_ATTEMPTS
-        due = now + max(retry_delay(wanted.attempts), min(fetched.retry_after or timedelta(0), _LONGEST_RETRY))
+        due = now + max(RETRIES.wait(wanted.attempts, wanted.media), min(fetched.retry_after or timedelta(0), RETRIES.most))
         state = "given_up" if is_over else "waiting"
         await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file)
 
@@ -154,8 +154,3 @@ class Book:
 def _name(row: Row) -> str:
     """What the claim to a file is called."""
     return f"{_NAME}{row['file']}"
-
-
-def retry_delay(attempts: int) -> timedelta:
-    """Doubles from a minute to six hours."""
-    return min(_FIRST_RETRY * (1 << min(attempts - 1, 20)), _LONGEST_RETRY)
