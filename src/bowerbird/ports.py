@@ -38,6 +38,7 @@ from bowerbird.model import (
     Outcome,
     Page,
     Post,
+    Reason,
     Recalled,
     Request,
     Ruling,
@@ -427,6 +428,12 @@ class Frontier(Protocol):
 
     async def close(self, tx: Transaction, lane: int, why: str) -> None:
         """Gives up what waits in a lane, with the reason: nobody answers its questions."""
+        ...
+
+    async def retire(self, tx: Transaction, lane: int, targets: Sequence[str], reason: Reason, now: datetime) -> Sequence[str]:
+        """Takes targets out of a lane for good, whatever they are at, and records who wanted it and why; answers which of them
+        were in it. What is being asked just now is retired when that call ends, and its answer is kept. A retired target is asked
+        again only when it is added anew: by an edge, or by an arrival that wakes. Seeds that are named at every start do not."""
         ...
 
     async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:

@@ -93,7 +93,7 @@ def test_a_seed_that_was_taken_out_of_the_file_is_named_until_somebody_ends_it(s
     assert {state for _, state in asked(second)} <= {"waiting", "asleep"}
     crawled("--apply")
     assert f"1 former seed ({second}) is asked about no more" in capsys.readouterr().out
-    assert ("profiles", "dropped") in asked(second)
+    assert ("profiles", "retired") in asked(second)
     assert goes_on(second) == 0 < goes_on(first)
     crawled()
     assert "former seed" not in capsys.readouterr().out
@@ -120,7 +120,7 @@ def test_a_handle_stands_for_its_account_and_an_account_that_is_named_otherwise_
     crawled("--apply")
     assert f"former seed ({handle}) is" in capsys.readouterr().out
     assert (goes_on(second), goes_on(third)) == (0, 1)
-    assert "dropped" not in {state for _, state in asked(third)}, "it is named by its key now"
+    assert "retired" not in {state for _, state in asked(third)}, "it is named by its key now"
 
 
 def test_the_doctor_says_that_the_file_differs_from_the_plan(server: Server, capsys: Capsys) -> None:

@@ -97,6 +97,16 @@ class Held:
                 dropped += tasks
         return dropped
 
+    def drop_targets(self, tx: Transaction, lane: int, targets: frozenset[str]) -> list[Task]:
+        """The same for some targets of a lane."""
+        dropped: list[Task] = []
+        for band in [band for band in self._tasks if band[0].lane == lane]:
+            if tasks := [task for task in self._tasks[band] if task.target in targets]:
+                self._remove(band, tasks)
+                tx.on_rollback(partial(self._put_back, band, tasks, self._usable_until[band]))
+                dropped += tasks
+        return dropped
+
     def clear(self) -> None:
         """Nothing of it is ours any more."""
         self._tasks.clear()

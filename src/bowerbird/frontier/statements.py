@@ -54,9 +54,10 @@ on conflict (lane, target) do update set
     ready = case when tasks.token is null then excluded.ready else 0 end,
     due = case when tasks.token is null then excluded.due else tasks.due end,
     priority = case when tasks.token is null then excluded.priority else tasks.priority end,
-    state = case when tasks.token is null then excluded.state else tasks.state end,
+    state = case when tasks.token is null then excluded.state else 'leased' end,
     depth = case when excluded.depth < tasks.depth then excluded.depth else tasks.depth end,
     memory = coalesce(excluded.memory, tasks.memory),
+    failure = case when tasks.state in ('retired', 'retiring') then null else tasks.failure end,
     newest = case when {_TAKES_NEWEST} then excluded.newest else tasks.newest end,
     paged = case when {_TAKES_NEWEST} then excluded.paged else tasks.paged end,
     woken = case when tasks.token is null then 0 else 1 end
@@ -77,10 +78,29 @@ ADDING = {
 """By what an arrival does to a known task: wakes it when it sleeps, moves it when it waits already, brings it nearer."""
 
 
+_IS_RETIRED = "state in ('retired', 'retiring')"
+ADD_RETIRED = f"{_WAKE_ANY}where tasks.{_IS_RETIRED}"
+"""Adds unknown targets, and retired ones as if they were unknown; all others stay as they are."""
+
+
+def has_retired(any_of: str) -> str:
+    """Whether lanes have retired targets at all: most have none."""
+    return f"select 1 as there from tasks where {_IS_RETIRED} and lane {any_of} limit 1"
+
+
+# What is leased to a call stays so until that ends. Nothing of what was learned is forgotten.
+RETIRE = """
+update tasks set ready = 0, due = case when token is null then null else due end, woken = 0, failure = ?,
+    state = case when token is null then 'retired' else 'retiring' end
+where lane = ? and target = ? and state not in ('retired', 'retiring') returning target
+"""
+RECORD = "insert into changes (at, worker, who, why, kind, lane, target) values (?, ?, ?, ?, 'retired', ?, ?)"
+
+
 def held(any_of: str, dialect: str) -> str:
-    """Token and wake mark of leased tasks, locked until the settle ends."""
+    """Token and marks of leased tasks, locked until the settle ends."""
     lock = " for update" if dialect == "postgresql" else ""
-    return f"select task, token, woken from tasks where task {any_of}{lock}"
+    return f"select task, token, woken, state, failure from tasks where task {any_of}{lock}"
 
 
 SETTLE = """
@@ -90,14 +110,21 @@ update tasks set ready = ?, due = ?, priority = ?, state = ?, paged = ?, token =
 where task = ?
 """
 
-GIVE_BACK = """
-update tasks set ready = ?, due = ?, state = ?, token = null, worker = null where task = ? and token = ?
+# A lease that ends ends a retiring task too.
+_ENDED = """
+    ready = case when state = 'retiring' then 0 else {ready} end,
+    due = case when state = 'retiring' then null else {due} end,
+    state = case when state = 'retiring' then 'retired' else {state} end, token = null, worker = null"""
+
+GIVE_BACK = f"""
+update tasks set {_ENDED.format(ready="cast(? as bigint)", due="cast(? as bigint)", state="?")} where task = ? and token = ?
 """
 
 
 # Nothing but the lease and the attempt: of a call that our own code could not settle nothing else is known for certain.
-SET_BACK = """
-update tasks set ready = 0, due = ?, state = ?, token = null, worker = null, woken = 0, attempts = attempts + 1, failure = ?
+SET_BACK = f"""
+update tasks set failure = case when state = 'retiring' then failure else ? end, woken = 0, attempts = attempts + 1,
+    {_ENDED.format(ready="0", due="cast(? as bigint)", state="?")}
 where task = ? and token = ?
 """
 
@@ -105,7 +132,7 @@ where task = ? and token = ?
 def sweep(dialect: str) -> str:
     skip = " for update skip locked" if dialect == "postgresql" else ""
     return f"""
-update tasks set ready = 1, state = 'waiting', token = null, worker = null, woken = 0
+update tasks set {_ENDED.format(ready="1", due="due", state="'waiting'")}, woken = 0
 where task in (select task from tasks where ready = 0 and due is not null and due <= ? order by due limit ?{skip})
 returning lane
 """
@@ -118,8 +145,8 @@ def next_due(any_of: str) -> str:
 
 
 # What workers hold that have ended; `tasks_held` finds it among any number of tasks.
-RECOVER = """
-update tasks set ready = 1, due = ?, state = 'waiting', token = null, worker = null, woken = 0
+RECOVER = f"""
+update tasks set {_ENDED.format(ready="1", due="cast(? as bigint)", state="'waiting'")}, woken = 0
 where worker is not null and worker not in (select worker from workers where ended_at is null)
 returning lane
 """

@@ -11,10 +11,12 @@ from bowerbird.errors import Fenced
 from bowerbird.frontier import statements as sql
 from bowerbird.frontier.claiming import Claims
 from bowerbird.frontier.held import LARGEST_BLOCK, Held
-from bowerbird.model import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn
+from bowerbird.model import Arrival, Draw, Progress, Reason, Setback, Settled, Standing, Task, TaskState, Turn
 from bowerbird.ports import Database, Row, Transaction
 
 SWEEP_SIZE = 1000
+_PLAIN = (False, False, False)
+"""An arrival that changes nothing of a target that the lane has."""
 
 
 class TaskFrontier:
@@ -62,8 +64,21 @@ class TaskFrontier:
                 )
             )
         for manner, values in rows.items():
-            await tx.execute_many(sql.ADDING[manner], values)
+            is_plain = manner == _PLAIN and call is not None and await self._has_retired(tx, values)
+            await tx.execute_many(sql.ADD_RETIRED if is_plain else sql.ADDING[manner], values)
         return frozenset(arrival.lane for arrival, standing in arrivals if standing.due is not None)
+
+    async def _has_retired(self, tx: Transaction, rows: Sequence[tuple[object, ...]]) -> bool:
+        lanes = self._database.members(sorted({row[0] for row in rows}))
+        return await tx.fetch_one(sql.has_retired(self._database.any("bigint")), lanes) is not None
+
+    async def retire(self, tx: Transaction, lane: int, targets: Sequence[str], reason: Reason, now: datetime) -> Sequence[str]:
+        # What only waits in our memory is not being asked.
+        await self._return(tx, self._held.drop_targets(tx, lane, frozenset(targets)), now)
+        found = [row["target"] for target in targets for row in await tx.fetch(sql.RETIRE, reason.why[:500], lane, target)]
+        record = (to_micros(now), self._me() or None, reason.who, reason.why, lane)
+        await tx.execute_many(sql.RECORD, [(*record, target) for target in found])
+        return found
 
     async def known(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Mapping[tuple[int, str], Task]:
         targets: dict[int, list[str]] = defaultdict(list)
@@ -107,11 +122,11 @@ class TaskFrontier:
     async def settle(self, tx: Transaction, settled: Sequence[Settled], now: datetime) -> frozenset[int]:
         ids = [item.task.task for item in settled]
         rows = await tx.fetch(self._find_held, self._database.members(ids))
-        held = {row["task"]: (row["token"], row["woken"]) for row in rows}
+        held = {row["task"]: row for row in rows}
         for item in settled:
-            if held.get(item.task.task, (None, 0))[0] != item.task.token:
+            if item.task.task not in held or held[item.task.task]["token"] != item.task.token:
                 raise Fenced(f"the lease of task {item.task.task} ({item.task.target}) is no longer ours; its answer is dropped")
-        changes = [_settled_row(item, is_woken=bool(held[item.task.task][1]), now=now) for item in settled]
+        changes = [_settled_row(item, held[item.task.task], now) for item in settled]
         await tx.execute_many(sql.SETTLE, changes)
         return frozenset(item.task.lane for item, change in zip(settled, changes, strict=True) if change[0])
 
@@ -165,24 +180,27 @@ def _place(due: datetime | None, now: datetime) -> tuple[int, int | None, str]:
     return (1, to_micros(due), "waiting") if due <= now else (0, to_micros(due), "asleep")
 
 
-def _settled_row(item: Settled, *, is_woken: bool, now: datetime) -> tuple[object, ...]:
+def _settled_row(item: Settled, held: Row, now: datetime) -> tuple[object, ...]:
     ready, due, state = _place(item.standing.due, now)
-    if item.failure is not None:
+    failure = item.failure
+    if held["state"] == TaskState.RETIRING:
+        ready, due, state, failure = 0, None, TaskState.RETIRED.value, held["failure"]
+    elif failure is not None:
         ready, due, state = 0, None, "failed"
-    elif is_woken and not ready and not item.standing.moves:
+    elif held["woken"] and not ready and not item.standing.moves:
         ready, due, state = 1, to_micros(now), "waiting"
     progress = item.progress
     visited_at = to_micros(now) if item.is_visit else None
     return (
         *(ready, due, item.standing.priority, state, int(item.is_paged), progress.cursor, progress.newest, progress.head),
-        *(item.attempts, item.pages, int(item.is_visit), visited_at, item.failure, item.standing.memory, item.task.task),
+        *(item.attempts, item.pages, int(item.is_visit), visited_at, failure, item.standing.memory, item.task.task),
     )
 
 
 def _set_back_row(setback: Setback) -> tuple[object, ...]:
     task = setback.task
     place = (None, "failed") if setback.failure is not None else (to_micros(setback.due), "asleep")
-    return (*place, setback.failure, task.task, task.token)
+    return (setback.failure, *place, task.task, task.token)
 
 
 def _task(row: Row, token: int) -> Task:

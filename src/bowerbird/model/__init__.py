@@ -22,6 +22,7 @@ from bowerbird.model.calls import (
     asked_about,
 )
 from bowerbird.model.cascades import Passed, Passing
+from bowerbird.model.changes import Reason, TaskState
 from bowerbird.model.claims import Claim
 from bowerbird.model.flavours import Flavour, NotOffered
 from bowerbird.model.hashtags import tag_form, tags_by_form, tags_once
@@ -111,6 +112,7 @@ __all__ = [
     "Reaction",
     "ReactionKind",
     "Reading",
+    "Reason",
     "Recalled",
     "Relation",
     "RelationEnd",
@@ -131,6 +133,7 @@ __all__ = [
     "Subject",
     "Subscription",
     "Task",
+    "TaskState",
     "Traits",
     "Trend",
     "Trial",

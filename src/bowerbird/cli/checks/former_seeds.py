@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import typer
 
-from bowerbird.app import Outside, ground_of
+from bowerbird.app import CALL_TIME, LEASE_TIME, Outside, ground_of
 from bowerbird.cli.checks.start import exists
 from bowerbird.cli.next.again import Again
 from bowerbird.crawl.seeding.former import FormerSeeds, Target, put_to_rest, read_former, take_up
@@ -17,8 +17,9 @@ from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.frontier import TaskFrontier
 from bowerbird.policies.registry import WALKS
-from bowerbird.ports import Clock, Database, StreamProvider
+from bowerbird.ports import Clock, Database, Frontier, StreamProvider
 from bowerbird.providers import provider
 
 _MOST_NAMED = 5
@@ -36,7 +37,7 @@ async def settle_former(plan: CrawlPlan, outside: Outside, again: Again, *, is_t
             async with database.transaction() as tx:
                 await take_up(tx, former, outside.clock.now())
                 if is_dropped:
-                    await put_to_rest(tx, former)
+                    await put_to_rest(tx, _frontier(database), former, outside.clock.now())
     if not former.tasks:
         return []
     if is_dropped:
@@ -75,6 +76,11 @@ def _are(former: FormerSeeds) -> str:
 
 def _them(former: FormerSeeds) -> str:
     return "it" if len(former.targets) == 1 else "them"
+
+
+def _frontier(database: Database) -> Frontier:
+    """Of a command, which leases nothing."""
+    return TaskFrontier(database, lambda: 0, lease=LEASE_TIME, call=CALL_TIME)
 
 
 @asynccontextmanager

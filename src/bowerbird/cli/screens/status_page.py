@@ -20,7 +20,6 @@ from bowerbird.crawl.access.how_to_add import renew_line
 from bowerbird.crawl.life.not_asked import LeftOut
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.running import Member
-from bowerbird.crawl.seeding.former import DROPPED
 from bowerbird.crawl.work.call_log import SURVEY
 from bowerbird.export.sample import Sample
 from bowerbird.limits.purses import Purse, is_purse
@@ -32,7 +31,7 @@ from bowerbird.reports.summary import CrawlState, LaneState, LedgerState, Summar
 _MOST_BUCKETS = 8
 _MOST_GAPS = 5
 _STATES = {"waiting": "waiting", "leased": "being asked", "asleep": "answered", "failed": "given up"}
-_SELDOM = {DROPPED: "no longer asked"}
+_SELDOM = {"retired": "no longer asked"}
 """Shown where there are any."""
 """What tasks may be, and the words for it."""
 

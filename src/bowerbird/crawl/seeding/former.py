@@ -9,10 +9,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
-from bowerbird.ports import Row, Transaction
+from bowerbird.model import Reason, TaskState
+from bowerbird.ports import Frontier, Row, Transaction
 
-DROPPED = "dropped"
-"""The state of tasks that are asked no more because their seed was taken away; what leads to them anew wakes them."""
+_RETIRED = (TaskState.RETIRED, TaskState.RETIRING)
 Target = tuple[str, str]
 """A service, and what is asked about there."""
 
@@ -30,8 +30,15 @@ _GOES_ON = f"""
 select task, lane, target from tasks
 where {_OF_CRAWL} and depth = 0 and (ready = 1 or due is not null or state = 'failed')
 """
-_REST = f"update tasks set ready = 0, due = null, state = '{DROPPED}', failure = null where task = ? and token is null"
-_TAKE_UP = f"update tasks set ready = 1, due = ?, state = 'waiting', attempts = 0 where task = ? and state = '{DROPPED}'"
+_WHICH = "select lane, target from tasks where task = ?"
+_TAKE_UP = """
+update tasks set ready = 1, due = ?, state = 'waiting', attempts = 0, failure = null where task = ? and state = 'retired'
+"""
+_RECORD = """
+insert into changes (at, who, why, kind, lane, target) select ?, ?, ?, 'taken_up', lane, target from tasks where task = ?
+"""
+_TAKEN_OUT = Reason("user", "the crawl file no longer names it")
+_NAMED_AGAIN = Reason("user", "the crawl file names it again")
 
 
 class FormerSeeds(Struct, frozen=True):
@@ -49,8 +56,8 @@ async def read_former(tx: Transaction, crawl: str, named: Collection[Target]) ->
     """Compares the seeds of a crawl's queues with those that are `named` now."""
     services = {row["lane"]: row["name"] for row in await tx.fetch(_LANES, crawl)}
     seeds = [(row, (services[row["lane"]], row["target"])) for row in await tx.fetch(SEEDS, crawl)]
-    back = tuple(row["task"] for row, seed in seeds if row["state"] == DROPPED and seed in named)
-    gone = dict.fromkeys(seed for row, seed in seeds if row["state"] != DROPPED and seed not in named)
+    back = tuple(row["task"] for row, seed in seeds if row["state"] == TaskState.RETIRED and seed in named)
+    gone = dict.fromkeys(seed for row, seed in seeds if row["state"] not in _RETIRED and seed not in named)
     if not gone:
         return FormerSeeds(back=back)
     led_to = _led_to(await tx.fetch(_LED_TO, crawl), services)
@@ -62,14 +69,21 @@ async def read_former(tx: Transaction, crawl: str, named: Collection[Target]) ->
     return FormerSeeds(targets, tuple(dict.fromkeys(task for tasks in found.values() for task in tasks)), back)
 
 
-async def put_to_rest(tx: Transaction, former: FormerSeeds) -> None:
-    """Asks no more about former seeds; what was collected stays. What a call is asking just now is left to that call."""
-    await tx.execute_many(_REST, [(task,) for task in former.tasks])
+async def put_to_rest(tx: Transaction, frontier: Frontier, former: FormerSeeds, now: datetime) -> None:
+    """Asks no more about former seeds; what was collected stays. What a call is asking just now ends with that call."""
+    targets: defaultdict[int, list[str]] = defaultdict(list)
+    for task in former.tasks:
+        for row in await tx.fetch(_WHICH, task):
+            targets[row["lane"]].append(row["target"])
+    for lane, names in targets.items():
+        await frontier.retire(tx, lane, names, _TAKEN_OUT, now)
 
 
 async def take_up(tx: Transaction, former: FormerSeeds, now: datetime) -> None:
     """Asks again about seeds that are named again."""
-    await tx.execute_many(_TAKE_UP, [(to_micros(now), task) for task in former.back])
+    at = to_micros(now)
+    await tx.execute_many(_TAKE_UP, [(at, task) for task in former.back])
+    await tx.execute_many(_RECORD, [(at, _NAMED_AGAIN.who, _NAMED_AGAIN.why, task) for task in former.back])
 
 
 def _led_to(rows: Iterable[Row], services: Mapping[int, str]) -> Mapping[Target, set[Target]]:

@@ -40,6 +40,11 @@ def given_up(failure: str | None) -> tuple[Cause, str]:
     return Cause.UNKNOWN, f"given up: {retold(failure or '')}"
 
 
+def retired(failure: str | None) -> tuple[Cause, str]:
+    """What is said of a target that was taken out of the crawl on purpose."""
+    return Cause.BUDGET, f"taken out of the crawl: {failure or 'no reason is told'}"
+
+
 def left_out(why: str) -> tuple[Cause, str]:
     """What is said of anything that waits for a facet which is not asked."""
     return Cause.LEFT_OUT, f"not asked for: {why}"

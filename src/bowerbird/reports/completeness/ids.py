@@ -19,7 +19,7 @@ join users u on u.user_no = p.author where t.lane = ?
 """
 _ABSENT = """
 select case when t.state = 'failed' then 'failed' when t.visits > 0 then 'asked' else 'waiting' end as fate, count(*) as posts
-from tasks t where t.lane = ? and not (t.state = 'dropped' and t.visits = 0) and not exists
+from tasks t where t.lane = ? and not (t.state = 'retired' and t.visits = 0) and not exists
     (select 1 from post_keys k join posts p on p.post_no = k.post_no where k.service = ? and k.key = t.target)
 group by fate
 """

@@ -13,7 +13,7 @@ from math import ceil, sqrt
 
 from msgspec import Struct
 
-from bowerbird.reports.completeness.entries import Cause, Missing, given_up, left_out, opted_out, summed
+from bowerbird.reports.completeness.entries import Cause, Missing, given_up, left_out, opted_out, retired, summed
 from bowerbird.reports.completeness.facts import WEEK, ShortfallFacts, TaskFacts
 from bowerbird.reports.completeness.rates import Rate, missed
 
@@ -195,6 +195,8 @@ def _waiting(account: Evidence) -> tuple[Cause, str]:
         return left_out(account.left_out)
     if task is not None and task.state == "failed":
         return given_up(task.failure)
+    if task is not None and task.state == "retired":
+        return retired(task.failure)
     if account.was_out:
         return Cause.OUTAGE, "the service was down for most of the time in which it waited to be asked"
     if task is not None and task.cursor is not None:

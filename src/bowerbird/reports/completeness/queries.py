@@ -10,7 +10,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.model import Subject
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.completeness.entries import Cause, Entry, Missing, given_up, left_out, opted_out, summed
+from bowerbird.reports.completeness.entries import Cause, Entry, Missing, given_up, left_out, opted_out, retired, summed
 from bowerbird.reports.completeness.facts import AccountReader, ShortfallFacts, TaskFacts
 from bowerbird.reports.completeness.rates import Rate, missed
 from bowerbird.reports.completeness.told import Told
@@ -157,6 +157,8 @@ def _why(query: _Query, around: Surroundings) -> tuple[Cause, str]:
         return left_out(query.lane.left_out)
     if query.task.state == "failed":
         return given_up(query.task.failure)
+    if query.task.state == "retired":
+        return retired(query.task.failure)
     if around.was_out(query.lane, query.task.waits_since(query.lane.as_of)):
         return Cause.OUTAGE, "the service was down for most of the time in which it waited to be asked"
     if query.task.cursor is not None:

@@ -42,8 +42,10 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _OURS: {
         "crawls": ("name", "flow", "settings", "reason"), "lanes": ("facet",), "services": ("name", "provider", "base"),
         "workers": ("name", "host", "identity", "place"), "plans": ("document",), "rebuilds": ("edges",),
-        "claims": ("name",), "judgements": ("judge", "version"), "migrations": ("name",),
-        "streams": ("name", "channel", "options"), "ledgers": ("bucket",), "credentials": ("credential",), "bills": ("payer",),
+        "claims": ("name",), "changes": ("who", "why", "before", "after"), "judgements": ("judge", "version"),
+        "migrations": ("name",),
+        "streams": ("name", "channel", "options", "tuned"), "ledgers": ("bucket",), "credentials": ("credential",),
+        "bills": ("payer",),
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
     },
@@ -53,7 +55,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"), "judgements": ("subject",),
         "listings": ("kind", "side"), "reaction_listings": ("kind",), "relations": ("kind",),
         "relation_history": ("kind", "change"), "deletions": ("subject", "reason"), "unavailable": ("reason",),
-        "gaps": ("cause",), "shortfalls": ("cause",), "media": ("kind",), "media_files": ("kind", "state"),
+        "gaps": ("cause",), "changes": ("kind", "manner"), "shortfalls": ("cause",), "media": ("kind",),
+        "media_files": ("kind", "state"),
         "quarantine": ("subject",),
     },
     _SERVICE: {
@@ -65,7 +68,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "paging": ("position",),
     },
     "what is asked about: ids, words of the crawl file, and handles that the user gave as seeds": {
-        "tasks": ("target",), "gaps": ("target",), "shortfalls": ("target",),
+        "tasks": ("target",), "changes": ("target",), "gaps": ("target",), "shortfalls": ("target",),
     },
     "what a ranker remembers of a task: numbers": {"tasks": ("memory",)},
     "keys and structure of payloads; a test looks for texts in them": {"dictionaries": ("body", "kind")},

@@ -23,8 +23,8 @@ order by sighting desc limit 1
 _POST = ("id", "kind", "text", "language", "replies", "reposts", "likes", "quotes")
 _USER = ("id", "handle", "name", "description", "location", "language", "followers", "following", "posts")
 _FLAGS = ("is_protected", "is_bot", "is_verified", "opts_out")
-# A task is well when it waits, will come due, was given up, or was visited after the post was listed.
-_IS_WELL = "t.ready = 1 or t.due is not null or t.state = 'failed' or t.visited_at >= listed.at"
+# A task is well when it waits, will come due, was given up or retired, or was visited after the post was listed.
+_IS_WELL = "t.ready = 1 or t.due is not null or t.state in ('failed', 'retired') or t.visited_at >= listed.at"
 
 
 Listed = Sequence[tuple[int, Page, Saved]]
