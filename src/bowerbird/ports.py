@@ -400,6 +400,10 @@ class Frontier(Protocol):
         """Adds unknown targets and wakes sleeping ones; answers the lanes that have ready tasks because of it."""
         ...
 
+    async def take_turn(self, tx: Transaction) -> None:
+        """Lets no other worker change what tasks remember until the transaction ends: before `known` is asked."""
+        ...
+
     async def known(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Mapping[tuple[int, str], Task]:
         """The tasks that exist already, for rankers that remember."""
         ...
@@ -532,6 +536,10 @@ class Store(Protocol):
 
     async def hear(self, tx: Transaction, page: Page, *, service: Service, facet: Facet, call: int, now: datetime) -> Saved:
         """Saves what a stream said just now. A post that was deleted stays deleted: on a stream, a deletion may come first."""
+        ...
+
+    async def save_alone(self, tx: Transaction) -> None:
+        """Lets nobody else save until the transaction ends: for those who save several pages in it, before the first."""
         ...
 
 

@@ -4,6 +4,8 @@ Lease eligibility: ready, or due (its sleep is over, or the lease of a dead work
 `tasks_due` carry exactly these two questions; a test explains both statements and fails when an index is no longer used.
 """
 
+from functools import cache
+
 _NAMES = (
     *("task", "lane", "target", "priority", "due", "cursor", "newest", "head", "depth", "attempts", "pages", "visits"),
     *("added_at", "visited_at", "memory", "fence"),
@@ -36,11 +38,28 @@ update tasks set {_LEASED} from chosen where tasks.task = chosen.task returning 
 """
 
 
-INSERT = """
-insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory, newest, paged)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-on conflict (lane, target) do nothing
-"""
+Manner = tuple[bool, ...]
+"""What an arrival does to a known task: wakes it when it sleeps, moves it when it waits already, brings it nearer."""
+NEW_ONLY: Manner = (False, False, False)
+NEW_OR_RETIRED: Manner = (False, False, False, True)
+"""Retired targets are added as if they were unknown."""
+_IS_RETIRED = "state in ('retired', 'retiring')"
+
+_ARRIVAL = {
+    "lane": "bigint",
+    "target": "text",
+    "ready": "smallint",
+    "priority": "double precision",
+    "due": "bigint",
+    "state": "text",
+    "depth": "bigint",
+    "added_at": "bigint",
+    "added_by": "bigint",
+    "memory": "bytea",
+    "newest": "text",
+    "paged": "smallint",
+}
+_ADDED = ", ".join(_ARRIVAL)
 
 # What has not ended in good order (leased, amid a listing, being retried, given up) still owes what is above its own `newest`.
 _IS_DONE = "tasks.token is null and tasks.cursor is null and tasks.attempts = 0 and tasks.state <> 'failed'"
@@ -48,8 +67,6 @@ _TAKES_NEWEST = f"excluded.newest is not null and {_IS_DONE}"
 
 # A leased task is only marked: its settle sees the mark and makes it ready again.
 _WAKE_ANY = f"""
-insert into tasks (lane, target, ready, priority, due, state, depth, added_at, added_by, memory, newest, paged)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (lane, target) do update set
     ready = case when tasks.token is null then excluded.ready else 0 end,
     due = case when tasks.token is null then excluded.due else tasks.due end,
@@ -65,8 +82,8 @@ on conflict (lane, target) do update set
 
 _IS_NEARER = "excluded.depth < tasks.depth"
 
-ADDING = {
-    (False, False, False): INSERT,
+_WHERE_KNOWN: dict[Manner, str] = {
+    NEW_ONLY: "on conflict (lane, target) do nothing",
     (True, False, False): f"{_WAKE_ANY}where tasks.ready = 0",
     (False, True, False): f"{_WAKE_ANY}where tasks.ready = 1",
     (True, True, False): _WAKE_ANY,
@@ -74,13 +91,31 @@ ADDING = {
     (True, False, True): f"{_WAKE_ANY}where tasks.ready = 0 or {_IS_NEARER}",
     (False, True, True): f"{_WAKE_ANY}where tasks.ready = 1 or {_IS_NEARER}",
     (True, True, True): _WAKE_ANY,
+    NEW_OR_RETIRED: f"{_WAKE_ANY}where tasks.{_IS_RETIRED}",
 }
-"""By what an arrival does to a known task: wakes it when it sleeps, moves it when it waits already, brings it nearer."""
+
+TAKE_TURN = "select pg_advisory_xact_lock(7254107)"
 
 
-_IS_RETIRED = "state in ('retired', 'retiring')"
-ADD_RETIRED = f"{_WAKE_ANY}where tasks.{_IS_RETIRED}"
-"""Adds unknown targets, and retired ones as if they were unknown; all others stay as they are."""
+@cache
+def adding(manner: Manner) -> str:
+    """Adds one arrival."""
+    return f"insert into tasks ({_ADDED}) values ({', '.join('?' for _ in _ARRIVAL)}) {_WHERE_KNOWN[manner]}"
+
+
+@cache
+def adding_in_order(manner: Manner) -> str:
+    """Adds many arrivals on PostgreSQL, given as one list per column. Their numbers follow the order in which they came, which is
+    the order in which they are asked; they are written in that of their targets, the same for all: two workers that add the
+    same targets then wait for each other instead of deadlocking."""
+    arrived = ", ".join(f"?::{kind}[]" for kind in _ARRIVAL.values())
+    return f"""
+with arrived as (select * from unnest({arrived}) with ordinality as listed ({_ADDED}, place)),
+numbered as materialized (
+    select nextval(pg_get_serial_sequence('tasks', 'task')) as task, {_ADDED} from (select * from arrived order by place) as a
+)
+insert into tasks (task, {_ADDED}) select task, {_ADDED} from numbered order by lane, target {_WHERE_KNOWN[manner]}
+"""
 
 
 def has_retired(any_of: str) -> str:
@@ -99,7 +134,7 @@ RECORD = "insert into changes (at, worker, who, why, kind, lane, target) values 
 
 def held(any_of: str, dialect: str) -> str:
     """Token and marks of leased tasks, locked until the settle ends."""
-    lock = " for update" if dialect == "postgresql" else ""
+    lock = " order by lane, target for update" if dialect == "postgresql" else ""
     return f"select task, token, woken, state, failure from tasks where task {any_of}{lock}"
 
 

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.errors import Fenced
 from bowerbird.frontier import statements as sql
+from bowerbird.frontier.adding import Additions
 from bowerbird.frontier.claiming import Claims
 from bowerbird.frontier.held import LARGEST_BLOCK, Held
 from bowerbird.model import Arrival, Draw, Progress, Reason, Setback, Settled, Standing, Task, TaskState, Turn
 from bowerbird.ports import Database, Row, Transaction
 
 SWEEP_SIZE = 1000
-_PLAIN = (False, False, False)
 """An arrival that changes nothing of a target that the lane has."""
 
 
@@ -33,6 +33,7 @@ class TaskFrontier:
         self._call = call
         self._held = Held(in_memory)
         self._claims = Claims(database)
+        self._additions = Additions(database)
         self._find_held = sql.held(database.any("bigint"), database.dialect)
         self._sweep = sql.sweep(database.dialect)
 
@@ -44,7 +45,7 @@ class TaskFrontier:
         if not arrivals:
             return frozenset()
         added_at = to_micros(now)
-        rows: defaultdict[tuple[bool, bool, bool], list[tuple[object, ...]]] = defaultdict(list)
+        rows: defaultdict[sql.Manner, list[tuple[object, ...]]] = defaultdict(list)
         for arrival, standing in arrivals:
             ready, due, state = _place(standing.due, now)
             rows[arrival.wakes, standing.moves, arrival.nears].append(
@@ -63,10 +64,13 @@ class TaskFrontier:
                     int(arrival.is_paged),
                 )
             )
-        for manner, values in rows.items():
-            is_plain = manner == _PLAIN and call is not None and await self._has_retired(tx, values)
-            await tx.execute_many(sql.ADD_RETIRED if is_plain else sql.ADDING[manner], values)
+        if call is not None and sql.NEW_ONLY in rows and await self._has_retired(tx, rows[sql.NEW_ONLY]):
+            rows[sql.NEW_OR_RETIRED] = rows.pop(sql.NEW_ONLY)
+        await self._additions.write(tx, rows)
         return frozenset(arrival.lane for arrival, standing in arrivals if standing.due is not None)
+
+    async def take_turn(self, tx: Transaction) -> None:
+        await self._additions.take_turn(tx)
 
     async def _has_retired(self, tx: Transaction, rows: Sequence[tuple[object, ...]]) -> bool:
         lanes = self._database.members(sorted({row[0] for row in rows}))

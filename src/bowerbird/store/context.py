@@ -93,3 +93,8 @@ def tabled(database: Database) -> str:
 def as_table(rows: Sequence[Sequence[Any]]) -> str:
     """The parameter that `tabled` expects."""
     return msgspec.json.encode(rows).decode()
+
+
+def ordered(database: Database, number: str, strength: str = "no key update") -> str:
+    """The end of a statement that reads rows to change them: it locks them in the order of their numbers."""
+    return f" order by {number} for {strength}" if database.dialect == "postgresql" else ""

@@ -17,6 +17,7 @@ from bowerbird.store.intake.bounds import bounded_page
 from bowerbird.store.intake.clean import clean_page
 from bowerbird.store.intake.quarantine import set_aside
 from bowerbird.store.judgements.withdrawn_places import forget_places
+from bowerbird.store.locks import Firmness, Locks
 from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.people.identities import People, PeopleStatements, number_people
 from bowerbird.store.people.names import id_for
@@ -56,6 +57,12 @@ class _Question(Struct, frozen=True):
         is_about_users = self.facet.subject is Subject.USER
         return [task.target for task in self.tasks if is_about_users and not task.target.startswith("@")]
 
+    @property
+    def owners(self) -> dict[str, Firmness]:
+        """How firmly those are held whom it was about: their lists are compared with what is stored."""
+        is_list = self.facet.side is not None or self.is_about_tags
+        return dict.fromkeys(self.users, Firmness.CHANGED if is_list else Firmness.SHOWN)
+
     def proves(self, gone: Gone) -> bool:
         """Whether this was the way to learn that something is gone: by asking for it, or by its own mark. That an account may
         not be read is believed where its posts are asked for."""
@@ -85,6 +92,7 @@ class Store:
         self._database = database
         self._sightings = SightingStatements(database) if keeps_sightings else None
         self._packer = Packer()
+        self._locks = Locks(database)
         self._services: dict[str, tuple[int, str, tuple[str, ...]]] = {}
         self._people = PeopleStatements(database)
         self._users = UserStatements(database)
@@ -110,19 +118,16 @@ class Store:
         s = await self._sighting(tx, service, call, now, is_live=True)
         return await self._save_page(s, page, _Question(facet, ()))
 
+    async def save_alone(self, tx: Transaction) -> None:
+        await self._locks.save_alone(tx)
+
     async def _save_page(self, s: Sighting, page: Page, question: _Question) -> Saved:
-        await self._wait_for_turn(s.tx)
         await self._packer.prepare(s.tx)
         page = without_forged(s, page)
         saved = await self._save_items(s, page, question)
         await set_aside(s, question.facet.name, page.broken)
         await self._packer.learn(s.tx, s.at)
         return saved
-
-    async def _wait_for_turn(self, tx: Transaction) -> None:
-        """One page at a time, as on SQLite: two that show the same strangers at once would each take them for new."""
-        if self._database.dialect == "postgresql":
-            await tx.execute("select pg_advisory_xact_lock(7254104)")
 
     async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime, *, is_live: bool) -> Sighting:
         if service.name not in self._services:
@@ -147,8 +152,11 @@ class Store:
         # A service may still send the empty shell of a suspended account: that is no profile.
         missing = {g.key for g in gone if g.subject is Subject.USER}
         gone = [g for g in gone if s.is_live or question.proves(g)]
+        touched = await self._locks.begin(s, page, gone, question.owners)
         authors = {post.author for post in page.posts}
         people = await number_people(s, self._people, page.users, authors, set(_named(page, gone, question)))
+        if touched:
+            await self._locks.hold(s, touched, people)
         asked = asked_about(question.tasks, page) if question.is_lookup else {}
         shown = [user if user.key in asked else came_along(user) for user in page.users if user.key not in missing]
         users = await save_users(s, self._users, shown, people, self._packer)

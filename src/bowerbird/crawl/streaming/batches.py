@@ -99,7 +99,10 @@ class Scribe:
         stream, call = self._stream, self._logbook.call
         kept: list[Saved] = []
         woken: frozenset[int] = frozenset()
-        for page in (self._parts.store.clean(page) for each in heard for page in each.pages):
+        pages = [self._parts.store.clean(page) for each in heard for page in each.pages]
+        if len(pages) > 1:
+            await self._parts.store.save_alone(tx)
+        for page in pages:
             saved = await self._parts.store.hear(
                 tx, page, service=stream.service, facet=stream.channel.facet, call=call, now=now
             )  # fmt: skip

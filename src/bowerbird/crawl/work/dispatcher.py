@@ -235,14 +235,15 @@ class Dispatcher:
         )
         await endless_lists.remember(tx, lease, page, saved)
         saved_at = parts.clock.stopwatch()
+        await self._take_turn(tx)
         seeded = await self._seed(tx, lane, lease, page, saved, now)
         seeded_at = parts.clock.stopwatch()
         goes_on = self.offers.goes_on(lane, page)
         ended = self._end_tasks(lane, page, await self._visits(tx, lane, lease.tasks, page, saved, now), goes_on=goes_on)
         ready = await parts.frontier.settle(tx, ended, now)
         # After the settle: a walk may lead back to the very task that it leaves.
-        seeded |= await self.add(tx, [lead for each in ended for lead in each.standing.leads], lease.call, now)
-        seeded |= await self.add(tx, self.offers.witness(lane, lease, page), lease.call, now)
+        seeded |= await self._add(tx, [lead for each in ended for lead in each.standing.leads], lease.call, now)
+        seeded |= await self._add(tx, self.offers.witness(lane, lease, page), lease.call, now)
         await parts.ledgers.settle(tx, lease.charges, page, answer)
         await self._note_trouble(tx, lane, lease, page, is_refused, now)
         await self._outages.note(tx, lane.service.name, page, now)
@@ -250,18 +251,28 @@ class Dispatcher:
         report = _report(lane, page, saved, ended, seeds_left_alone(lane, lease.tasks, page))
         await registry.count_left_alone(tx, self._crawl, len(report.left_alone))
         await note_left_alone(tx, lane, lease.call, report.left_alone, now)
-        await registry.count(tx, self._crawl, report.new_items, report.new_users, report.new_posts)
         timings = Timings(seed=seeded_at - saved_at, settle=parts.clock.stopwatch() - watch)
         if not await parts.log.end(tx, lease, answer, page, saved, timings, now):
             raise Fenced(f"call {lease.call} was declared lost before its answer came; the answer is dropped")
+        # Last of all: every worker changes this row, and waits for it.
+        await registry.count(tx, self._crawl, report.new_items, report.new_users, report.new_posts)
         return report, seeded, frozenset(Turn(each.task.lane, each.is_paged) for each in ended if each.task.lane in ready)
 
     async def _seed(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, saved: Saved, now: datetime) -> frozenset[int]:
         arrivals = lane.seeder.seed(lane.facet.name, lease.tasks, page, saved)
-        return await self.add(tx, arrivals, lease.call, now)
+        return await self._add(tx, arrivals, lease.call, now)
+
+    async def _take_turn(self, tx: Transaction) -> None:
+        """Where rankers remember, what they read and then write stays theirs; others do not wait for each other."""
+        if any(lane.ranker.remembers for lane in (*self._parts.lanes.values(), *self._parts.aside.values())):
+            await self._parts.frontier.take_turn(tx)
 
     async def add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> frozenset[int]:
         """Puts targets into the frontier where their lanes' rankers want them, and those that the rankers name thereupon."""
+        await self._take_turn(tx)
+        return await self._add(tx, arrivals, call, now)
+
+    async def _add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> frozenset[int]:
         lanes: set[int] = set()
         if self._admission is not None:
             arrivals = await self._admission.admitted(tx, arrivals)

@@ -11,7 +11,7 @@ from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import WITHDRAWN, is_home, may_end, withdrawing
 from bowerbird.store.absences.lagging import LAG, LagStatements, told_by_streams
 from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, purge_users
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import Sighting, ordered
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for, tells_returns
 from bowerbird.store.posts.by_id import with_ids
@@ -36,7 +36,8 @@ class GoneStatements:
         )
         self.users = f"select user_no, id, told_by, seen_at from users where user_no {database.any('bigint')}"
         self.posts = (
-            f"select post_no, id, told_by, seen_at, deleted_at, found_at, found_by, seen_by from posts where {with_ids(database)}"
+            "select post_no, id, told_by, seen_at, deleted_at, found_at, found_by, seen_by from posts "
+            f"where {with_ids(database)}{ordered(database, 'post_no', 'update')}"
         )
         self.withdraw = f"update users set {WITHDRAWN} where user_no {database.any('bigint')}"
         self.post_keys = (

@@ -42,6 +42,9 @@ class JudgingStore:
         saved = await self._store.hear(tx, page, service=service, facet=facet, call=call, now=now)
         return await self._judged(tx, page, saved, call, now)
 
+    async def save_alone(self, tx: Transaction) -> None:
+        await self._store.save_alone(tx)
+
     async def _judged(self, tx: Transaction, page: Page, saved: Saved, call: int, now: datetime) -> Saved:
         if not saved.users and not saved.posts:
             return saved

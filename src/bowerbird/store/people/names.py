@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bowerbird.model import NETWORKS, KeyForm
 
-_LOCAL = tuple(f"{each.name}:" for each in NETWORKS.values() if each.keys is KeyForm.LOCAL)
+PROVISIONAL = tuple(f"{each.name}:" for each in NETWORKS.values() if each.keys is KeyForm.LOCAL)
+"""How ids begin that are made up of a service and its key."""
 
 
 def has_local_keys(network: str) -> bool:
@@ -36,7 +37,7 @@ def key_in(network: str, known_id: str) -> str | None:
 
 def is_provisional(known_id: str) -> bool:
     """Whether an id was made up of a service and its key, until the subject itself tells the real one."""
-    return known_id.startswith(_LOCAL)
+    return known_id.startswith(PROVISIONAL)
 
 
 def tells_returns(network: str) -> bool:

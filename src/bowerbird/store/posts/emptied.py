@@ -10,7 +10,7 @@ from bowerbird.model import Post
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import may_change
 from bowerbird.store.absences.gone import GoneStatements, hidden_people
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import Sighting, ordered
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for
 from bowerbird.store.posts.by_id import with_ids
@@ -35,7 +35,8 @@ class BuriedStatements:
     def __init__(self, database: Database) -> None:
         text = database.any("text")
         self.tombs = f"select id, at from deletions where subject = 'post' and id {text}"
-        self.emptied = f"select id from posts where deleted_at is not null and {with_ids(database)}"
+        # Locked, so that none of them is deleted before the copies of it are stored.
+        self.shown = f"select id, deleted_at from posts where {with_ids(database)}{ordered(database, 'post_no', 'share')}"
         self.gone = GoneStatements(database)
 
 
@@ -60,7 +61,7 @@ async def _buried_live(
     new = [post for known, post in posts.items() if known not in stored]
     shown = {known for post in posts.values() if (known := post.repost_of or post.quote_of)} - posts.keys()
     tombs = {row["id"] for row in await s.fetch_in(sql.tombs, {*_names(s, new), *shown})}
-    emptied = {row["id"] for row in await s.fetch_in(sql.emptied, shown)}
+    emptied = {row["id"] for row in await s.fetch_in(sql.shown, shown) if row["deleted_at"] is not None}
     gone = await hidden_people(s, sql.gone, {people.ids[post.author] for post in posts.values()} - people.new)
     down = set(_emptied(stored))
     if tombs:

@@ -12,7 +12,7 @@ from bowerbird.model import NETWORKS, Post, PostKind, SavedPost
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import is_first_word, may_change, teller
 from bowerbird.store.absences.lagging import LAG
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import Sighting, ordered
 from bowerbird.store.fields import (
     POST_COUNTERS,
     POST_FIELDS,
@@ -59,7 +59,7 @@ class PostStatements:
         text, bigint, known = database.any("text"), database.any("bigint"), with_ids(database)
         self.stored = (
             "select post_no, id, author, found_at, seen_at, told_by, deleted_at, frame, frame_place, "
-            f"{', '.join(POST_FIELDS)} from posts where {known}"
+            f"{', '.join(POST_FIELDS)} from posts where {known}{ordered(database, 'post_no')}"
         )
         self.numbers = f"select post_no, id from posts where {known}"
         self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bowerbird.model import Facet, Page, Relation, RelationKind, Side, Task
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import lists_whole
-from bowerbird.store.context import Sighting, listed
+from bowerbird.store.context import Sighting, listed, ordered
 from bowerbird.store.people.identities import People
 from bowerbird.store.relations.absent_ends import ABSENT_SINCE, AbsentEndStatements, absent_since
 from bowerbird.store.relations.single import HISTORY, EdgeStatements, name_edges, save_edges
@@ -59,11 +59,14 @@ class _SideStatements:
             f"{seen} = coalesce(excluded.{seen}, relations.{seen}), removed_at = null"
         )
         # `seen_at`: the list of the other end may have shown the edge since this sweep passed its place.
+        missing = f"kind = ? and {fixed} = ? and removed_at is null and {seen} is not null and {seen} <> ? and seen_at <= ?"
         self.remove = (
-            f"update relations set removed_at = ? where kind = ? and {fixed} = ? and removed_at is null and {seen} is not null "
-            f"and {seen} <> ? and seen_at <= ? and not exists (select 1 from unavailable "
+            f"update relations set removed_at = ? where {missing} and not exists (select 1 from unavailable "
             f"where user_no = relations.{other} and {ABSENT_SINCE}) returning {other} as other, seen_at"
         )
+        # Nobody may learn just now that one of them is absent: the edge would be removed all the same.
+        held = ordered(database, "user_no", "key share")
+        self.hold = f"select 1 as held from users where user_no in (select {other} from relations where {missing}){held}"
 
 
 class RelationStatements:
@@ -174,8 +177,10 @@ async def _came(s: Sighting, sql: RelationStatements, listing: Listing, new: Col
 
 
 async def _remove(s: Sighting, sql: _SideStatements, listing: Listing) -> int:
-    began_at = listing.began_at
-    gone = await s.tx.fetch(sql.remove, s.at, listing.kind, listing.user, listing.sweep, began_at, began_at)
+    missing = (listing.kind, listing.user, listing.sweep, listing.began_at)
+    if s.database.dialect == "postgresql":
+        await s.tx.fetch(sql.hold, *missing)
+    gone = await s.tx.fetch(sql.remove, s.at, *missing, listing.began_at)
     rows = [(listing.kind, *listing.edge(row["other"]), "removed", row["seen_at"], s.at, s.call) for row in gone]
     await s.execute_many(HISTORY, rows)
     return len(rows)

@@ -10,7 +10,7 @@ from bowerbird.clock import to_micros
 from bowerbird.model import Member, Page, UserList, Version, Volume
 from bowerbird.ports import Database
 from bowerbird.store.absences.authority import may_change
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import Sighting, ordered
 from bowerbird.store.intake.clean import clean_text, is_key
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for
@@ -50,7 +50,8 @@ class BesideStatements:
         # Content of those who opted out is not kept, in no version.
         readable = "p.deleted_at is null and coalesce(u.opts_out, 0) = 0"
         joined = f"from posts p join users u on u.user_no = p.author where {readable} and {with_ids(database, 'p')}"
-        self.posts = f"select p.post_no, p.id, p.told_by, p.seen_at {joined}"
+        locked = ordered(database, "p.post_no", "no key update of p")
+        self.posts = f"select p.post_no, p.id, p.told_by, p.seen_at {joined}{locked}"
         self.post_keys = (
             "select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no "
             f"where k.service = ? and k.key {database.any('text')}"
