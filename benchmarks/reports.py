@@ -20,13 +20,13 @@ import msgspec
 
 from benchmarks.large_store import CHOSEN, RENAMED, SERVICE, handle_of, large_store
 from bowerbird.cli.commands.completeness import facet_of
-from bowerbird.cli.commands.status import read_status
+from bowerbird.cli.commands.status import read_page
 from bowerbird.cli.which import Place, read_place
 from bowerbird.clock import RealClock
-from bowerbird.reports.absences import APART, kept_apart
+from bowerbird.reports.browsing.post_ids import PostIds, read_post_ids
 from bowerbird.reports.completeness import VIEWS, ledgers, read_sums
-from bowerbird.reports.histories import find_history
-from bowerbird.reports.post_ids import PostIds, read_post_ids
+from bowerbird.reports.histories.absences import APART, kept_apart
+from bowerbird.reports.histories.changes import find_history
 from bowerbird.settings import load_settings
 
 FLAT = ("status", "history")
@@ -37,7 +37,7 @@ _TIMES = 5
 
 
 async def _status(place: Place) -> None:
-    await read_status(place, RealClock())
+    await read_page(place, RealClock())
 
 
 async def _history(place: Place) -> None:

@@ -42,7 +42,6 @@ from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
 from bowerbird.crawl.work.lanes import Lane, add_turns
 from bowerbird.crawl.work.scheduler import Scheduler
-from bowerbird.export.sample import enough
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.stream_plans import StreamPlan
 from bowerbird.flows.flow import STREAM, FacetUse, Flow
@@ -69,8 +68,9 @@ from bowerbird.ports import (
 )
 from bowerbird.providers import provider
 from bowerbird.providers.tables import thrifty, thrifty_facet, with_limits
-from bowerbird.reports.seed_query import chosen_by
-from bowerbird.reports.walks import stored_links
+from bowerbird.reports.seeds.seed_query import chosen_by
+from bowerbird.reports.studies.sample import enough
+from bowerbird.reports.studies.walks import stored_links
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
 from bowerbird.store.judgements.judging import JudgingStore

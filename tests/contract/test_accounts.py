@@ -7,7 +7,7 @@ from store_pages import Crawled, user
 
 from bowerbird.model import Page
 from bowerbird.ports import Database
-from bowerbird.reports.find_account import Account, find_accounts
+from bowerbird.reports.histories.find_account import Account, find_accounts
 from bowerbird.reports.reader import Reader
 
 

@@ -27,8 +27,8 @@ from bowerbird.errors import UserError
 from bowerbird.flows.files.seed_list import SeedQuery
 from bowerbird.model import Gone, Outcome, Page, PostKind, Service, Subject
 from bowerbird.ports import Database
-from bowerbird.reports.absences import AbsentUser, DeletedPost, EndedRelation, kept_apart
-from bowerbird.reports.chosen import _statement, chosen
+from bowerbird.reports.histories.absences import AbsentUser, DeletedPost, EndedRelation, kept_apart
+from bowerbird.reports.seeds.chosen import _statement, chosen
 from bowerbird.store import Store
 
 

@@ -15,7 +15,7 @@ from simulated_server import Server, running
 from bowerbird import cli
 from bowerbird.clock import RealClock
 from bowerbird.ports import Database
-from bowerbird.reports.unknown_seeds import HANDLES
+from bowerbird.reports.seeds.unknown_seeds import HANDLES
 from bowerbird.simulated.world.hashing import generator
 
 Capsys = pytest.CaptureFixture[str]

@@ -18,7 +18,7 @@ from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.model import Gone, Outcome, Page, Subject, Version
 from bowerbird.ports import Database
-from bowerbird.reports.histories import Change, find_history
+from bowerbird.reports.histories.changes import Change, find_history
 
 DAY = timedelta(days=1)
 

@@ -19,7 +19,7 @@ from bowerbird.flows.files.seed_list import SeedQuery
 from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow
 from bowerbird.model import Gone, Judged, Judgement, Outcome, Page, Post, Ruling, Seen, Subject, User
 from bowerbird.ports import Database
-from bowerbird.reports.chosen import chosen
+from bowerbird.reports.seeds.chosen import chosen
 from bowerbird.store import Store
 from bowerbird.store.judgements.judging import JudgingStore
 from bowerbird.vocabulary import vocabulary

@@ -18,10 +18,10 @@ from bowerbird import cli
 from bowerbird.app import Crawl
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.life.not_asked import read_left_out
 from bowerbird.db import open_database
 from bowerbird.model import Answer, Outcome
 from bowerbird.ports import Database, Transaction
+from bowerbird.reports.status.left_out import read_left_out
 from bowerbird.simulated.world.hashing import generator
 
 Capsys = pytest.CaptureFixture[str]

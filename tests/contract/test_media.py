@@ -20,7 +20,7 @@ from bowerbird.modules.media import Collector, MediaPlan
 from bowerbird.modules.media.files import Shelf
 from bowerbird.modules.media.rows import MOST_ATTEMPTS, RETRIES, Book
 from bowerbird.ports import Clock, Database, MediaTransport
-from bowerbird.reports.health import read_standing
+from bowerbird.reports.status.health import read_health
 from bowerbird.simulated.pictures import Pictures, picture
 
 HOST = "https://pbs.simulated.example/media"
@@ -121,7 +121,7 @@ async def test_after_the_last_call_what_is_due_is_fetched_and_what_must_wait_is_
         await one.run()
     states = await store.rows("select state, count(*) as files from media_files group by state order by state")
     assert [(row["state"], row["files"]) for row in states] == [("kept", 6), ("waiting", 1)]
-    standing = await read_standing(database)
+    standing = await read_health(database)
     assert standing.media_trouble == "HTTP 503"
 
 

@@ -10,7 +10,7 @@ from store_pages import POSTS, SKY, Crawled, X, post, skeet
 
 from bowerbird.model import Gone, Media, Outcome, Page, Subject
 from bowerbird.ports import Database
-from bowerbird.reports.histories import find_history
+from bowerbird.reports.histories.changes import find_history
 
 CAT = Media(id="m1", kind="image", url="https://a.example/cat.jpg?sig=1", description="a cat")
 DOG = Media(id="m2", kind="image", url="https://a.example/dog.jpg")

@@ -12,7 +12,7 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Broken, Gone, Outcome, Page, Subject
 from bowerbird.ports import Database
-from bowerbird.reports.health import read_standing
+from bowerbird.reports.status.health import read_health
 from bowerbird.store.intake.quarantine import KEPT, KEPT_FOR, LONGEST_RAW, MOST_NAMES, MOST_REASONS, OTHER, reason
 
 
@@ -29,7 +29,7 @@ async def test_a_source_that_sends_nothing_usable_is_counted_and_keeps_a_sample(
     for _ in range(3):
         await crawled.save(Page(broken=(broken(b"{}"),) * 100_000), TIMELINE, "1")
     assert await crawled.count("quarantine") == KEPT
-    (told,) = (await read_standing(crawled.database)).quarantine
+    (told,) = (await read_health(crawled.database)).quarantine
     assert (told.facet, told.why, told.items, told.kept) == ("timeline", "ValueError: no id", 300_000, KEPT)
 
 

@@ -10,7 +10,7 @@ from store_pages import FOLLOWING, START, TIMELINE, Crawled, following, micros, 
 
 from bowerbird.model import Page
 from bowerbird.ports import Database
-from bowerbird.reports.counts import Count, Counter
+from bowerbird.reports.counting.counts import Count, Counter
 from bowerbird.reports.reader import Reader
 from bowerbird.store import record_error
 

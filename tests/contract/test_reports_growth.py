@@ -18,11 +18,11 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Page
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.absences import APART, kept_apart
-from bowerbird.reports.find_account import find_accounts
-from bowerbird.reports.health import read_standing
-from bowerbird.reports.histories import find_history
+from bowerbird.reports.histories.absences import APART, kept_apart
+from bowerbird.reports.histories.changes import find_history
+from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.reader import Reader
+from bowerbird.reports.status.health import read_health
 
 _LARGE = ("users", "posts", "relations", "relation_history", "user_history", "former_handles", "post_history", "user_keys",
           "post_keys", "deletions", "unavailable", "calls", "tasks", "reactions", "media_files", "sightings")  # fmt: skip
@@ -125,7 +125,7 @@ async def test_the_test_itself_notices_a_whole_table(large: Explained) -> None:
 
 async def test_status_reads_no_whole_table(large: Explained) -> None:
     await Reader(large).summary()
-    await read_standing(large)
+    await read_health(large)
     assert large.whole_tables() == []
 
 

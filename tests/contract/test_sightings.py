@@ -10,7 +10,7 @@ from store_pages import FEDIVERSE, START, TIMELINE, X, federated, micros, post, 
 
 from bowerbird.model import Facet, Page, PostKind, Recalled, Service, Subject, User
 from bowerbird.ports import Database
-from bowerbird.reports.overlap import read_overlap
+from bowerbird.reports.studies.overlap import read_overlap
 from bowerbird.store import Store, register_service
 from bowerbird.store.posts.recall import Recall
 

@@ -13,7 +13,7 @@ from bowerbird.crawl.process.running import living
 from bowerbird.db import open_database
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.health import Completeness, Pace, read_standing
+from bowerbird.reports.status.health import Completeness, Pace, read_health
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 AT = to_micros(NOW)
@@ -43,7 +43,7 @@ async def visited(tx: Transaction, target: str, *, claims: int, has: int) -> Non
 
 
 async def test_an_empty_database_stands_still(database: Database) -> None:
-    standing = await read_standing(database)
+    standing = await read_health(database)
     assert standing.pace == Pace(0, 0, None, None)
     assert standing.completeness == Completeness(0, 0, 0)
     assert (standing.refusals, standing.quarantine) == ((), ())
@@ -53,7 +53,7 @@ async def test_an_empty_database_stands_still(database: Database) -> None:
 async def test_the_pace_is_that_of_the_settled_calls(database: Database) -> None:
     async with database.transaction() as tx:
         await tx.execute_many(_CALL, [(AT, AT, AT + second * 1_000_000, 5) for second in range(11)])
-    pace = (await read_standing(database)).pace
+    pace = (await read_health(database)).pace
     assert (pace.calls, pace.items, pace.span) == (11, 55, timedelta(seconds=10))
 
 
@@ -69,7 +69,7 @@ async def test_refused_credentials_and_quarantine_are_told(database: Database) -
             "values (1, 'timeline', ?, ?, 9, 1, 1)",
             [("no id", 3_000_001), ("no author", 1)],
         )
-    standing = await read_standing(database)
+    standing = await read_health(database)
     assert [(one.service, one.credential, one.reason) for one in standing.refusals] == [("a", "mine", "401 revoked")]
     assert [(one.why, one.items, one.kept) for one in standing.quarantine] == [("no id", 3_000_001, 0), ("no author", 1, 0)]
 
@@ -82,7 +82,7 @@ async def test_completeness_compares_counters_with_what_is_stored(database: Data
         await visited(tx, "1", claims=10, has=8)
         await visited(tx, "2", claims=3, has=5)
         await visited(tx, "3", claims=0, has=0)
-    assert (await read_standing(database)).completeness == Completeness(2, 13, 11)
+    assert (await read_health(database)).completeness == Completeness(2, 13, 11)
 
 
 async def test_a_worker_that_fell_silent_is_not_counted_as_living(database: Database) -> None:

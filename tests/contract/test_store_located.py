@@ -12,7 +12,7 @@ from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.model import Area, Box, Gone, Outcome, Page, Place, Post, PostKind, Subject, Unplaced, User
 from bowerbird.ports import Database
-from bowerbird.reports.place_counts import read_places
+from bowerbird.reports.counting.places import read_places
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
 from bowerbird.store.judgements.judging import JudgingStore

@@ -24,7 +24,7 @@ from store_pages import (
 from bowerbird.analysis.cascades import rebuild
 from bowerbird.model import Facet, Gone, Outcome, Page, Post, PostKind, Reaction, ReactionKind, Subject
 from bowerbird.ports import Database
-from bowerbird.reports.cascades import CascadeReader
+from bowerbird.reports.studies.cascades import CascadeReader
 
 _YIELDS = frozenset({"users", "reactions"})
 REPOSTS = Facet(name="reposts", subject=Subject.POST, yields=_YIELDS, results_per_call=2)

@@ -12,18 +12,18 @@ from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.streaming.gaps import Cause, missed
 from bowerbird.crawl.streaming.stream_rows import Position
 from bowerbird.model import Claim, Ended
-from bowerbird.reports.streams import GapStanding, read_gaps, read_streams
+from bowerbird.reports.status.streams import GapReport, read_gaps, read_streams
 
 CLAIM = Claim("stream 1", 1, 1, START)
 
 
-def span(gap: GapStanding) -> tuple[float, float]:
+def span(gap: GapReport) -> tuple[float, float]:
     """When we did not hear, in seconds since the start."""
     assert gap.ended_at is not None
     return round((gap.began_at - START).total_seconds(), 3), round((gap.ended_at - START).total_seconds(), 3)
 
 
-async def standing(scene: Scene) -> tuple[GapStanding, ...]:
+async def standing(scene: Scene) -> tuple[GapReport, ...]:
     async with scene.database.reading() as tx:
         return await read_gaps(tx)
 

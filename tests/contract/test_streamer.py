@@ -19,7 +19,7 @@ from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.errors import DiskFull
 from bowerbird.model import Facet, Page, Saved, Secret, Service
 from bowerbird.ports import Transaction
-from bowerbird.reports.streams import read_streams
+from bowerbird.reports.status.streams import read_streams
 from bowerbird.store import Store
 
 

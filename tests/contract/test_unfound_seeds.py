@@ -10,9 +10,9 @@ import pytest
 from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.reports.absences import AbsentUser, kept_apart
 from bowerbird.reports.completeness import Cause, ledger
-from bowerbird.reports.unknown_seeds import closed_seeds, last_call, unfound_handles, unfound_seeds
+from bowerbird.reports.histories.absences import AbsentUser, kept_apart
+from bowerbird.reports.seeds.unknown_seeds import closed_seeds, last_call, unfound_handles, unfound_seeds
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 

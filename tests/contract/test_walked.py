@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.crawl.life import registry
-from bowerbird.export.sample import enough
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import Arrival, Facet, Page, Relation, RelationKind, Service, Side, Standing, Subject, User
 from bowerbird.policies.walking import Node
 from bowerbird.ports import Database
-from bowerbird.reports.walks import WalkLane, read_lanes, read_users, read_walk, stored_links
+from bowerbird.reports.studies.sample import enough
+from bowerbird.reports.studies.walks import WalkLane, read_lanes, read_users, read_walk, stored_links
 from bowerbird.store import Store
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

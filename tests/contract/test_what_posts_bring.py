@@ -15,8 +15,8 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.model import Page, Poll, PollOption, Post, PostKind, Version
 from bowerbird.ports import Database
-from bowerbird.reports.cascades import CascadeReader
-from bowerbird.reports.items import ItemReader
+from bowerbird.reports.browsing.items import ItemReader
+from bowerbird.reports.studies.cascades import CascadeReader
 
 ENDS = datetime(2026, 3, 9, tzinfo=UTC)
 

@@ -21,7 +21,7 @@ from bowerbird.cli import run
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Passed, PostKind
-from bowerbird.reports.cascades import CascadeReader
+from bowerbird.reports.studies.cascades import CascadeReader
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.content import visibility

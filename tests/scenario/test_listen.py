@@ -11,7 +11,7 @@ import pytest
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
-from bowerbird.reports.streams import read_gaps, read_streams
+from bowerbird.reports.status.streams import read_gaps, read_streams
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings

@@ -11,11 +11,11 @@ from pathlib import Path
 from msgspec import structs
 from still_world import MASTODON, START, in_laboratory
 
-from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.cli.live.run import run_shown
 from bowerbird.errors import Busy
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Clock, Database, Transaction
+from bowerbird.reports.status.glimpse import Glimpse
 from bowerbird.simulated.faults import Faults
 
 AWAY, BACK, ENOUGH = (START + timedelta(seconds=seconds) for seconds in (10, 20, 30))

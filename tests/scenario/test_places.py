@@ -12,7 +12,7 @@ from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Box
-from bowerbird.reports.place_counts import read_places
+from bowerbird.reports.counting.places import read_places
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import mix

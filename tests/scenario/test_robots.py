@@ -13,7 +13,7 @@ import pytest
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.reports.absences import AbsentUser, EndedRelation, kept_apart
+from bowerbird.reports.histories.absences import AbsentUser, EndedRelation, kept_apart
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.content import visibility

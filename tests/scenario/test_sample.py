@@ -16,7 +16,7 @@ from bowerbird.cli import run as run_command
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.evaluate.sampling import METHODS, Size, evaluate_sampling
-from bowerbird.export.sample import Figure, Sample, read_samples
+from bowerbird.reports.studies.sample import Figure, Sample, read_samples
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.world import Availability

@@ -16,7 +16,7 @@ from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
-from bowerbird.reports.overlap import Overlap, read_overlap
+from bowerbird.reports.studies.overlap import Overlap, read_overlap
 from bowerbird.simulated.pictures import Pictures, picture
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup

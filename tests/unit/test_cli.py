@@ -16,9 +16,9 @@ from bowerbird.cli.screens.output import Output, column_widths, printable
 from bowerbird.cli.screens.sample_page import show_sample
 from bowerbird.clock import RealClock
 from bowerbird.errors import Busy, UserError
-from bowerbird.export.known import Known
-from bowerbird.export.sample import Figure, Sample
 from bowerbird.policies.walking import Step
+from bowerbird.reports.studies.known import Known
+from bowerbird.reports.studies.sample import Figure, Sample
 from bowerbird.store.opening import open_store
 
 HEAVY = (

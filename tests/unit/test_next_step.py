@@ -8,14 +8,14 @@ from pathlib import Path
 from msgspec import structs
 
 from bowerbird.app import vocabulary
-from bowerbird.cli.checks.agreed import Wish
-from bowerbird.cli.next.again import Again
-from bowerbird.cli.next.deciding import Ended, next_step
-from bowerbird.crawl.life.not_asked import LeftOut
 from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import Purse
+from bowerbird.reports.next_steps.again import Again
+from bowerbird.reports.next_steps.agreed import Wish
+from bowerbird.reports.next_steps.deciding import Ended, next_step
+from bowerbird.reports.status.left_out import LeftOut
 
 NOW = datetime(2026, 12, 30, tzinfo=UTC)
 AGAIN = Again(file="a.toml")

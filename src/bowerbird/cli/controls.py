@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from bowerbird.cli.next.again import again_of
 from bowerbird.cli.next.reading import steps_of
-from bowerbird.cli.next.step import Step
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.which import Place, find_place, meant_crawl, opened_as_is
 from bowerbird.clock import RealClock
@@ -20,8 +19,9 @@ from bowerbird.crawl.process.running import Member, living
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock, Database
+from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.reader import Reader
-from bowerbird.reports.summary import CrawlState
+from bowerbird.reports.status.summary import CrawlReport
 
 CrawlOption = Annotated[
     str | None, typer.Option("--crawl", metavar="NAME", help="Which crawl, where the database holds several.")
@@ -43,7 +43,7 @@ class Control(Struct, frozen=True):
 class Outcome(Struct, frozen=True):
     """What came of a wish."""
 
-    crawl: CrawlState
+    crawl: CrawlReport
     crew: tuple[Member, ...]
     """The processes it was addressed to."""
     is_followed: bool
@@ -88,14 +88,14 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
         return Outcome(crawl, tuple(crew), _has_followed(crawl, wish.wanted), step)
 
 
-async def _step(database: Database, version: int, place: Place, crawl: CrawlState, clock: Clock) -> Step:
+async def _step(database: Database, version: int, place: Place, crawl: CrawlReport, clock: Clock) -> Step:
     if version == newest():
         return (await steps_of(database, place, clock.now()))[crawl.name]
     async with database.reading() as tx:
         return Step(command=(await again_of(tx, place, crawl.name)).line())
 
 
-async def _followed(database: Database, clock: Clock, crawl: CrawlState, wanted: str) -> CrawlState:
+async def _followed(database: Database, clock: Clock, crawl: CrawlReport, wanted: str) -> CrawlReport:
     """The crawl once its process has done what was asked, or after a while."""
     give_up = clock.now() + _PATIENCE
     reader = Reader(database)
@@ -105,12 +105,12 @@ async def _followed(database: Database, clock: Clock, crawl: CrawlState, wanted:
     return crawl
 
 
-def _has_followed(crawl: CrawlState, wanted: str) -> bool:
+def _has_followed(crawl: CrawlReport, wanted: str) -> bool:
     # A crawl that ended by itself meanwhile is as stopped as can be.
     return crawl.wanted == wanted and (crawl.state == wanted or (wanted == "stopped" and crawl.state in ("finished", "failed")))
 
 
-def _chosen(crawls: tuple[CrawlState, ...], name: str | None, place: Place) -> CrawlState:
+def _chosen(crawls: tuple[CrawlReport, ...], name: str | None, place: Place) -> CrawlReport:
     if name is not None:
         return next(crawl for crawl in crawls if crawl.name == name)
     if len(crawls) != 1:
@@ -146,5 +146,5 @@ def _next(step: Step) -> str:
     return f"To go on, {first}, then: {how}" if first else f"Go on with: {how}"
 
 
-def _at_rest(crawl: CrawlState) -> str:
+def _at_rest(crawl: CrawlReport) -> str:
     return "cut off, but nothing is lost" if crawl.state in ("running", "paused") else crawl.state

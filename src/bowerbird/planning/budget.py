@@ -6,9 +6,10 @@ from math import inf
 
 from msgspec import Struct, structs
 
-from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
+from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model.money import in_dollars, thousandths
 from bowerbird.providers import provider
+from bowerbird.reports.next_steps.costs import paid_services
 
 _PLENTY = 1e8
 """So much that it never ends a rehearsal."""
@@ -30,11 +31,6 @@ class Means(Struct, frozen=True):
         if self.is_monthly:
             return f"the {allowed} that may be spent in a month are used up, and it waits for the next"
         return f"the {allowed} that it may spend in all are used up"
-
-
-def paid_services(plan: CrawlPlan) -> list[ServicePlan]:
-    """Those of the crawl's services that cost money."""
-    return [each for each in plan.services if any(f.is_paid for f in provider(each.service.provider).facets.values())]
 
 
 def means_of(plan: CrawlPlan) -> Means | None:

@@ -13,7 +13,6 @@ from msgspec import Struct, structs
 from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.process.endings import NOTHING_LEFT
-from bowerbird.export.sample import GOOD_ENOUGH, Figure, read_samples
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.seed_list import SeedList
 from bowerbird.limits.ledger import BURST
@@ -25,6 +24,7 @@ from bowerbird.planning.course import ENOUGH, Bucket, Course, Sample, Use, may_r
 from bowerbird.planning.scaling import Model, batch_of, kind_in_use, model_of, scaled_flow, scaled_limits
 from bowerbird.planning.stage import Stage, is_growing
 from bowerbird.ports import Row
+from bowerbird.reports.studies.sample import GOOD_ENOUGH, Figure, read_samples
 from bowerbird.simulated.pictures import Pictures
 from bowerbird.simulated.world import WorldSettings
 

@@ -10,10 +10,10 @@ import msgspec
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.counts import Count, Counter
-from bowerbird.reports.items import ItemReader
-from bowerbird.reports.summary import CrawlState, ErrorNote, LaneState, LedgerState, Stored, Summary
-from bowerbird.reports.timings import Timings, read_timings
+from bowerbird.reports.browsing.items import ItemReader
+from bowerbird.reports.counting.counts import Count, Counter
+from bowerbird.reports.status.summary import CrawlReport, ErrorNote, LaneReport, LedgerReport, Stored, Summary
+from bowerbird.reports.status.timings import Timings, read_timings
 
 _CRAWLS = """
 select crawl, name, flow, state, wanted, reason, calls, items, users, posts, created_at, updated_at from crawls order by crawl
@@ -55,22 +55,22 @@ class Reader:
                 errors=tuple(_error(row) for row in await tx.fetch(_ERRORS, errors)),
             )
 
-    async def crawls(self) -> tuple[CrawlState, ...]:
+    async def crawls(self) -> tuple[CrawlReport, ...]:
         async with self._database.reading() as tx:
             return tuple(_crawl(row) for row in await tx.fetch(_CRAWLS))
 
-    async def crawl(self, name: str) -> CrawlState | None:
+    async def crawl(self, name: str) -> CrawlReport | None:
         return next((crawl for crawl in await self.crawls() if crawl.name == name), None)
 
     async def stored(self) -> Stored:
         async with self._database.reading() as tx:
             return await self._stored(tx)
 
-    async def lanes(self) -> tuple[LaneState, ...]:
+    async def lanes(self) -> tuple[LaneReport, ...]:
         async with self._database.reading() as tx:
             return await self._lanes(tx)
 
-    async def ledgers(self) -> tuple[LedgerState, ...]:
+    async def ledgers(self) -> tuple[LedgerReport, ...]:
         async with self._database.reading() as tx:
             return tuple(_ledger(row) for row in await tx.fetch(_LEDGERS))
 
@@ -120,10 +120,10 @@ class Reader:
             errors=await self._counter.total(tx, "errors"),
         )
 
-    async def _lanes(self, tx: Transaction) -> tuple[LaneState, ...]:
+    async def _lanes(self, tx: Transaction) -> tuple[LaneReport, ...]:
         counts = await self._counter.by(tx, "tasks", "task", {"lane": "lane", "state": "state"})
         return tuple(
-            LaneState(
+            LaneReport(
                 crawl=row["crawl"],
                 service=row["service"],
                 facet=row["facet"],
@@ -146,12 +146,12 @@ def _tally(users: dict[tuple[object, ...], Count], *, is_stub: bool) -> Count:
     return next((count for (flag,), count in users.items() if bool(flag) is is_stub), Count(0))
 
 
-def _crawl(row: Row) -> CrawlState:
-    return CrawlState(**_values(row, CrawlState.__struct_fields__))
+def _crawl(row: Row) -> CrawlReport:
+    return CrawlReport(**_values(row, CrawlReport.__struct_fields__))
 
 
-def _ledger(row: Row) -> LedgerState:
-    return LedgerState(**_values(row, LedgerState.__struct_fields__))
+def _ledger(row: Row) -> LedgerReport:
+    return LedgerReport(**_values(row, LedgerReport.__struct_fields__))
 
 
 def _error(row: Row) -> ErrorNote:

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from bowerbird.app import Outside
 from bowerbird.cli.checks.start import exists
-from bowerbird.cli.next.again import Again
 from bowerbird.crawl.life.plan_versions import differences, document, held, refusal, told
 from bowerbird.crawl.process.running import Member, living
 from bowerbird.db import open_database
@@ -18,6 +17,7 @@ from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.ports import Clock
+from bowerbird.reports.next_steps.again import Again
 
 _HAS_ASKED = "select 1 as asked from crawls where name = ? and calls > 0"
 

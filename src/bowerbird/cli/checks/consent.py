@@ -10,7 +10,6 @@ from datetime import datetime
 import typer
 
 from bowerbird.app import Outside
-from bowerbird.cli.checks.agreed import Wish, may_spend, read_agreed, wish_of
 from bowerbird.cli.checks.renamed import spent_beside
 from bowerbird.cli.checks.start import exists
 from bowerbird.clock import to_micros
@@ -23,6 +22,7 @@ from bowerbird.planning.course import Course, hours_of
 from bowerbird.planning.plan import USUAL, Inquiry, expected_dollars, in_words, likely_course
 from bowerbird.planning.rehearsal import Scope
 from bowerbird.ports import Clock, Database
+from bowerbird.reports.next_steps.agreed import Wish, may_spend, read_agreed, wish_of
 
 _SHORT = Scope(items=1_500, calls=500)
 """A rehearsal for which somebody waits at a prompt."""

@@ -10,7 +10,6 @@ import typer
 
 from bowerbird.app import CALL_TIME, LEASE_TIME, Outside, ground_of
 from bowerbird.cli.checks.start import exists
-from bowerbird.cli.next.again import Again
 from bowerbird.crawl.seeding.former import FormerSeeds, Target, put_to_rest, read_former, take_up
 from bowerbird.crawl.seeding.homes import Homes, host_of
 from bowerbird.db import open_database
@@ -21,6 +20,7 @@ from bowerbird.frontier import TaskFrontier
 from bowerbird.policies.registry import WALKS
 from bowerbird.ports import Clock, Database, Frontier, StreamProvider
 from bowerbird.providers import provider
+from bowerbird.reports.next_steps.again import Again
 
 _MOST_NAMED = 5
 KEPT = "what was collected stays"

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from bowerbird.app import Outside, ground_of
 from bowerbird.cli.checks.start import exists
-from bowerbird.cli.screens.money import month_words, months
+from bowerbird.cli.screens.money import month_words
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.nearby import stores_in
@@ -26,10 +26,11 @@ from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.purses import Purse, purses
 from bowerbird.limits.rows import read_all
-from bowerbird.planning.budget import paid_services
 from bowerbird.ports import Clock, Database
+from bowerbird.reports.next_steps.costs import paid_services
 from bowerbird.reports.reader import Reader
-from bowerbird.reports.summary import CrawlState
+from bowerbird.reports.status.money import months
+from bowerbird.reports.status.summary import CrawlReport
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ _SETTINGS = "select settings from crawls where crawl = ?"
 class Begun(Struct, frozen=True):
     """A crawl that a file seems to have begun under another name."""
 
-    crawl: CrawlState
+    crawl: CrawlReport
     store: str
     is_asked: bool
     """Whether it has asked about the same first seed."""
@@ -151,7 +152,7 @@ async def _in_store(plan: CrawlPlan, store: str, clock: Clock, database: Databas
     return None
 
 
-async def _told(database: Database, crawl: CrawlState) -> dict[str, Any]:
+async def _told(database: Database, crawl: CrawlReport) -> dict[str, Any]:
     async with database.reading() as tx:
         row = await tx.fetch_one(_SETTINGS, crawl.crawl)
     told: dict[str, Any] = msgspec.json.decode(row["settings"]) if row and row["settings"] else {}
@@ -163,7 +164,7 @@ def _is_of_service(plan: CrawlPlan, told: dict[str, Any]) -> bool:
     return not known or any((each.service.provider, each.service.base) in known for each in plan.services)
 
 
-def _has_lost_file(plan: CrawlPlan, crawl: CrawlState, store: str, told: dict[str, Any]) -> bool:
+def _has_lost_file(plan: CrawlPlan, crawl: CrawlReport, store: str, told: dict[str, Any]) -> bool:
     """Whether the crawl's own file is gone, or is the one that is about to be run: a copy leaves the first in place."""
     usual = Path(store).with_name(f"{crawl.name}.toml")
     file = (told.get("called") or {}).get("file") or str(usual)
@@ -180,7 +181,7 @@ async def _spent(plan: CrawlPlan, clock: Clock, database: Database) -> str:
     return ", ".join(month_words(each, clock.now()) for each in found if each.of in services and each.spent)
 
 
-async def _asked_about(database: Database, plan: CrawlPlan, crawl: CrawlState) -> bool:
+async def _asked_about(database: Database, plan: CrawlPlan, crawl: CrawlReport) -> bool:
     try:
         seed = next(iter(plan.seeds), None)
         target = ground_of(plan).place(seed).target if seed is not None else None

@@ -7,20 +7,21 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from bowerbird.cli.checks.agreed import Wish, wish_of
 from bowerbird.cli.checks.consent import agreed_to
 from bowerbird.cli.checks.machine import OK, WARNING, Check
 from bowerbird.cli.checks.start import exists
-from bowerbird.cli.screens.money import month_values, month_words, own_purse, spent_lines, spent_values
+from bowerbird.cli.screens.money import month_words, spent_lines
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.versions import version_of
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.purses import Purse, purses
 from bowerbird.limits.rows import read_all
-from bowerbird.planning.budget import paid_services
 from bowerbird.planning.prices import in_a_sentence
 from bowerbird.ports import Clock
+from bowerbird.reports.next_steps.agreed import Wish, wish_of
+from bowerbird.reports.next_steps.costs import paid_services
+from bowerbird.reports.status.money import month_values, own_purse, spent_values
 
 _NEARLY = 0.95
 

@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 from bowerbird.app import Outside, unknown_servers
 from bowerbird.cli.checks.needed_key import wanted_kinds
 from bowerbird.cli.checks.services import in_vain, look, lost_facets, missing, sorted_seeds
-from bowerbird.cli.screens.money import own_purse
 from bowerbird.crawl.access.credentials import names_in, usable_credentials
 from bowerbird.crawl.access.how_to_add import how_to_add
 from bowerbird.crawl.access.surveys import Survey
@@ -31,15 +30,16 @@ from bowerbird.model import Flavour
 from bowerbird.model.money import in_dollars
 from bowerbird.ports import Vault
 from bowerbird.providers import provider
-from bowerbird.reports.chosen import chosen
 from bowerbird.reports.reader import Reader
-from bowerbird.reports.summary import CrawlState
+from bowerbird.reports.seeds.chosen import chosen
+from bowerbird.reports.status.money import own_purse
+from bowerbird.reports.status.summary import CrawlReport
 
 
 class _Known(Struct, frozen=True):
     """What the store knows of a crawl: how it stands, who runs it now, and how long it was run in all."""
 
-    state: CrawlState | None = None
+    state: CrawlReport | None = None
     crew: list[Member] = []
     ran: timedelta = timedelta(0)
     spent: float = 0.0

@@ -19,7 +19,7 @@ from bowerbird.export.graphs import Arc, Node, check_name, write_graph
 from bowerbird.model import Passed, PostKind
 from bowerbird.ports import Database
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.reports.cascades import CascadeReader
+from bowerbird.reports.studies.cascades import CascadeReader
 
 WhatArgument = Annotated[
     list[str] | None,

@@ -18,7 +18,6 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.sums import show_sums, sums_values
 from bowerbird.cli.which import Place, PlaceArgument, find_place, meant_crawl, read_place
 from bowerbird.clock import RealClock
-from bowerbird.crawl.life.not_asked import LeftOut, read_left_out
 from bowerbird.errors import UserError
 from bowerbird.model import Facet
 from bowerbird.ports import Database
@@ -26,6 +25,7 @@ from bowerbird.providers import PROVIDERS, provider
 from bowerbird.reports.completeness import VIEWS, Cause, Entry, PostSums, Total, ledgers, read_sums
 from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.reports.reader import Reader
+from bowerbird.reports.status.left_out import LeftOut, read_left_out
 
 _CAUSES = tuple(Cause)
 _SUBJECTS = {

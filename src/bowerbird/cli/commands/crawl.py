@@ -22,9 +22,8 @@ from bowerbird.cli.commands.credentials import VaultOption, open_vault
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.views import View, chosen_view
-from bowerbird.cli.next.again import Again, with_seeds
+from bowerbird.cli.next.again import place_of, with_seeds
 from bowerbird.cli.next.reading import step_after
-from bowerbird.cli.next.step import Step
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.store_addresses import read_plan
 from bowerbird.clock import RealClock
@@ -33,6 +32,8 @@ from bowerbird.errors import Busy, DiskFull
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.language.spelling import duration
 from bowerbird.ports import Vault
+from bowerbird.reports.next_steps.again import Again
+from bowerbird.reports.next_steps.step import Step
 from bowerbird.settings import Settings, load_settings
 from bowerbird.transport import HttpTransport
 from bowerbird.transport.media import HttpMedia
@@ -109,7 +110,7 @@ def command(
         output.result({"state": "failed", "reason": str(error), "store": public(plan.store), "go_on": again.line()})
         raise typer.Exit(FAILED) from None
     if not as_json:
-        show_report(output, run, step, again.place(run.last.store))
+        show_report(output, run, step, place_of(again, run.last.store))
     output.result({**report_values(run), **step.values()})
     raise typer.Exit(_code(run))
 

@@ -17,7 +17,7 @@ from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.model import Service
 from bowerbird.ports import Database
-from bowerbird.reports.post_ids import PostIds, read_post_ids
+from bowerbird.reports.browsing.post_ids import PostIds, read_post_ids
 
 _REASONS = {
     "deleted": "deleted",

@@ -20,7 +20,7 @@ from bowerbird.errors import UserError
 from bowerbird.model import Outcome
 from bowerbird.model.wording import outcome_words
 from bowerbird.ports import Database
-from bowerbird.reports.absences import APART, AbsentUser, DeletedPost, EndedRelation, Line, kept_apart
+from bowerbird.reports.histories.absences import APART, AbsentUser, DeletedPost, EndedRelation, Line, kept_apart
 
 
 class What(StrEnum):

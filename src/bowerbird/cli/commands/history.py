@@ -15,7 +15,7 @@ from bowerbird.cli.which import PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.reports.histories import Change, History, find_history
+from bowerbird.reports.histories.changes import Change, History, find_history
 from bowerbird.store.fields import POST_COUNTERS, USER_COUNTERS
 
 _LONGEST = 80

@@ -13,8 +13,8 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import Place, PlaceArgument, find_place, meant_crawl, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
-from bowerbird.reports.overlap import Overlap, Shared, read_overlap
 from bowerbird.reports.reader import Reader
+from bowerbird.reports.studies.overlap import Overlap, Shared, read_overlap
 
 
 def command(

@@ -10,7 +10,7 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.model import Source
-from bowerbird.reports.place_counts import PlaceCount, Sharing, read_places
+from bowerbird.reports.counting.places import PlaceCount, Sharing, read_places
 
 
 def command(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:

@@ -16,7 +16,7 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.sample_page import figure_values, show_sample
 from bowerbird.cli.which import PlaceArgument, crawl_of_file, find_place, read_place
 from bowerbird.clock import RealClock
-from bowerbird.export.sample import Account, Sample, read_samples
+from bowerbird.reports.studies.sample import Account, Sample, read_samples
 
 _COLUMNS = ("key", "id", "handle", "degree", "steps", "weight", "crawl", "service")
 

@@ -17,7 +17,7 @@ from bowerbird.crawl.process.running import living
 from bowerbird.db.rewriting import rewrite
 from bowerbird.errors import UserError
 from bowerbird.ports import Clock
-from bowerbird.reports.health import read_size
+from bowerbird.reports.status.health import read_size
 from bowerbird.store.absences.forgetting import Forgotten, forget_as_in
 from bowerbird.store.intake.quarantine import forget_old
 from bowerbird.store.payloads.repacking import Said, repack

@@ -10,13 +10,13 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from bowerbird.app import vocabulary
-from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.errors import UserError
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.ports import Clock
 from bowerbird.providers import provider
 from bowerbird.providers.tables import Overrides, limit_name
+from bowerbird.reports.status.glimpse import Glimpse
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup, SimulatedService, simulate

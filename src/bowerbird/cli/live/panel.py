@@ -6,11 +6,11 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.limit_names import limit_words
 from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import printable
+from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
 
 _BAR = 16
 _GAP = 2
@@ -85,7 +85,7 @@ def _lanes(lanes: tuple[Lane, ...]) -> RenderableType:
     return table
 
 
-def _streams(ears: tuple[Ear, ...]) -> list[RenderableType]:
+def _streams(ears: tuple[StreamGlimpse, ...]) -> list[RenderableType]:
     if not ears:
         return []
     table = _columns("stream", "events", "behind", "open gaps", "state")

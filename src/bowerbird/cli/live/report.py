@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bowerbird.cli.live.glimpse import as_values
 from bowerbird.cli.live.run import Run
-from bowerbird.cli.next.step import Step
 from bowerbird.cli.screens import numbers, post_counts
 from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import Output
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.flow import Size
+from bowerbird.reports.next_steps.step import Step
+from bowerbird.reports.status.glimpse import as_values
 
 _STYLES = {"finished": "green", "failed": "red"}
 _MOST_SEEDS = 5

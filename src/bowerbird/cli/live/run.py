@@ -14,16 +14,16 @@ from msgspec import Struct
 from bowerbird.app import Crawl, Outside
 from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.live.dump import write_dump
-from bowerbird.cli.live.glimpse import Glimpse
 from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.endings import NOTHING_LEFT, Ending
 from bowerbird.model import Subject
 from bowerbird.ports import Clock
-from bowerbird.reports.counts import Count
-from bowerbird.reports.health import read_fates
-from bowerbird.reports.unknown_seeds import closed_seeds, hopeless, last_call, unfound_seeds
+from bowerbird.reports.counting.counts import Count
+from bowerbird.reports.seeds.unknown_seeds import closed_seeds, hopeless, last_call, unfound_seeds
+from bowerbird.reports.status.glimpse import Glimpse
+from bowerbird.reports.status.health import read_fates
 from bowerbird.settings import service_manager
 
 Enough = Callable[[Glimpse], str]
@@ -55,7 +55,7 @@ class Run(Struct, frozen=True):
     left_alone_in_all: int = 0
     """The same, with what earlier runs found."""
     fates: dict[str, Count] = {}
-    """What became of the stored posts, whoever brought them: see `store.standing.read_fates`."""
+    """What became of the stored posts, whoever brought them: see `reports.status.health.read_fates`."""
     notes: tuple[str, ...] = ()
     """What servers do not take of the crawl, or bring less of than one might expect."""
 

@@ -11,11 +11,11 @@ from typing import Protocol
 from rich.console import Console
 from rich.live import Live
 
-from bowerbird.cli.live.glimpse import Glimpse, as_values
 from bowerbird.cli.live.panel import panel
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import printable
+from bowerbird.reports.status.glimpse import Glimpse, as_values
 
 
 class View(Protocol):

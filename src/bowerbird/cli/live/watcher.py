@@ -11,8 +11,6 @@ from datetime import datetime, timedelta
 from msgspec import structs
 
 from bowerbird.app import Crawl
-from bowerbird.cli.live.glimpse import Bucket, Ear, Glimpse, Lane
-from bowerbird.cli.live.pace import Load, backlog_time, never_ends, time_to_stop
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.limit_names import limit_word
 from bowerbird.cli.screens.money import month_words
@@ -25,8 +23,10 @@ from bowerbird.limits.purses import is_purse, purses
 from bowerbird.model import Charge
 from bowerbird.ports import Clock
 from bowerbird.reports.reader import Reader
-from bowerbird.reports.streams import StreamStanding, read_streams
-from bowerbird.reports.summary import LaneState
+from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
+from bowerbird.reports.status.streams import StreamReport, read_streams
+from bowerbird.reports.status.summary import LaneReport
+from bowerbird.reports.status.time_left import Load, backlog_time, never_ends, time_to_stop
 
 _LOOK_EVERY = timedelta(seconds=1)
 _SHARE_OF_TIME = 50
@@ -44,8 +44,8 @@ class Watcher:
         self._clock = clock
         self._reader = Reader(crawl.database)
         self._facets = _options(crawl)
-        self._lanes: tuple[LaneState, ...] = ()
-        self._streams: tuple[StreamStanding, ...] = ()
+        self._lanes: tuple[LaneReport, ...] = ()
+        self._streams: tuple[StreamReport, ...] = ()
         self._state = "starting"
         self._refusal = ""
         """What the database said instead of an answer, when it was asked last."""
@@ -70,11 +70,11 @@ class Watcher:
         wait = _LOOK_EVERY if self._state != "starting" else timedelta(0)
         self._look_at = self._clock.now() + max(wait, cost * _SHARE_OF_TIME)
 
-    async def _read(self) -> tuple[str, tuple[LaneState, ...], tuple[StreamStanding, ...]]:
+    async def _read(self) -> tuple[str, tuple[LaneReport, ...], tuple[StreamReport, ...]]:
         plan = self._crawl.plan
         row = await self._reader.crawl(plan.name)
         lanes = tuple(lane for lane in await self._reader.lanes() if lane.crawl == plan.name and lane.left_out is None)
-        streams: tuple[StreamStanding, ...] = ()
+        streams: tuple[StreamReport, ...] = ()
         if plan.streams:
             async with self._crawl.database.reading() as tx:
                 streams = tuple(each for each in await read_streams(tx) if each.crawl == plan.name)
@@ -210,8 +210,8 @@ def _options(crawl: Crawl) -> dict[LaneKey, tuple[int, Sequence[Sequence[Charge]
     }
 
 
-def _ear(one: StreamStanding) -> Ear:
-    return Ear(name=one.name, state=one.state, events=one.events, gaps=one.open_gaps, behind=one.lag)
+def _ear(one: StreamReport) -> StreamGlimpse:
+    return StreamGlimpse(name=one.name, state=one.state, events=one.events, gaps=one.open_gaps, behind=one.lag)
 
 
 def _bucket(state: LedgerState, now: datetime) -> Bucket:

@@ -12,8 +12,7 @@ from rich.console import Console
 
 from bowerbird.app import Crawl
 from bowerbird.cli.checks.spending import read_spending
-from bowerbird.cli.commands.status import read_status, status_values
-from bowerbird.cli.live.glimpse import Glimpse, as_values
+from bowerbird.cli.commands.status import read_page, status_values
 from bowerbird.cli.live.panel import panel
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run
@@ -21,7 +20,7 @@ from bowerbird.cli.live.views import LinesView
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.screens.plan_page import show
-from bowerbird.cli.screens.status_page import show_standing
+from bowerbird.cli.screens.status_page import show_status
 from bowerbird.cli.which import Place
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.limits.purses import Purse
@@ -29,6 +28,7 @@ from bowerbird.model import Credential
 from bowerbird.planning.course import Course
 from bowerbird.planning.plan import Plan, figures
 from bowerbird.ports import Clock
+from bowerbird.reports.status.glimpse import Glimpse, as_values
 
 _INTERNAL = "/money"
 
@@ -40,18 +40,18 @@ class Seeing:
         glimpse = await Watcher(crawl, clock).glimpse()
         run = Run(ending, glimpse)
         place = Place(crawl.plan.store, crawl.plan.name, "crawl.toml")
-        standing, spending = await read_status(place, clock), await read_spending(crawl.plan, clock)
+        page, spending = await read_page(place, clock), await read_spending(crawl.plan, clock)
         screens = {
             "panel": _panel(glimpse),
             "lines": _printed(lambda: LinesView().show(glimpse)),
-            "summary": _printed(lambda: show_report(Output(), run, standing.steps[crawl.plan.name], "crawl.toml")),
-            "status": _printed(lambda: show_standing(Output(), place, standing)),
+            "summary": _printed(lambda: show_report(Output(), run, page.steps[crawl.plan.name], "crawl.toml")),
+            "status": _printed(lambda: show_status(Output(), place, page)),
             "doctor": "\n".join(check.found for check in spending.checks(crawl.plan)),
         }
         values = {
             "progress": as_values(glimpse),
             "summary": report_values(run),
-            "status": status_values(place, standing),
+            "status": status_values(place, page),
             "doctor": spending.values(crawl.plan),
         }
         wanted = [purse for purse in glimpse.purses if purse.allowed is not None]

@@ -1,25 +1,13 @@
-"""What a crawl has spent and may spend, the same on every screen and in every JSON."""
+"""What a crawl has spent and may spend, in the same words on every screen."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from bowerbird.limits.purses import Purse
 from bowerbird.model.money import in_dollars, thousandths
-
-
-def own_purse(purses: Iterable[Purse], crawl: str) -> Purse | None:
-    return next((purse for purse in purses if purse.is_crawl and purse.of == crawl), None)
-
-
-def months(purses: Iterable[Purse]) -> list[Purse]:
-    return [purse for purse in purses if not purse.is_crawl]
-
-
-def month_purse(purses: Iterable[Purse], service: str) -> Purse | None:
-    return next((purse for purse in purses if not purse.is_crawl and purse.of == service), None)
+from bowerbird.reports.status.money import months
 
 
 def spent_lines(purses: Sequence[Purse], now: datetime) -> list[str]:
@@ -37,22 +25,3 @@ def month_words(purse: Purse, now: datetime) -> str:
 
 def _under_way(purse: Purse) -> str:
     return f" (up to {in_dollars(thousandths(purse.reserved))} more is under way)" if purse.reserved else ""
-
-
-def spent_values(purses: Iterable[Purse], crawl: str) -> dict[str, float | None]:
-    """Of one crawl, for machines; nothing is allowed where the month alone limits it."""
-    own = own_purse(purses, crawl)
-    return {"dollars_spent": own.spent if own else 0.0, "dollars_allowed": own.allowed if own else None}
-
-
-def month_values(purses: Iterable[Purse]) -> dict[str, dict[str, Any]]:
-    """By service what is spent and allowed in this calendar month, for machines."""
-    return {
-        purse.of: {
-            "dollars_spent": purse.spent,
-            "dollars_allowed": purse.allowed,
-            "dollars_reserved": purse.reserved,
-            "resets_at": purse.resets_at,
-        }
-        for purse in months(purses)
-    }

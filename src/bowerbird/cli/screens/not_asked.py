@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.output import Output
-from bowerbird.crawl.life.not_asked import LeftOut
+from bowerbird.reports.status.left_out import LeftOut
 
 
 def show_left_out(output: Output, found: Sequence[LeftOut]) -> None:

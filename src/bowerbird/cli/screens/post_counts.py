@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bowerbird.reports.counts import Count
+from bowerbird.reports.counting.counts import Count
 
 _FATES = {
     "kept": "with their content",

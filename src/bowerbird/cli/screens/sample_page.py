@@ -8,7 +8,7 @@ import msgspec
 
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.output import Output
-from bowerbird.export.sample import LEAST_KNOWN, Figure, Sample
+from bowerbird.reports.studies.sample import LEAST_KNOWN, Figure, Sample
 
 _LEGEND = "settled: Geweke |z| below 1.96 and R̂ below 1.05; degree: how many accounts the lists of an account name"
 _TOO_FEW = "too few steps yet"

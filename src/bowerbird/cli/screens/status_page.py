@@ -8,25 +8,26 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct
 
-from bowerbird.cli.next.step import Step
 from bowerbird.cli.screens import numbers, post_counts
 from bowerbird.cli.screens.limit_names import limit_words
-from bowerbird.cli.screens.money import month_words, months, own_purse, spent_lines
+from bowerbird.cli.screens.money import month_words, spent_lines
 from bowerbird.cli.screens.not_asked import show_left_out
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.screens.sample_page import show_sample
 from bowerbird.cli.which import Place
 from bowerbird.crawl.access.how_to_add import renew_line
-from bowerbird.crawl.life.not_asked import LeftOut
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.running import Member
 from bowerbird.crawl.work.call_log import SURVEY
-from bowerbird.export.sample import Sample
-from bowerbird.limits.purses import Purse, is_purse
-from bowerbird.reports import health as store
-from bowerbird.reports.counts import Count
-from bowerbird.reports.streams import GapStanding, StreamStanding, gap_words
-from bowerbird.reports.summary import CrawlState, LaneState, LedgerState, Summary
+from bowerbird.limits.purses import is_purse
+from bowerbird.reports.counting.counts import Count
+from bowerbird.reports.next_steps.step import Step
+from bowerbird.reports.status import health
+from bowerbird.reports.status.money import months, own_purse
+from bowerbird.reports.status.status import Status
+from bowerbird.reports.status.streams import GapReport, StreamReport, gap_words
+from bowerbird.reports.status.summary import CrawlReport, LaneReport, LedgerReport, Summary
+from bowerbird.reports.studies.sample import Sample
 
 _MOST_BUCKETS = 8
 _MOST_GAPS = 5
@@ -36,73 +37,61 @@ _SELDOM = {"retired": "no longer asked"}
 """What tasks may be, and the words for it."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
-    """Everything `status` shows, as of one time."""
+class StatusPage(Struct, frozen=True, kw_only=True):
+    """Everything `status` shows."""
 
-    now: datetime
-    crew: tuple[Member, ...]
-    summary: Summary
-    more: store.Standing
-    streams: tuple[StreamStanding, ...] = ()
-    gaps: tuple[GapStanding, ...] = ()
-    """The newest first."""
-    purses: tuple[Purse, ...] = ()
+    status: Status
     samples: tuple[Sample, ...] = ()
-    left_alone: dict[int, int] = {}
-    """By crawl: how many of its seeds asked not to be collected."""
     steps: Mapping[str, Step] = {}
     """By crawl: what to do next."""
-    left_out: tuple[LeftOut, ...] = ()
 
 
-def show_standing(output: Output, place: Place, standing: Standing) -> None:
+def show_status(output: Output, place: Place, page: StatusPage) -> None:
     """The whole page, for people."""
-    summary = standing.summary
+    summary = page.status.summary
     if not summary.crawls:
         output.line(f"{place.shown} holds no crawl yet; start one with `bowerbird crawl FILE`.")
     for crawl in summary.crawls:
-        _show_crawl(output, standing, crawl)
+        _show_crawl(output, page, crawl)
     output.line()
-    _show_stored(output, place, standing)
+    _show_stored(output, place, page)
     _show_frontier(output, summary)
-    show_left_out(output, standing.left_out)
-    _show_streams(output, standing)
-    for sample in standing.samples:
+    show_left_out(output, page.status.left_out)
+    _show_streams(output, page)
+    for sample in page.samples:
         show_sample(output, sample)
-    _show_money(output, standing)
-    _show_ledgers(output, standing)
-    _show_trouble(output, standing)
-    _show_steps(output, standing)
+    _show_money(output, page)
+    _show_ledgers(output, page)
+    _show_trouble(output, page)
+    _show_steps(output, page)
 
 
-def _show_crawl(output: Output, standing: Standing, crawl: CrawlState) -> None:
-    crew = [member for member in standing.crew if member.crawl == crawl.name]
+def _show_crawl(output: Output, page: StatusPage, crawl: CrawlReport) -> None:
+    processes = [process for process in page.status.processes if process.crawl == crawl.name]
     flow = msgspec.json.decode(crawl.flow)["name"]
-    output.line(f"{crawl.name} (flow {flow}): {_state(crawl, crew)}", style="bold")
-    for member in crew:
-        time = numbers.span(standing.now - member.started_at)
-        output.line(
-            f"  process {member.pid} on {member.host}, for {time}, last seen {numbers.span(standing.now - member.seen_at)} ago"
-        )
-    since = numbers.at(crawl.created_at, standing.now)
+    output.line(f"{crawl.name} (flow {flow}): {_state(crawl, processes)}", style="bold")
+    for process in processes:
+        time, silent = (numbers.span(page.status.now - when) for when in (process.started_at, process.seen_at))
+        output.line(f"  process {process.pid} on {process.host}, for {time}, last seen {silent} ago")
+    since = numbers.at(crawl.created_at, page.status.now)
     amounts = numbers.amounts(posts=crawl.posts, users=crawl.users, items=crawl.items, calls=crawl.calls)
     output.line(f"  {amounts} since {since}")
-    if own := own_purse(standing.purses, crawl.name):
-        output.line(f"  {spent_lines([own], standing.now)[0]}")
-    if seeds := standing.left_alone.get(crawl.crawl):
+    if own := own_purse(page.status.purses, crawl.name):
+        output.line(f"  {spent_lines([own], page.status.now)[0]}")
+    if seeds := page.status.left_alone.get(crawl.crawl):
         output.line(f"  {numbers.many(seeds, 'seed')} asked not to be collected, in all runs")
 
 
-def _state(crawl: CrawlState, crew: list[Member]) -> str:
-    if crew or crawl.state not in ("running", "paused"):
-        asked = f", asked to be {crawl.wanted}" if crew and crawl.wanted != crawl.state else ""
+def _state(crawl: CrawlReport, processes: list[Member]) -> str:
+    if processes or crawl.state not in ("running", "paused"):
+        asked = f", asked to be {crawl.wanted}" if processes and crawl.wanted != crawl.state else ""
         is_told = crawl.state == "finished" and bool(crawl.reason) and not (crawl.reason or "").startswith(NOTHING_LEFT)
         return ("ended as told" if is_told else crawl.state) + asked + (f": {crawl.reason}" if crawl.reason else "")
     return "no process runs it, though none said goodbye (killed?); nothing is lost"
 
 
-def _show_stored(output: Output, place: Place, standing: Standing) -> None:
-    stored, more = standing.summary.stored, standing.more
+def _show_stored(output: Output, place: Place, page: StatusPage) -> None:
+    stored, more = page.status.summary.stored, page.status.health
     output.line("stored", style="bold")
     output.line(f"  {post_counts.told(more.posts)}")
     reactions = f", {_many(stored.reactions, 'reaction')}" if stored.reactions.value else ""
@@ -115,11 +104,11 @@ def _show_stored(output: Output, place: Place, standing: Standing) -> None:
         output.line(f"  gone: {_gone(more.gone)}; `bowerbird gone` lists them")
     if more.media or place.has_media:
         output.line(f"  media: {_media(more)}")
-    output.line(f"  {_pace(standing)}")
+    output.line(f"  {_pace(page)}")
     output.line()
 
 
-def _authors(completeness: store.Completeness) -> str:
+def _authors(completeness: health.Completeness) -> str:
     """Of which authors' listings it was told: all that were listed, or a sample of them."""
     if completeness.users == 1:
         return "the profile of the one author listed so far counts"
@@ -127,24 +116,25 @@ def _authors(completeness: store.Completeness) -> str:
     return f"the profiles of {completeness.users:,} authors listed so far{drawn} count"
 
 
-def _media(more: store.Standing) -> str:
+def _media(more: health.Health) -> str:
     counts = ", ".join(f"{_count(count)} {state}" for state, count in more.media.items()).replace("_", " ")
     return (counts or "none yet") + (f"; last trouble: {more.media_trouble}" if more.media_trouble else "")
 
 
-def _gone(gone: store.Gone) -> str:
+def _gone(gone: health.Gone) -> str:
     parts = ((gone.users, "absent account"), (gone.relations, "ended relation"), (gone.posts, "post"))
     named = ", ".join(numbers.many(count, what) for count, what in parts if count)
     return named + (" deleted or never there" if gone.posts else "")
 
 
-def _pace(standing: Standing) -> str:
-    pace = standing.more.pace
+def _pace(page: StatusPage) -> str:
+    pace = page.status.health.pace
     seconds = pace.span.total_seconds()
     if not pace.calls or seconds <= 0 or pace.until is None:
         return "no calls yet" if not pace.calls else f"{numbers.many(pace.calls, 'call')} so far"
     rates = f"{numbers.rate(pace.calls / seconds)} calls and {numbers.rate(pace.items / seconds)} new items"
-    return f"{rates} over the last {numbers.many(pace.calls, 'call')}, the newest {numbers.span(standing.now - pace.until)} ago"
+    newest = numbers.span(page.status.now - pace.until)
+    return f"{rates} over the last {numbers.many(pace.calls, 'call')}, the newest {newest} ago"
 
 
 def _show_frontier(output: Output, summary: Summary) -> None:
@@ -162,73 +152,73 @@ def _show_frontier(output: Output, summary: Summary) -> None:
         output.line()
 
 
-def _counts(lane: LaneState, states: Iterable[str]) -> list[str]:
+def _counts(lane: LaneReport, states: Iterable[str]) -> list[str]:
     return [_count(lane.tasks.get(state, Count(0))) for state in states]
 
 
-def _show_streams(output: Output, standing: Standing) -> None:
-    if not standing.streams:
+def _show_streams(output: Output, page: StatusPage) -> None:
+    if not page.status.streams:
         return
     output.line("streams", style="bold")
     columns = ("  stream", "service", "state", "events", "behind", "connections", "gaps", "not filled")
-    output.table("", columns, [_stream(one) for one in standing.streams])
-    shown = [gap for gap in standing.gaps if not gap.is_filled][:_MOST_GAPS]
+    output.table("", columns, [_stream(one) for one in page.status.streams])
+    shown = [gap for gap in page.status.gaps if not gap.is_filled][:_MOST_GAPS]
     for gap in shown:
-        output.line(f"  gap of {gap.name}: {_gap(gap, standing.now)}")
-    rest = sum(one.open_gaps for one in standing.streams) - len(shown)
+        output.line(f"  gap of {gap.name}: {_gap(gap, page.status.now)}")
+    rest = sum(one.open_gaps for one in page.status.streams) - len(shown)
     if rest > 0:
         output.line(f"  + {numbers.many(rest, 'more gap')} that nothing has filled")
     output.line()
 
 
-def _stream(one: StreamStanding) -> tuple[str, ...]:
+def _stream(one: StreamReport) -> tuple[str, ...]:
     state = one.state + (f": {one.reason}" if one.reason else "")
     behind = numbers.span(one.lag) if one.lag is not None else ""
     counts = (one.connections, one.gaps, one.open_gaps)
     return (f"  {one.name}", one.service, state, f"{one.events:,}", behind, *(f"{each:,}" for each in counts))
 
 
-def _gap(gap: GapStanding, now: datetime) -> str:
+def _gap(gap: GapReport, now: datetime) -> str:
     length = numbers.span((gap.ended_at or now) - gap.began_at)
     missing = f", {gap.missing:,} messages not delivered" if gap.missing is not None else ""
     fate = "being filled" if gap.asked_at is not None else "waits to be filled" if gap.can_be_filled else "nothing can fill it"
     return f"{gap_words(gap.cause)}, {length} from {numbers.at(gap.began_at, now)}{missing}; {fate}"
 
 
-def _show_money(output: Output, standing: Standing) -> None:
-    if not (found := months(standing.purses)):
+def _show_money(output: Output, page: StatusPage) -> None:
+    if not (found := months(page.status.purses)):
         return
     output.line("money", style="bold")
     for purse in found:
-        output.line(f"  {month_words(purse, standing.now)}")
-    for used_up in dict.fromkeys(step.month for step in standing.steps.values() if step.month):
+        output.line(f"  {month_words(purse, page.status.now)}")
+    for used_up in dict.fromkeys(step.month for step in page.steps.values() if step.month):
         output.line(f"  used up: {used_up}")
     output.line()
 
 
-def _show_ledgers(output: Output, standing: Standing) -> None:
-    limits = [one for one in standing.summary.ledgers if not is_purse(one.bucket)]
+def _show_ledgers(output: Output, page: StatusPage) -> None:
+    limits = [one for one in page.status.summary.ledgers if not is_purse(one.bucket)]
     ledgers = sorted(limits, key=lambda one: one.remaining / max(1, one.allowance))
     if not ledgers:
         return
     output.line("limits", style="bold")
     names = limit_words(one.bucket for one in ledgers)
-    rows = [(f"  {names[one.bucket]}", *_ledger(one, standing.now)) for one in ledgers[:_MOST_BUCKETS]]
+    rows = [(f"  {names[one.bucket]}", *_ledger(one, page.status.now)) for one in ledgers[:_MOST_BUCKETS]]
     output.table("", ("  limit", "left", "spent in all", "refused", "resets in"), rows)
     if len(ledgers) > _MOST_BUCKETS:
         output.line(f"  + {len(ledgers) - _MOST_BUCKETS} more")
     output.line()
 
 
-def _ledger(one: LedgerState, now: datetime) -> tuple[str, ...]:
+def _ledger(one: LedgerReport, now: datetime) -> tuple[str, ...]:
     is_over = one.reset_at is not None and one.reset_at <= now
     left = one.allowance if is_over else max(0, one.remaining - one.in_flight)
     resets = "" if one.reset_at is None else "full again" if is_over else numbers.span(one.reset_at - now)
     return (f"{left:,} / {one.allowance:,}", f"{one.spent:,}", f"{one.refused:,}", resets)
 
 
-def _show_trouble(output: Output, standing: Standing) -> None:
-    summary, more = standing.summary, standing.more
+def _show_trouble(output: Output, page: StatusPage) -> None:
+    summary, more = page.status.summary, page.status.health
     calls = {name: count for name, count in summary.calls.items() if name not in ("ok", "flying")}
     output.line("trouble", style="bold")
     for refusal in more.refusals:
@@ -244,18 +234,18 @@ def _show_trouble(output: Output, standing: Standing) -> None:
         output.line(f"  in quarantine: {numbers.many(group.items, 'item')} of {group.facet}: {group.why}{kept}")
     for error in summary.errors:
         said = f"{numbers.outcome_words(error.outcome)}: {error.message}" if error.outcome else error.message
-        output.line(f"  {numbers.span(standing.now - error.at)} ago, {error.part}: {said}".rstrip(": "))
+        output.line(f"  {numbers.span(page.status.now - error.at)} ago, {error.part}: {said}".rstrip(": "))
     if not (more.refusals or calls or more.quarantine or summary.errors):
         output.line("  none")
 
 
-def _show_steps(output: Output, standing: Standing) -> None:
+def _show_steps(output: Output, page: StatusPage) -> None:
     """The last lines: how each crawl goes on that nobody runs."""
-    running = {member.crawl for member in standing.crew}
-    for name, step in standing.steps.items():
+    running = {process.crawl for process in page.status.processes}
+    for name, step in page.steps.items():
         if name not in running:
             output.line()
-            output.line(f"next, for {name}" if len(standing.steps) > 1 else "next", style="bold")
+            output.line(f"next, for {name}" if len(page.steps) > 1 else "next", style="bold")
             for what, how in step.lines():
                 output.line(f"  {what:<10} {how}")
 

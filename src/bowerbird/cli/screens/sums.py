@@ -8,7 +8,7 @@ from typing import Any
 from bowerbird.cli.screens import post_counts
 from bowerbird.cli.screens.output import Output
 from bowerbird.reports.completeness import PostSums
-from bowerbird.reports.counts import Count
+from bowerbird.reports.counting.counts import Count
 
 _VIEWS = {
     "user": ("by the accounts asked for", "by accounts that came along"),

@@ -10,10 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import msgspec
-from msgspec import Struct
-
-from bowerbird.clock import from_micros, to_micros
+from bowerbird.clock import to_micros
 from bowerbird.crawl.access.how_to_add import NOBODY, USUAL_KIND
 from bowerbird.flows.flow import WALKS, Flow
 from bowerbird.model import Facet
@@ -34,29 +31,7 @@ select 1 as found from calls where lane = ? and outcome = 'ok' and call > ?
 """
 _LATELY = 10_000
 """Calls: as far back as one looks for an answer."""
-# Who was asked before and sleeps until the next time waits for nothing.
-_WAITS = "(t.ready = 1 or t.state = 'failed' or (t.due is not null and (t.visits = 0 or t.attempts > 0)))"
-_LEFT_OUT = f"""
-select l.lane, l.facet, l.left_out, l.left_out_at, c.name as crawl, c.flow, s.name as service,
-    (select count(*) from tasks t where t.lane = l.lane and {_WAITS}) as waiting
-from lanes l join crawls c on c.crawl = l.crawl join services s on s.service = l.service
-where l.left_out is not null order by l.lane
-"""
 _MOST_WORDS = 1000
-_flows = msgspec.json.Decoder(Flow)
-
-
-class LeftOut(Struct, frozen=True, kw_only=True):
-    """One facet that is not asked, and how many targets wait for it."""
-
-    crawl: str
-    service: str
-    facet: str
-    why: str
-    advice: str
-    """What to do about it; empty where nothing can be done."""
-    since: datetime
-    targets: int
 
 
 def kept(flow: Flow, lost: Collection[str]) -> Flow:
@@ -91,38 +66,6 @@ async def is_asked_by_others(tx: Transaction, lane: int, call: int) -> bool:
 async def left_out_of(tx: Transaction, service: str) -> set[str]:
     """The facets of a service that some crawl left out when it ran last."""
     return {row["facet"] for row in await tx.fetch(_OF_SERVICE, service)}
-
-
-async def read_left_out(tx: Transaction, crawl: str | None = None) -> list[LeftOut]:
-    """What is left out, of one crawl or of all."""
-    rows = [row for row in await tx.fetch(_LEFT_OUT) if crawl in (None, row["crawl"])]
-    waiting = {(row["crawl"], row["service"], row["facet"]): int(row["waiting"]) for row in rows}
-    found = []
-    for row in rows:
-        why, _, advice = row["left_out"].partition("; ")
-        before = _leading(_flows.decode(row["flow"]), row["facet"])
-        found.append(
-            LeftOut(
-                crawl=row["crawl"],
-                service=row["service"],
-                facet=row["facet"],
-                why=why,
-                advice=advice,
-                since=from_micros(row["left_out_at"]),
-                # What waits for a facet that leads to this one waits for this one too.
-                targets=max(waiting.get((row["crawl"], row["service"], name), 0) for name in before),
-            )
-        )
-    return found
-
-
-def _leading(flow: Flow, facet: str) -> set[str]:
-    """The facet with those that lead to it from the accounts or posts they are asked about."""
-    found, last = {facet}, 0
-    while len(found) > last:
-        last = len(found)
-        found |= {edge.source for edge in flow.edges if edge.to in found and edge.take in ("asked", "owners")}
-    return found
 
 
 def main_facets(facets: Iterable[Facet]) -> frozenset[str]:

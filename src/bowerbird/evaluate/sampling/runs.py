@@ -15,10 +15,10 @@ from bowerbird.analysis import sampling
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.export.sample import Sample, read_samples
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.flow import Stop
 from bowerbird.ports import Database
+from bowerbird.reports.studies.sample import Sample, read_samples
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 

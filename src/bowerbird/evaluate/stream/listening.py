@@ -15,7 +15,7 @@ from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.evaluate.stream.scenes import Scene
 from bowerbird.flows.files.crawl_file import parse_crawl
 from bowerbird.ports import Clock
-from bowerbird.reports.streams import StreamStanding, read_streams
+from bowerbird.reports.status.streams import StreamReport, read_streams
 from bowerbird.simulated.tokens import Token
 from bowerbird.transport import HttpTransport
 
@@ -40,7 +40,7 @@ class Listener:
         self.crawl = crawl
         self._clock = clock
 
-    async def standing(self) -> StreamStanding:
+    async def standing(self) -> StreamReport:
         async with self.crawl.database.reading() as tx:
             return (await read_streams(tx))[0]
 

@@ -16,7 +16,7 @@ from bowerbird.reports.completeness.facts import AccountReader, ShortfallFacts, 
 from bowerbird.reports.completeness.judging import UNLISTED, Evidence, Habits, boundless, habits_of, judge_account
 from bowerbird.reports.completeness.told import Told
 from bowerbird.reports.completeness.world import LaneFacts, Surroundings
-from bowerbird.reports.unknown_seeds import UnfoundHandle, left_alone_seeds, unfound_handles
+from bowerbird.reports.seeds.unknown_seeds import UnfoundHandle, left_alone_seeds, unfound_handles
 from bowerbird.store.people.names import has_local_keys
 
 OWN_POSTS = ("timeline", "repo", "records")

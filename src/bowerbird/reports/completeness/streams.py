@@ -11,7 +11,7 @@ from bowerbird.clock import from_micros
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.completeness.entries import Cause, Entry, Missing, summed
 from bowerbird.reports.completeness.rates import Rate, missed
-from bowerbird.reports.streams import gap_words
+from bowerbird.reports.status.streams import gap_words
 
 _STREAMS = """
 select s.stream, c.name as crawl, v.name as service, s.name, s.channel, s.events, s.heard_at, s.state, s.connected_at,

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row
-from bowerbird.reports.unknown_seeds import unfound_handles
+from bowerbird.reports.seeds.unknown_seeds import unfound_handles
 from bowerbird.store.posts.by_id import is_same
 
 _BATCH = 5_000

@@ -1,4 +1,4 @@
-"""What the next call of a crawl costs at least, where calls cost money."""
+"""Which services of a crawl cost money, and what the next call costs there at least."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from bowerbird.limits.purses import money_in
 from bowerbird.model import Facet
 from bowerbird.providers import provider
 from bowerbird.providers.tables import thrifty_facet
+
+
+def paid_services(plan: CrawlPlan) -> list[ServicePlan]:
+    """Those of the crawl's services that cost money."""
+    return [each for each in plan.services if any(f.is_paid for f in provider(each.service.provider).facets.values())]
 
 
 def cheapest(plan: CrawlPlan, planned: ServicePlan, waiting: Collection[tuple[str, str]]) -> int | None:

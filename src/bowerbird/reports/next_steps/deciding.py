@@ -8,21 +8,20 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from bowerbird.cli.checks.agreed import Wish, may_spend, wish_of
-from bowerbird.cli.next.again import Again
-from bowerbird.cli.next.costs import cheapest
-from bowerbird.cli.next.step import Step
-from bowerbird.cli.screens.money import month_purse, own_purse
-from bowerbird.crawl.life.not_asked import LeftOut
 from bowerbird.crawl.life.plan_versions import differences, document
 from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
-from bowerbird.export.sample import GOOD_ENOUGH
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import SPENT, Purse
 from bowerbird.model.money import dollars, in_dollars, thousandths
 from bowerbird.model.times import span
-from bowerbird.planning.budget import paid_services
+from bowerbird.reports.next_steps.again import Again
+from bowerbird.reports.next_steps.agreed import Wish, may_spend, wish_of
+from bowerbird.reports.next_steps.costs import cheapest, paid_services
+from bowerbird.reports.next_steps.step import Step
+from bowerbird.reports.status.left_out import LeftOut
+from bowerbird.reports.status.money import month_purse, own_purse
+from bowerbird.reports.studies.sample import GOOD_ENOUGH
 
 _COUNTED = ("calls", "items", "users", "posts")
 

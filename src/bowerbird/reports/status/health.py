@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.counts import Count, Counter
-from bowerbird.reports.unknown_seeds import unfound_handles
+from bowerbird.reports.counting.counts import Count, Counter
+from bowerbird.reports.seeds.unknown_seeds import unfound_handles
 
 _RECENT_CALLS = 1_000
 _MANY = 100_000
@@ -108,8 +108,8 @@ class Gone(Struct, frozen=True):
     posts: int
 
 
-class Standing(Struct, frozen=True, kw_only=True):
-    """How a database stands, beyond counts."""
+class Health(Struct, frozen=True, kw_only=True):
+    """How a store stands, beyond counts."""
 
     pace: Pace
     refusals: tuple[Refusal, ...]
@@ -139,12 +139,12 @@ async def read_fates(tx: Transaction, database: Database) -> dict[str, Count]:
     return {str(fate): count for (fate,), count in found.items()}
 
 
-async def read_standing(database: Database) -> Standing:
+async def read_health(database: Database) -> Health:
     """Everything at once; nothing here grows with the tables."""
     unfound = len({(each.service, each.target) for each in await unfound_handles(database)})
     async with database.reading() as tx:
         users, relations, posts = [await _up_to_many(tx, what) for what in _GONE]
-        return Standing(
+        return Health(
             pace=await _pace(tx),
             refusals=await _refusals(tx),
             quarantine=tuple(

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bowerbird.reports.counts import Count
-from bowerbird.reports.timings import Timings
+from bowerbird.reports.counting.counts import Count
+from bowerbird.reports.status.timings import Timings
 
 
-class CrawlState(Struct, frozen=True, kw_only=True):
+class CrawlReport(Struct, frozen=True, kw_only=True):
     """One crawl: what its process does, and what the user asked for."""
 
     crawl: int
@@ -39,7 +39,7 @@ class Stored(Struct, frozen=True, kw_only=True):
     errors: Count
 
 
-class LaneState(Struct, frozen=True, kw_only=True):
+class LaneReport(Struct, frozen=True, kw_only=True):
     """The tasks of one lane, by state."""
 
     crawl: str
@@ -50,7 +50,7 @@ class LaneState(Struct, frozen=True, kw_only=True):
     """Why it is not asked, and what to do; None: it is."""
 
 
-class LedgerState(Struct, frozen=True, kw_only=True):
+class LedgerReport(Struct, frozen=True, kw_only=True):
     """One bucket as our account has it; `reset_at` is in the server's time."""
 
     bucket: str
@@ -75,10 +75,10 @@ class ErrorNote(Struct, frozen=True, kw_only=True):
 class Summary(Struct, frozen=True, kw_only=True):
     """The state of everything in one database at one time."""
 
-    crawls: tuple[CrawlState, ...]
+    crawls: tuple[CrawlReport, ...]
     stored: Stored
-    lanes: tuple[LaneState, ...]
-    ledgers: tuple[LedgerState, ...]
+    lanes: tuple[LaneReport, ...]
+    ledgers: tuple[LedgerReport, ...]
     calls: dict[str, Count]
     """Calls by outcome; those under way are `flying`, those never answered `lost`."""
     timings: Timings

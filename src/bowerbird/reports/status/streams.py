@@ -43,7 +43,7 @@ def gap_words(cause: str) -> str:
     return _GAP_WORDS.get(cause, cause)
 
 
-class StreamStanding(Struct, frozen=True, kw_only=True):
+class StreamReport(Struct, frozen=True, kw_only=True):
     """One stream as it is now."""
 
     stream: int
@@ -74,7 +74,7 @@ class StreamStanding(Struct, frozen=True, kw_only=True):
         return max(self.heard_at - self.event_at, timedelta(0))
 
 
-class GapStanding(Struct, frozen=True, kw_only=True):
+class GapReport(Struct, frozen=True, kw_only=True):
     """One gap: between which events it lies (the network's time), when we did not hear (ours), and what became of it."""
 
     gap: int
@@ -94,22 +94,22 @@ class GapStanding(Struct, frozen=True, kw_only=True):
     """The network lists what it missed; a listing under way may have to end first."""
 
 
-async def read_streams(tx: Transaction) -> tuple[StreamStanding, ...]:
+async def read_streams(tx: Transaction) -> tuple[StreamReport, ...]:
     return tuple(_stream(row) for row in await tx.fetch(_STREAMS))
 
 
-async def read_gaps(tx: Transaction, most: int = 100) -> tuple[GapStanding, ...]:
+async def read_gaps(tx: Transaction, most: int = 100) -> tuple[GapReport, ...]:
     """The newest gaps of all streams, the newest first."""
     return tuple(_gap(row) for row in await tx.fetch(_GAPS, most))
 
 
-def _stream(row: Row) -> StreamStanding:
-    return StreamStanding(**{name: _read(name, row[name]) for name in StreamStanding.__struct_fields__})
+def _stream(row: Row) -> StreamReport:
+    return StreamReport(**{name: _read(name, row[name]) for name in StreamReport.__struct_fields__})
 
 
-def _gap(row: Row) -> GapStanding:
-    values = {name: _read(name, row[name]) for name in GapStanding.__struct_fields__}
-    return GapStanding(**values | {name: bool(row[name]) for name in ("is_filled", "can_be_filled")})
+def _gap(row: Row) -> GapReport:
+    values = {name: _read(name, row[name]) for name in GapReport.__struct_fields__}
+    return GapReport(**values | {name: bool(row[name]) for name in ("is_filled", "can_be_filled")})
 
 
 def _read(name: str, value: Any) -> Any:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from bowerbird.errors import UserError
 from bowerbird.model import Service
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.chosen import is_askable, service_row
+from bowerbird.reports.seeds.chosen import is_askable, service_row
 from bowerbird.store.people.names import has_local_keys, key_in
 
 _BATCH = 10_000

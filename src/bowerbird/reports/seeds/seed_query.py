@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from bowerbird.flows.files.seed_list import SeedQuery
 from bowerbird.model import Service
 from bowerbird.ports import Clock, Database
-from bowerbird.reports.chosen import chosen
+from bowerbird.reports.seeds.chosen import chosen
 from bowerbird.store.opening import open_store
 
 

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model.money import in_dollars, thousandths
-from bowerbird.planning.budget import paid_services
 from bowerbird.ports import Transaction
+from bowerbird.reports.next_steps.costs import paid_services
 
 _READ = "select c.in_all, c.a_month from consents c join crawls k on k.crawl = c.crawl where k.name = ?"
 

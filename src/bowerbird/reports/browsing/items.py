@@ -11,7 +11,7 @@ import msgspec
 from bowerbird.clock import from_micros
 from bowerbird.model import post_address
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.find_account import find_accounts
+from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.store.fields import POST_FIELDS, USER_FIELDS
 from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.payloads.raw import Unpacker

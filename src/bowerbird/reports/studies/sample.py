@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.analysis import sampling
-from bowerbird.export.known import Known
 from bowerbird.flows.flow import ESTIMATES, Stop
 from bowerbird.policies.registry import WALKS
 from bowerbird.policies.walking import STAYS, Step, Trodden, trodden
 from bowerbird.ports import Database
-from bowerbird.reports.walks import WalkLane, read_lanes, read_users, read_walk
+from bowerbird.reports.studies.known import Known
+from bowerbird.reports.studies.walks import WalkLane, read_lanes, read_users, read_walk
 
 _MEANS = frozenset({"degree", "followers", "following", "posts"})
 LEAST_KNOWN = 0.8

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from bowerbird.cli.screens.money import month_values, spent_values
 from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import Purse
+from bowerbird.reports.status.money import month_values, spent_values
 
 
 class Lane(Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     is_exact: bool = True
 
 
-class Ear(Struct, frozen=True, kw_only=True):
+class StreamGlimpse(Struct, frozen=True, kw_only=True):
     """One stream the crawl listens to."""
 
     name: str
@@ -69,7 +69,7 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     """The tightest first; money is not among them."""
     purses: tuple[Purse, ...] = ()
     """Of the services in this month, and of the crawl."""
-    streams: tuple[Ear, ...] = ()
+    streams: tuple[StreamGlimpse, ...] = ()
     doing: str
     left: str
     trouble: str = ""

@@ -1,0 +1,1 @@
+"""What is stored, page by page in a stable order: users, posts, relations, ids."""

@@ -1,0 +1,1 @@
+"""What a user can do next about a crawl, and with which command."""

@@ -1,0 +1,1 @@
+"""What the store says of seeds: chosen from it, or not found."""

@@ -1,0 +1,52 @@
+"""How everything in a store stands at one moment: what `bowerbird status` shows, as values."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.running import Member, living
+from bowerbird.limits.purses import Purse, purses
+from bowerbird.limits.rows import read_all
+from bowerbird.ports import Database
+from bowerbird.reports.reader import Reader
+from bowerbird.reports.status.health import Health, read_health
+from bowerbird.reports.status.left_out import LeftOut, read_left_out
+from bowerbird.reports.status.streams import GapReport, StreamReport, read_gaps, read_streams
+from bowerbird.reports.status.summary import Summary
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """Everything that a store tells of its crawls, as of one time."""
+
+    now: datetime
+    processes: tuple[Member, ...]
+    """Those that work on its crawls now."""
+    summary: Summary
+    health: Health
+    streams: tuple[StreamReport, ...] = ()
+    gaps: tuple[GapReport, ...] = ()
+    """The newest first."""
+    purses: tuple[Purse, ...] = ()
+    left_alone: dict[int, int] = {}
+    """By crawl: how many of its seeds asked not to be collected."""
+    left_out: tuple[LeftOut, ...] = ()
+
+
+async def read_status(database: Database, now: datetime, *, errors: int = 5) -> Status:
+    """Reads it all; give it `one_moment` of a database, so that the figures agree."""
+    summary, health = await Reader(database).summary(errors=errors), await read_health(database)
+    async with database.reading() as tx:
+        return Status(
+            now=now,
+            processes=tuple(await living(tx, None, now)),
+            summary=summary,
+            health=health,
+            streams=await read_streams(tx),
+            gaps=await read_gaps(tx),
+            purses=purses(await read_all(tx), now),
+            left_alone=await registry.left_alone(tx),
+            left_out=tuple(await read_left_out(tx)),
+        )

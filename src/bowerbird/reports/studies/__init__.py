@@ -1,0 +1,1 @@
+"""What collected data say together: cascades, overlap of sources, samples."""
