@@ -121,6 +121,12 @@ def test_another_credential_halves_the_time_of_a_crawl_that_limits_hold_up() -> 
     assert {use.credential for use in made.likely.uses} - {None} == {"mine"}
 
 
+def test_rehearsals_at_the_same_time_tell_the_same() -> None:
+    plan = crawl('flow = "hydrate"')
+    inquiry = Inquiry(seeds=300, world=SMALL, scope=SHORT)
+    assert figures(plan_crawl(plan, inquiry, jobs=2)) == figures(plan_crawl(plan, inquiry))
+
+
 def test_the_command_says_it_all_as_json_and_calls_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
@@ -12,12 +13,17 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential
 from bowerbird.planning.budget import MONEY
 from bowerbird.planning.cast import cast, one_more
+from bowerbird.planning.company import Part, company, play
 from bowerbird.planning.course import COUNTS, HORIZONS, NEVER, Course, hours_of
-from bowerbird.planning.rehearsal import Scope, rehearse
+from bowerbird.planning.rehearsal import Scope
 from bowerbird.simulated.world import WorldSettings
 
 USUAL = WorldSettings(accounts=2_000)
 _LIVELINESS = (0.6, 1.0, 1.6)
+_WORLDS = ("quiet", "usual", "busy")
+_USUAL = 1
+_ORDER = (_USUAL, 2, 0)
+"""What is compared with the usual world waits for it, and the busy one takes longest."""
 _TIGHT = 0.5
 """A bucket that is used less than this does not hold the crawl up."""
 _NOTABLE = 0.001
@@ -77,22 +83,29 @@ class Plan(Struct, frozen=True, kw_only=True):
         return first[0].name if first and first[0].used >= _TIGHT else None
 
 
-def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent) -> Plan:
-    """Rehearses a crawl; nothing is called."""
+def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent, *, jobs: int = 1) -> Plan:
+    """Rehearses a crawl, so many rehearsals at the same time; nothing is called."""
     credentials = cast(plan, inquiry.credentials)
-    courses: list[Course] = []
-    for number, factor in enumerate(_LIVELINESS):
-        say(f"Rehearsal {number + 1}: in a {('quiet', 'usual', 'busy')[number]} world …")
-        world = lively(inquiry.world, factor, number)
-        courses.append(rehearse(plan, credentials, world, inquiry.scope, inquiry.seeds))
-    variants = _variants(plan, credentials, _compared_over(inquiry, courses[1]), say) if inquiry.has_variants else {}
-    return Plan(courses=tuple(courses), credentials=credentials, variants=variants)
+    with company(jobs) as begin:
+        playing: dict[int, Future[Course]] = {}
+        for number in _ORDER:
+            say(f"Rehearsal {number + 1}: in a {_WORLDS[number]} world …")
+            playing[number] = begin(_part(plan, credentials, inquiry, lively(inquiry.world, _LIVELINESS[number], number)))
+        variants: dict[str, Future[Course]] = {}
+        if inquiry.has_variants:
+            variants = _variants(plan, credentials, _compared_over(inquiry, playing[_USUAL].result()), say, begin)
+        courses = tuple(playing[number].result() for number in sorted(playing))
+        return Plan(courses=courses, credentials=credentials, variants={name: each.result() for name, each in variants.items()})
+
+
+def _part(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, world: WorldSettings) -> Part:
+    return Part(plan=plan, credentials=credentials, world=world, scope=inquiry.scope, seeds=inquiry.seeds)
 
 
 def likely_course(plan: CrawlPlan, inquiry: Inquiry) -> Course:
     """The middle one of a plan's rehearsals alone."""
     credentials = cast(plan, inquiry.credentials)
-    return rehearse(plan, credentials, lively(inquiry.world, 1.0, 1), inquiry.scope, inquiry.seeds)
+    return play(_part(plan, credentials, inquiry, lively(inquiry.world, 1.0, _USUAL)))
 
 
 def lively(world: WorldSettings, factor: float, number: int) -> WorldSettings:
@@ -108,18 +121,20 @@ def _compared_over(inquiry: Inquiry, likely: Course) -> Inquiry:
     return structs.replace(inquiry, scope=structs.replace(inquiry.scope, length=length))
 
 
-def _variants(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, say: Say) -> dict[str, Course]:
+def _variants(
+    plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, say: Say, begin: Callable[[Part], Future[Course]]
+) -> dict[str, Future[Course]]:
     world = lively(inquiry.world, 1.0, 1)
     found: dict[str, tuple[CrawlPlan, tuple[Credential, ...]]] = {"one more credential": one_more(plan, credentials)}
     rankers = dict(inquiry.rankers) or other_policy(plan)
     if rankers:
         name = f"another order ({', '.join(f'{facet} by {ranker}' for facet, ranker in rankers.items())})"
         found[name] = (_with_rankers(plan, rankers), credentials)
-    courses = {}
+    begun = {}
     for number, (name, (variant, its_credentials)) in enumerate(found.items(), start=len(_LIVELINESS) + 1):
         say(f"Rehearsal {number}: with {name} …")
-        courses[name] = rehearse(variant, its_credentials, world, inquiry.scope, inquiry.seeds)
-    return courses
+        begun[name] = begin(_part(variant, its_credentials, inquiry, world))
+    return begun
 
 
 def other_policy(plan: CrawlPlan) -> dict[str, str]:

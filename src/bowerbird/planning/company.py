@@ -1,0 +1,57 @@
+"""Rehearsals at the same time, each in a process of its own: they share nothing and tell the same as one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+
+from msgspec import Struct
+
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.model import Credential
+from bowerbird.planning.course import Course
+from bowerbird.planning.rehearsal import Scope, rehearse
+from bowerbird.simulated.world import WorldSettings
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """What one rehearsal plays."""
+
+    plan: CrawlPlan
+    credentials: tuple[Credential, ...]
+    world: WorldSettings
+    scope: Scope
+    seeds: int
+
+
+def play(part: Part) -> Course:
+    return rehearse(part.plan, part.credentials, part.world, part.scope, part.seeds)
+
+
+def processors() -> int:
+    """How many rehearsals run at full speed here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def company(jobs: int) -> Iterator[Callable[[Part], Future[Course]]]:
+    """Begins rehearsals, at most so many at once; with one job each is played before the next one is begun."""
+    if jobs == 1:
+        yield _at_once
+        return
+    # Spawned and not forked: a copy of a process with threads may stand still for ever.
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        try:
+            yield lambda part: pool.submit(play, part)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _at_once(part: Part) -> Future[Course]:
+    played: Future[Course] = Future()
+    played.set_result(play(part))
+    return played
