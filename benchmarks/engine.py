@@ -82,7 +82,7 @@ async def engine(source: Served, path: Path) -> None:
     outside = Outside(clock=clock, transport=transport, vault=vault, is_paced=False)
     plan = msgspec.structs.replace(parse_crawl(_crawl_file(source), path, vocabulary()), store=str(path))
     async with open_crawl(plan, outside) as crawl:
-        await crawl.session.run(crawl.seeds, slots=SLOTS, watch_every=timedelta(seconds=1))
+        await crawl.process.run(crawl.seeds, slots=SLOTS, watch_every=timedelta(seconds=1))
     await transport.close()
 
 

@@ -175,7 +175,7 @@ class Bench:
         return Spent(rank, seed, decide)
 
     async def _add(self, tx: Transaction, arrivals: Sequence[Arrival], now: datetime) -> None:
-        """As the dispatcher does it."""
+        """As a work source does it."""
         while arrivals:
             part, arrivals = (arrivals[:1], arrivals[1:]) if arrivals[0].memory is not None else (arrivals, ())
             known = await self._frontier.known(tx, part) if self._trial.made.remembers else {}

@@ -98,11 +98,11 @@ async def bowerbird(source: Source, path: Path) -> Spent:
     text = _CRAWL.format(base=source.base, channel=source.channel)
     plan = structs.replace(parse_crawl(text, path, vocabulary()), store=str(path))
     async with open_crawl(plan, outside) as crawl:
-        run = asyncio.create_task(crawl.session.run(crawl.seeds, slots=1, watch_every=timedelta(seconds=1)))
+        run = asyncio.create_task(crawl.process.run(crawl.seeds, slots=1, watch_every=timedelta(seconds=1)))
         while crawl.tally.results < source.events:
             await clock.sleep_until(clock.now() + _LOOK)
         spent = Spent.now()
-        crawl.session.end("everything was heard")
+        crawl.process.end("everything was heard")
         await run
     await transport.close()
     return spent

@@ -16,17 +16,21 @@ from bowerbird.crawl.access.how_to_add import wrong_kind
 from bowerbird.crawl.access.logins import LoginBook
 from bowerbird.crawl.access.needed import channel_of, filling, listening, searching
 from bowerbird.crawl.access.served import Served
-from bowerbird.crawl.access.signing import Sessions
+from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.surveys import Survey, Surveyor, Unknown
 from bowerbird.crawl.answers.long_lists import LongLists
 from bowerbird.crawl.life import not_asked, registry
-from bowerbird.crawl.life.extensions import Own
+from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.crawl.life.good_enough import Judging
+from bowerbird.crawl.life.life import Life
 from bowerbird.crawl.life.plan_versions import agree
 from bowerbird.crawl.life.rebuilding import Queues, Rebuilder, queues_of
-from bowerbird.crawl.life.session import Session
+from bowerbird.crawl.process.caller import Caller
 from bowerbird.crawl.process.claims import WorkerClaims
+from bowerbird.crawl.process.course import Course
 from bowerbird.crawl.process.enrolment import Enrolment, enrol
+from bowerbird.crawl.process.process import Process
+from bowerbird.crawl.process.remarks import Remarks
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.admission import Admission
@@ -35,13 +39,18 @@ from bowerbird.crawl.seeding.meaning import Ground, plot
 from bowerbird.crawl.seeding.seeder import FlowSeeder, HeardSeeder
 from bowerbird.crawl.seeding.seeds import soil, sown
 from bowerbird.crawl.seeding.starts import starts
+from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.parts import stream_parts
 from bowerbird.crawl.streaming.stream import Key, Keys, Stream
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
+from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping
 from bowerbird.crawl.work.call_log import QueryLog
-from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
-from bowerbird.crawl.work.lanes import Lane, add_turns
+from bowerbird.crawl.work.lanes import Lane, Lanes, add_turns
 from bowerbird.crawl.work.scheduler import Scheduler
+from bowerbird.crawl.work.server_watch import ServerWatch
+from bowerbird.crawl.work.settling import Settler
+from bowerbird.crawl.work.source import LocalWorkSource
+from bowerbird.crawl.work.targets import Targets
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.stream_plans import StreamPlan
 from bowerbird.flows.flow import STREAM, FacetUse, Flow
@@ -79,8 +88,7 @@ from bowerbird.store.posts.listed import is_source
 from bowerbird.store.posts.recall import Recall
 from bowerbird.vocabulary import vocabulary as vocabulary
 
-LEASE_TIME = timedelta(minutes=3)
-NOTHING_OWN = Own()
+NO_EXTENSIONS = Extensions()
 Options = Mapping[str | None, tuple[Charge, ...]]
 """By credential: what one call takes from which bucket."""
 NOTHING_LOST: Mapping[str, Mapping[str, str]] = {}
@@ -111,7 +119,7 @@ class Crawl(Struct, frozen=True, kw_only=True):
 
     plan: CrawlPlan
     database: Database
-    session: Session
+    process: Process
     ledgers: BookedLedgers
     tally: Tally
     lanes: Mapping[int, Lane]
@@ -126,7 +134,7 @@ class Crawl(Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def open_crawl(
-    plan: CrawlPlan, outside: Outside, own: Own = NOTHING_OWN, asked: Mapping[str, Survey] = NOT_ASKED
+    plan: CrawlPlan, outside: Outside, own: Extensions = NO_EXTENSIONS, asked: Mapping[str, Survey] = NOT_ASKED
 ) -> AsyncIterator[Crawl]:
     """Everything a crawl needs, wired; its rows exist in the database when this returns. `asked`: by service what it said of
     itself just now."""
@@ -149,7 +157,7 @@ class _Wiring(Struct, frozen=True):
     streams: list[Stream]
     judges: Sequence[Judge] = ()
     queues: list[Queues] = []
-    own: Own = NOTHING_OWN
+    own: Extensions = NO_EXTENSIONS
     flavours: Mapping[str, Flavour] = {}
     mute: list[Part] = []
     """Streams that would never bring anything."""
@@ -160,7 +168,7 @@ class _Wiring(Struct, frozen=True):
     """The lanes of these: what is led to them waits."""
 
 
-async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own, asked: Mapping[str, Survey]) -> Crawl:
+async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Extensions, asked: Mapping[str, Survey]) -> Crawl:
     check_named(plan.flow.facets, plan.services, outside.vault)
     ledgers = BookedLedgers(pace=outside.is_paced)
     surveyor = Surveyor(database, ledgers, outside.transport, outside.clock)
@@ -185,54 +193,35 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         # A new start is a new chance: the user may have mended what the service refused.
         asking = ((wiring.lanes[lane].service.name, charges) for lane, charges in wiring.charges.items())
         await registry.accept_credentials(tx, (*asking, *((each.service.name, each.keys.names) for each in wiring.streams)))
-    book = LoginBook(
-        database, ledgers, outside.clock, partial(login_charges, outside.vault), partial(renewal_charges, outside.vault)
-    )
-    sessions = Sessions(outside.vault, outside.transport, outside.clock, book)
-    parts = Parts(
-        database=database,
-        clock=outside.clock,
-        frontier=TaskFrontier(database, me.number, lease=LEASE_TIME, call=CALL_TIME, in_memory=plan.in_memory),
-        ledgers=ledgers,
-        store=_store(database, wiring),
-        log=log,
-        scheduler=wiring.scheduler,
-        lanes=wiring.lanes,
-        aside=wiring.aside,
-        sessions=sessions,
-        lease_time=LEASE_TIME,
-    )
-    dispatcher = Dispatcher(parts, row.crawl, admission)
-    rebuilder = Rebuilder(parts, dispatcher, Recall(database), row.crawl, wiring.tally)
-    heard = stream_parts(wiring.streams, parts, sessions.transport, dispatcher, wiring.tally)
-    loop = Worker(
-        dispatcher,
-        sessions.transport,
-        sessions,
-        outside.clock,
-        wiring.tally,
-        glance=outside.glance,
-        ends_when_empty=lambda: plan.flow.stop.when_empty and all(part.is_refused and part.is_refused() for part in heard),
-        is_fed=rebuilder.is_at_it,
-        exhausted=Means(ledgers, plan.name, [each.charges for each in wiring.streams], outside.clock).exhausted,
-    )
-    beside = [
-        *heard,
+    signer = _signer(outside, database, ledgers)
+    lanes = Lanes(wiring.lanes, wiring.aside)
+    frontier = TaskFrontier(database, me.number, lease=LEASE_TIME, call=CALL_TIME, in_memory=plan.in_memory)
+    books = Bookkeeping(crawl=row.crawl, database=database, clock=outside.clock, frontier=frontier, ledgers=ledgers, log=log)
+    store, targets = _store(database, wiring), Targets(frontier, lanes, scheduler, admission)
+    watch = ServerWatch(lanes, scheduler, frontier, signer.names)
+    source = LocalWorkSource(books, lanes, scheduler, watch, Settler(books, store, targets, watch))
+    facets = frozenset(lane.facet.name for lane in lanes.asked.values())
+    speakers = {lane.service.name: lane.provider for lane in lanes.asked.values()}
+    worker = Worker(source, Caller(signer, speakers, facets, me.number), outside.clock, tally, outside.glance)
+    parts = [
+        *stream_parts(wiring.streams, Hearing(books, store, targets, signer, tally)),
         *wiring.mute,
-        *module_parts(plan, database, outside.clock, outside.media, WorkerClaims(wiring.me.number)),
-        rebuilder.part(wiring.queues),
+        *module_parts(plan, database, outside.clock, outside.media, WorkerClaims(me.number)),
+        Rebuilder(books, targets, Recall(database), tally).part(wiring.queues),
     ]
     if plan.flow.stop.half_width is not None:
-        judging = Judging(partial(enough, database, plan.name), wiring.tally, outside.clock, loop.end)
-        beside.append(Part(name="sample", run=judging.run))
-    before, barred = partial(rebuilder.open, wiring.queues), str if wiring.streams else dispatcher.barred
-    session = Session(parts, row.crawl, me, loop, dispatcher, wiring.tally, plan.flow.stop, beside, before, barred)
+        judging = Judging(partial(enough, database, plan.name), tally, outside.clock, worker.end)
+        parts.append(Part(name="sample", run=judging.run))
+    exhausted = Means(ledgers, plan.name, [each.charges for each in wiring.streams], outside.clock).exhausted
+    course = Course(plan.flow.stop, tally, outside.clock, parts, exhausted)
+    prevented = str if wiring.streams else watch.prevented
+    life = Life(books, me, lanes, targets)
     return Crawl(
         plan=plan,
         database=database,
-        session=session,
+        process=Process(life, worker, course, Remarks(database, outside.clock), prevented),
         ledgers=ledgers,
-        tally=wiring.tally,
+        tally=tally,
         lanes=wiring.lanes,
         charges=wiring.charges,
         seeds=_seeds(wiring, database, outside.clock),
@@ -240,6 +229,12 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Own,
         number=row.crawl,
         log=log,
     )
+
+
+def _signer(outside: Outside, database: Database, ledgers: BookedLedgers) -> Signer:
+    logins, renewals = partial(login_charges, outside.vault), partial(renewal_charges, outside.vault)
+    book = LoginBook(database, ledgers, outside.clock, logins, renewals)
+    return Signer(outside.vault, outside.transport, outside.clock, book)
 
 
 def _store(database: Database, wiring: _Wiring) -> Store | JudgingStore:
@@ -251,7 +246,7 @@ def _store(database: Database, wiring: _Wiring) -> Store | JudgingStore:
     return JudgingStore(store, database, wiring.judges) if wiring.judges else store
 
 
-def _judges(plan: CrawlPlan, own: Own) -> Sequence[Judge]:
+def _judges(plan: CrawlPlan, own: Extensions) -> Sequence[Judge]:
     """Who says what things are: where, in a crawl that is about places, and whatever the program that runs it adds."""
     areas = [place.area for place in plan.places]
     return (*([place_judge(areas, load_settings().cache_folder)] if areas else ()), *own.judges)
@@ -351,7 +346,7 @@ async def _add_stream(tx: Transaction, wiring: _Wiring, planned: StreamPlan, spe
     )
 
 
-def _ranker(own: Own, use: FacetUse, place: Place) -> Ranker:
+def _ranker(own: Extensions, use: FacetUse, place: Place) -> Ranker:
     return own.ranker(use.ranker, use.revisit, lambda: ranker(use.ranker, use.options, use.revisit, place))
 
 

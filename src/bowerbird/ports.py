@@ -21,12 +21,14 @@ from bowerbird.model import (
     Area,
     Arrival,
     Ask,
+    CallReport,
     Channel,
     Charge,
     Claim,
     Credential,
     Door,
     Draw,
+    Due,
     Ended,
     Facet,
     Fetched,
@@ -34,6 +36,12 @@ from bowerbird.model import (
     Flavour,
     Geography,
     Heard,
+    Later,
+    Lease,
+    Leased,
+    Loss,
+    Nothing,
+    Offer,
     Opening,
     Outcome,
     Page,
@@ -559,6 +567,34 @@ class Recall(Protocol):
         ...
 
 
+class WorkSource(Protocol):
+    """Hands out calls and takes in what came of them. Everything that passes is a plain value, and secrets never do: a worker may
+    be in the same process or on another machine."""
+
+    async def lease(self, offer: Offer) -> Leased | Later | Nothing:
+        """The next calls for a worker, charged and logged, at most as many as it has room for; or when to ask again; or nothing
+        is ready. Raises `Fenced` when others have taken the worker for dead."""
+        ...
+
+    async def settle(self, lease: Lease, answer: Answer, *, has_expired: bool = False) -> CallReport:
+        """Ends a call with its answer, all or nothing; raises `Fenced` when the lease is no longer the worker's.
+
+        `has_expired`: it was signed with a session that may have run out, so that a refusal is no word against the credential."""
+        ...
+
+    async def give_back(self, lease: Lease, until: datetime) -> None:
+        """Returns a call that could not be made: its credential may log in again at that time, others may ask before."""
+        ...
+
+    async def drop(self, lease: Lease, loss: Loss) -> int:
+        """Ends a call without an answer, once; says how many of its tasks are given up by that."""
+        ...
+
+    async def wake(self) -> Due:
+        """Makes ready what has come due; says when to look again."""
+        ...
+
+
 class MediaTransport(Protocol):
     """Fetches pictures and films from wherever a network keeps them: only from public addresses, bounded in size and time."""
 
@@ -570,11 +606,14 @@ class MediaTransport(Protocol):
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """Something that runs as long as the crawl does."""
+    """Something that runs in a process as long as its loop of calls does: a stream, backups, downloads. All it has to tell the
+    process is here; what it leaves out does not apply to it."""
 
     name: str
     run: Callable[[], Awaitable[None]]
     """Returns when the part has come to its own end; whatever it raises is a crash."""
+    prepare: Callable[[], Awaitable[None]] | None = None
+    """What must be done before the first call."""
     end: Callable[[], None] | None = None
     """Asks for an orderly end; a part without one is simply cancelled."""
     finish: Callable[[], None] | None = None
@@ -586,6 +625,10 @@ class Part(Struct, frozen=True, kw_only=True):
     silence: timedelta = timedelta(minutes=10)
     failure: Callable[[], str] | None = None
     """At the end: what it never managed to do, in words; empty when all is well."""
+    feeds: Callable[[], bool] | None = None
+    """Whether it may still add targets: the crawl does not end before."""
+    listens: Callable[[], bool] | None = None
+    """Whether it may still bring anything of itself: a crawl that has nothing left to ask goes on for it."""
     is_refused: Callable[[], bool] | None = None
     """Whether it can do nothing before a human has changed something, and never could."""
 

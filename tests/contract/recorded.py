@@ -93,7 +93,7 @@ class Scene:
         outside = Outside(clock=CLOCK, transport=transport, vault=self.vault, is_paced=False)
         try:
             async with open_crawl(plan, outside) as crawl:
-                ending = await crawl.session.run(crawl.seeds, slots=2, watch_every=timedelta(milliseconds=200))
+                ending = await crawl.process.run(crawl.seeds, slots=2, watch_every=timedelta(milliseconds=200))
                 self.stored = await stored_leaks(crawl.database, self.vault)
                 return ending
         finally:

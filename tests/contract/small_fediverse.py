@@ -225,7 +225,7 @@ async def crawled(
 ) -> AsyncIterator[Crawled]:
     """Runs a crawl of the server to its end."""
     async with opened(server, flow, seeds, store=store, most=most, more=more, tokens=0 if is_guest else 1) as crawl:
-        ending = await crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1))
+        ending = await crawl.process.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1))
         yield Crawled(ending, crawl, crawl.database)
 
 

@@ -12,17 +12,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bowerbird.clock import VIRTUAL_START, VirtualClock, from_micros, run_virtual, to_micros
-from bowerbird.crawl.access.signing import Sessions
+from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.seeding.seeder import FlowSeeder
+from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.stream import Key, Keys, Stream
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.crawl.streaming.streamer import Streamer
+from bowerbird.crawl.work.bookkeeping import Bookkeeping
 from bowerbird.crawl.work.call_log import QueryLog
-from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
-from bowerbird.crawl.work.lanes import Lane
+from bowerbird.crawl.work.lanes import Lane, Lanes
 from bowerbird.crawl.work.scheduler import Scheduler
+from bowerbird.crawl.work.targets import Targets
 from bowerbird.db import open_database
 from bowerbird.flows.flow import Edge, FacetUse, Flow
 from bowerbird.frontier import TaskFrontier
@@ -325,7 +327,8 @@ class Scene:
         self.database = database
         self.transport = ScriptedTransport(clock)
         self.vault = TinyVault()
-        self.parts: Parts
+        self.hearing: Hearing
+        self.scheduler: Scheduler
         self.tally: Tally
         self.worker = 0
 
@@ -344,10 +347,9 @@ class Scene:
         seeder = FlowSeeder(FLOW, numbers)
         charges = fill(provider.channels[channel].facet, SERVICE.name, None)
         lanes = {numbers[use.name]: _lane(numbers[use.name], provider, use.name, seeder) for use in FLOW.facets}
-        self.parts = self._parts(crawl, lanes, store or Store(self.database))
-        self.tally = Tally(self.clock.now())
+        self.hearing = self._hearing(crawl, Lanes(lanes), store or Store(self.database))
         async with self.database.transaction() as tx:
-            await self.parts.ledgers.load(tx, self.clock.now())
+            await self.hearing.books.ledgers.load(tx, self.clock.now())
         stream = Stream(
             stream=number,
             crawl=crawl,
@@ -360,22 +362,22 @@ class Scene:
             seeder=seeder,
             keys=Keys([Key(each, charges) for each in credentials or (None,)]),
         )
-        return Streamer(self.parts, self.transport, Dispatcher(self.parts, crawl), stream, self.tally)
+        return Streamer(self.hearing, stream)
 
-    def _parts(self, crawl: int, lanes: Mapping[int, Lane], store: Store) -> Parts:
+    def _hearing(self, crawl: int, lanes: Lanes, store: Store) -> Hearing:
         ledgers, worker = BookedLedgers(pace=False), self.worker
-        return Parts(
+        self.tally, self.scheduler = Tally(self.clock.now()), Scheduler(ledgers)
+        frontier = TaskFrontier(self.database, lambda: worker, lease=3 * MINUTE, call=MINUTE)
+        books = Bookkeeping(
+            crawl=crawl,
             database=self.database,
             clock=self.clock,
-            frontier=TaskFrontier(self.database, lambda: worker, lease=3 * MINUTE, call=MINUTE),
+            frontier=frontier,
             ledgers=ledgers,
-            store=store,
             log=QueryLog(crawl, lambda: worker),
-            scheduler=Scheduler(ledgers),
-            lanes=lanes,
-            sessions=Sessions(self.vault, self.transport, self.clock),
-            lease_time=3 * MINUTE,
         )
+        signer = Signer(self.vault, self.transport, self.clock)
+        return Hearing(books, store, Targets(frontier, lanes, self.scheduler), signer, self.tally)
 
     @staticmethod
     def channels() -> Mapping[str, Channel]:

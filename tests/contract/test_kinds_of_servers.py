@@ -202,7 +202,7 @@ async def test_a_start_asks_a_server_what_it_is_and_nothing_twice(tmp_path: Path
         # One question says that somebody is there; the others are booked before they are asked, in a store.
         assert dict(server.seen) == {"/api/v2/instance": 1}
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
-            assert await crawl.session.run(crawl.seeds, slots=1, watch_every=timedelta(seconds=1))
+            assert await crawl.process.run(crawl.seeds, slots=1, watch_every=timedelta(seconds=1))
             async with crawl.database.reading() as tx:
                 assert (await known_flavour(tx, "small", clock.now()))[0].software == "takahe"
         assert server.seen["/api/v2/instance"] == 1

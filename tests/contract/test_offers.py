@@ -11,7 +11,7 @@ from msgspec import structs
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.crawl.work.lanes import Lane
-from bowerbird.crawl.work.unsupported import LOOKS, Offers
+from bowerbird.crawl.work.unsupported import LOOKS, Unsupported
 from bowerbird.errors import Busy
 from bowerbird.frontier import TaskFrontier
 from bowerbird.model import EPOCH, Answer, Ask, Lease, Outcome, Page, Service, Task
@@ -42,11 +42,20 @@ def lease(asked: Lane, task: int) -> Lease:
     tasks = (Task(task=task, lane=asked.lane, target=str(task), token=1),)
     ask = Ask(asked.facet.name, (str(task),))
     return Lease(
-        call=1, service="s", ask=ask, tasks=tasks, credential=None, charges=(), leased_at=EPOCH, expires_at=EPOCH
-    )  # fmt: skip
+        call=1,
+        worker=1,
+        service=SERVICE,
+        ask=ask,
+        request=SPEAKS.request(ask),
+        tasks=tasks,
+        credential=None,
+        charges=(),
+        leased_at=EPOCH,
+        until=EPOCH,
+    )
 
 
-async def weigh(database: Database, offers: Offers, asked: Lane, call: Lease, page: Page, *, fails: bool = False) -> Page:
+async def weigh(database: Database, offers: Unsupported, asked: Lane, call: Lease, page: Page, *, fails: bool = False) -> Page:
     """What the answer is taken for, in a settle of its own, which may be rolled back."""
     weighed = page
     with suppress(Busy):
@@ -60,7 +69,7 @@ async def weigh(database: Database, offers: Offers, asked: Lane, call: Lease, pa
 async def last_outcome(database: Database, asked: Lane, tasks: list[int], page: Page = WORDLESS) -> Outcome:
     """How the last of these calls ends, each answered without a word, while the service answers others in between."""
     frontier = TaskFrontier(database, 1, lease=timedelta(minutes=1), call=timedelta(minutes=1))
-    offers = Offers({each.lane: each for each in (LIKES, POST, PUBLIC)}, frontier)
+    offers = Unsupported({each.lane: each for each in (LIKES, POST, PUBLIC)}, frontier)
     for task in tasks:
         weighed = await weigh(database, offers, asked, lease(asked, task), page)
         offers.settled(asked, lease(asked, task), weighed, None)
@@ -99,7 +108,7 @@ async def refused(
 ) -> list[Outcome]:
     """How a lane's refusals end that come so long after one another, each settled when it is `tried` so many times."""
     frontier = TaskFrontier(database, 1, lease=timedelta(minutes=1), call=timedelta(minutes=1))
-    offers, ends = Offers({LIKES.lane: LIKES}, frontier), []
+    offers, ends = Unsupported({LIKES.lane: LIKES}, frontier), []
     if has_answered:
         offers.settled(LIKES, lease(LIKES, 0), Page(), None)
     for number in range(times):

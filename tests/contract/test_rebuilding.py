@@ -10,10 +10,18 @@ from stream_scene import FLOW, SECOND, SERVICE, START, Scene, play
 
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.rebuilding import Queues, Rebuilder, queues_of
+from bowerbird.crawl.process.caller import Caller
+from bowerbird.crawl.process.course import Course
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.seeder import FlowSeeder
-from bowerbird.crawl.work.dispatcher import Dispatcher
+from bowerbird.crawl.work.lanes import Lanes
+from bowerbird.crawl.work.server_watch import ServerWatch
+from bowerbird.crawl.work.settling import Settler
+from bowerbird.crawl.work.source import LocalWorkSource
+from bowerbird.crawl.work.targets import Targets
+from bowerbird.flows.flow import Stop
 from bowerbird.policies.registry import ranker
+from bowerbird.ports import Part
 from bowerbird.store.posts.recall import CHUNK, Recall
 
 HEARING = 90
@@ -40,12 +48,16 @@ async def fill(scene: Scene) -> None:
 async def start(scene: Scene) -> tuple[Rebuilder, list[Queues]]:
     """The rebuilder of a new worker whose lane of profiles asks who comes again first."""
     await scene.streamer()
-    parts = scene.parts
-    lanes = {lane.facet.name: number for number, lane in parts.lanes.items()}
-    profile = structs.replace(parts.lanes[lanes["profile"]], ranker=ranker("repeat_first"))
-    parts = structs.replace(parts, lanes={**parts.lanes, profile.lane: profile})
-    rebuilder = Rebuilder(parts, Dispatcher(parts, 1), Recall(scene.database), 1, scene.tally)
+    books, asked = scene.hearing.books, scene.hearing.targets.lanes.asked
+    lanes = {lane.facet.name: number for number, lane in asked.items()}
+    profile = structs.replace(asked[lanes["profile"]], ranker=ranker("repeat_first"))
+    targets = Targets(books.frontier, Lanes({**asked, profile.lane: profile}), scene.scheduler)
+    rebuilder = Rebuilder(books, targets, Recall(scene.database), scene.tally)
     return rebuilder, queues_of(FLOW, SERVICE, FlowSeeder(FLOW, lanes), lanes, {HEARING: "stream"})
+
+
+async def nothing() -> None:
+    """What this part does besides."""
 
 
 async def known(scene: Scene) -> list[str]:
@@ -64,7 +76,7 @@ def test_calls_need_not_wait_and_a_kill_costs_nothing(database_url: str) -> None
         task = asyncio.create_task(rebuilder.run(queues))
         await scene.wait(SECOND / 10)
         assert 0 < len(await known(scene)) < AUTHORS / 2
-        assert scene.tally.aside == "rebuilding queues: 0% of the posts listed before"
+        assert scene.tally.activity == "rebuilding queues: 0% of the posts listed before"
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
@@ -72,7 +84,7 @@ def test_calls_need_not_wait_and_a_kill_costs_nothing(database_url: str) -> None
         await rebuilder.open(queues)
         await rebuilder.run(queues)
         assert sorted(map(int, await known(scene))) == list(range(1, AUTHORS + 1))
-        assert (rebuilder.is_at_it(), scene.tally.aside) == (False, "")
+        assert (rebuilder.is_at_it(), scene.tally.activity) == (False, "")
         assert (await scene.row("select done_at from rebuilds"))["done_at"] is not None
         rebuilder, queues = await start(scene)
         await rebuilder.open(queues)
@@ -114,16 +126,15 @@ def test_asked_to_end_it_ends_within_a_moment_and_goes_on_later() -> None:
 def test_the_loop_of_calls_does_not_end_while_targets_may_still_be_added() -> None:
     async def work(scene: Scene) -> None:
         await scene.streamer()
-        dispatcher, over = Dispatcher(scene.parts, 1), START + 90 * SECOND
-        worker = Worker(
-            dispatcher,
-            scene.transport,
-            scene.parts.sessions,
-            scene.clock,
-            scene.tally,
-            is_fed=lambda: scene.clock.now() < over,
-        )
-        assert (await worker.run(1, lambda _: "")).reason == "nothing is left to ask"
+        hearing, over = scene.hearing, START + 90 * SECOND
+        books, targets = hearing.books, hearing.targets
+        watch = ServerWatch(targets.lanes, scene.scheduler, books.frontier, tuple)
+        settler = Settler(books, hearing.store, targets, watch)
+        source = LocalWorkSource(books, targets.lanes, scene.scheduler, watch, settler)
+        worker = Worker(source, Caller(hearing.signer, {}, frozenset(), lambda: scene.worker), scene.clock, scene.tally)
+        feeding = Part(name="feeding", run=nothing, feeds=lambda: scene.clock.now() < over)
+        course = Course(Stop(), scene.tally, scene.clock, [feeding])
+        assert (await worker.run(1, course)).reason == "nothing is left to ask"
         assert scene.clock.now() >= over
 
     play(work)

@@ -15,7 +15,7 @@ from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.db import open_database
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.model import Ask, Charge, Lease, Limit, Outcome
+from bowerbird.model import Ask, Call, Charge, Limit, Outcome
 from bowerbird.ports import Database, Row, Transaction
 
 NOW = datetime(2026, 1, 5, 12, 1, tzinfo=UTC)
@@ -75,10 +75,8 @@ class Worker:
             charges = tuple(await self._ledgers.charge(tx, [CHARGE], NOW))
             ask = Ask(facet="profiles", targets=("1",))
             until = NOW + timedelta(minutes=2)
-            lease = Lease(
-                call=0, service="s", ask=ask, tasks=(), credential=None, charges=charges, leased_at=NOW, expires_at=until
-            )
-            return await self._log.begin(tx, 1, lease)
+            call = Call(worker=self._number, ask=ask, credential=None, charges=charges, leased_at=NOW, until=until)
+            return await self._log.begin(tx, 1, call)
 
     async def end(self, call: int) -> None:
         async with self._database.transaction() as tx:

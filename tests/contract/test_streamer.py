@@ -172,10 +172,10 @@ def test_the_call_of_a_dead_worker_owes_the_limits_nothing() -> None:
         await killed(task)
         async with scene.database.transaction() as tx:
             at = scene.clock.now() + timedelta(days=30)
-            assert await scene.parts.log.abandoned(tx, at) == []
+            assert await scene.hearing.books.log.abandoned(tx, at) == []
             await registry.end_workers(tx, [scene.worker], at)
-            assert await scene.parts.log.abandoned(tx, at) == [(1, ())]
-            assert await scene.parts.log.lose(tx, 1, "lost", "its worker died", scene.clock.now())
+            assert await scene.hearing.books.log.abandoned(tx, at) == [(1, ())]
+            assert await scene.hearing.books.log.lose(tx, 1, "lost", "its worker died", scene.clock.now())
         ledger = await scene.row("select * from ledgers")
         assert (ledger["in_flight"], ledger["spent"], ledger["remaining"]) == (0, 1, 4)
 
@@ -290,7 +290,7 @@ def test_a_worker_whose_call_was_declared_lost_writes_nothing_more_and_begins_ag
         async with listening(await scene.streamer()):
             await scene.wait(5 * SECOND)
             async with scene.database.transaction() as tx:
-                assert await scene.parts.log.lose(tx, 1, "lost", "its worker seemed dead", scene.clock.now())
+                assert await scene.hearing.books.log.lose(tx, 1, "lost", "its worker seemed dead", scene.clock.now())
             await scene.wait(MINUTE)
         assert scene.tally.fenced == 1
         assert await scene.posts() == [1, 2]

@@ -25,7 +25,7 @@ async def run(laboratory: Laboratory, plan: CrawlPlan, most: timedelta) -> tuple
         over = asyncio.Event()
         working.add_done_callback(lambda _: over.set())
         await laboratory.clock.wait(over, began + most)
-        crawl.session.end("enough for today")
+        crawl.process.end("enough for today")
         return (await working).reason, laboratory.clock.now() - began
 
 

@@ -37,7 +37,7 @@ SELDOM = timedelta(seconds=20)
 
 
 async def run(crawl: Crawl, *, watch_every: timedelta = OFTEN) -> str:
-    ending = await crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=watch_every)
+    ending = await crawl.process.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=watch_every)
     return ending.state
 
 

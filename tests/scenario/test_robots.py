@@ -229,7 +229,7 @@ def test_banned_users_and_cancelled_relations_are_kept_apart() -> None:
         seed = laboratory.keys()[0]
         text = f'flow.use = "robots"\nstop.duration = "151d"\n{off}\n{again}\n'
         async with laboratory.crawl(laboratory.plan(text, [seed])) as crawl:
-            await crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(days=5))
+            await crawl.process.run(crawl.seeds, slots=4, watch_every=timedelta(days=5))
             absent = [line async for line in kept_apart(crawl.database, "users") if isinstance(line, AbsentUser)]
             ended = [line async for line in kept_apart(crawl.database, "relations") if isinstance(line, EndedRelation)]
             reached = (await queues(crawl))["profile"]

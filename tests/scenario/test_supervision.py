@@ -54,7 +54,7 @@ def test_a_loop_of_calls_that_is_stuck_is_named_once_with_the_place_where_it_wai
             await asyncio.gather(running, return_exceptions=True)
         assert [part for part, _ in noted] == ["calls"]
         assert noted[0][1].startswith("no sign of life for ")
-        assert "crawl/process/worker.py" in noted[0][1]
+        assert "process/worker.py" in noted[0][1]
 
     in_laboratory(work)
 

@@ -85,7 +85,7 @@ class Pair:
         return open_crawl(plan, Outside(clock=self.clock, transport=transport, vault=vault, glance=timedelta(days=1)))
 
     async def run(self, crawl: Crawl) -> Ending:
-        return await crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(minutes=10))
+        return await crawl.process.run(crawl.seeds, slots=4, watch_every=timedelta(minutes=10))
 
     def posts_to_find(self, account: int) -> set[str]:
         """Global ids of the posts that a visitor of the account's own server may see."""

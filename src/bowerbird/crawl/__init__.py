@@ -1,1 +1,1 @@
-"""The engine: worker, dispatcher, scheduler, session; flows and crawl files; the seeder."""
+"""The engine: a work source hands out calls, a worker makes them, a process runs both; streams, seeding, the life of a crawl."""

@@ -92,4 +92,4 @@ class Laboratory:
             yield crawl
 
     async def run(self, crawl: Crawl) -> Ending:
-        return await crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=timedelta(minutes=10))
+        return await crawl.process.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=timedelta(minutes=10))

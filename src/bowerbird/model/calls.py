@@ -109,18 +109,33 @@ class Charge(Struct, frozen=True, gc=False):
     """To whom `once_a_day` applies; empty: the owner of the bucket."""
 
 
-class Lease(Struct, frozen=True, kw_only=True):
-    """The right to make one call until a time."""
+class Call(Struct, frozen=True, kw_only=True):
+    """One call as limits and query log know it."""
 
-    call: int
-    service: str
+    call: int = 0
+    """Its number; 0 until it is logged."""
+    worker: int
     ask: Ask
-    tasks: tuple[Task, ...]
     credential: str | None
+    """By name: the secret stays with the worker."""
     charges: tuple[Charge, ...]
     leased_at: datetime
-    expires_at: datetime
+    until: datetime
+    """After this it counts as lost."""
     rank_time: timedelta = timedelta(0)
+
+
+class Lease(Call, frozen=True, kw_only=True):
+    """The right to make one call until a time, with everything that a worker on any machine needs for it."""
+
+    service: Service
+    """Where to, and by its provider's name in which dialect."""
+    request: Request
+    """Not signed."""
+    fault: str = ""
+    """Why our own code could not build the request; the call can only be dropped."""
+    tasks: tuple[Task, ...]
+    """Each with the fencing token that it was leased with."""
 
 
 class SavedUser(Struct, frozen=True, gc=False):
@@ -187,6 +202,15 @@ class Saved(Struct, frozen=True, kw_only=True):
     def items_new(self) -> int:
         """Records of whatever kind that were not stored before. What counts as new is said here and nowhere else."""
         return self.users_new + self.posts_new + self.entries_new
+
+
+class Answered(Struct, frozen=True):
+    """A call with what came of it."""
+
+    call: Call
+    answer: Answer
+    page: Page
+    saved: Saved = Saved()
 
 
 def asked_about(tasks: Sequence[Task], page: Page) -> Mapping[str, Task]:

@@ -69,7 +69,7 @@ async def probe(plan: CrawlPlan, outside: Outside, calls: int) -> Found:
     async with open_store(plan.store, outside.clock) as store, open_crawl(probing, outside) as crawl:
         lent = await lend(store, crawl.database)
         try:
-            await crawl.session.run(crawl.seeds, slots=1, watch_every=timedelta(minutes=1))
+            await crawl.process.run(crawl.seeds, slots=1, watch_every=timedelta(minutes=1))
         finally:
             await book(crawl.database, store, lent)
         return await _found(crawl.database, crawl.tally.calls, outside.clock.now())

@@ -139,7 +139,7 @@ class _Rehearsal:
         async with open_crawl(self._plan, outside) as crawl:
             self._empty = (await self._disk(crawl))["bytes"]
             watching = asyncio.create_task(self._watch(crawl, clock))
-            ending = await crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_PATIENCE)
+            ending = await crawl.process.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_PATIENCE)
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
             self._end_with(await self._look(crawl, clock, is_full=True))
@@ -176,7 +176,7 @@ class _Rehearsal:
                 full.pop(0)
             if crawl.tally.calls >= self._scope.calls or crawl.tally.items >= self._most:
                 self._was_cut = True
-                crawl.session.end("the rehearsal is long enough")
+                crawl.process.end("the rehearsal is long enough")
                 return
             wait = min(wait * _GROWTH, full[0] if full and wait < full[0] else wait * _GROWTH)
 

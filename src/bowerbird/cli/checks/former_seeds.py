@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 
 import typer
 
-from bowerbird.app import CALL_TIME, LEASE_TIME, Outside, ground_of
+from bowerbird.app import CALL_TIME, Outside, ground_of
 from bowerbird.cli.checks.start import exists
 from bowerbird.crawl.seeding.former import FormerSeeds, Target, put_to_rest, read_former, take_up
 from bowerbird.crawl.seeding.homes import Homes, host_of
+from bowerbird.crawl.work.bookkeeping import LEASE_TIME
 from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import UserError

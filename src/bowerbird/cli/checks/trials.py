@@ -10,7 +10,7 @@ from bowerbird.app import Crawl, Outside
 from bowerbird.crawl.access.credentials import names_in, own_credentials, stream_credentials
 from bowerbird.crawl.access.logins import LoginBook
 from bowerbird.crawl.access.needed import channel_of
-from bowerbird.crawl.access.signing import Sessions
+from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.trials import CalledTrials, Candidate, CountedTrials, TrialBook, Tried, Trier
 from bowerbird.crawl.life import registry
 from bowerbird.errors import CredentialError
@@ -64,7 +64,7 @@ async def try_all(
         trials = CountedTrials(database, ledgers, outside.clock)
         if crawl is not None:
             trials = CalledTrials(database, ledgers, crawl.log, crawl.number, outside.clock)
-    trier = Trier(Sessions(outside.vault, outside.transport, outside.clock, logins), trials)
+    trier = Trier(Signer(outside.vault, outside.transport, outside.clock, logins), trials)
     return [await trier.tried(each) for each in candidates(plan, outside)]
 
 
@@ -84,6 +84,6 @@ async def check_tokens(crawl: Crawl, outside: Outside) -> list[str]:
         own = [each for each in found if each.service.name == service]
         if all(each.is_refused for each in own):
             reason = "; ".join(f"{each.sentence}; {each.advice}" for each in own)
-            await crawl.session.abandon(reason)
+            await crawl.process.abandon(reason)
             raise CredentialError(reason)
     return [f"{each.sentence}; {each.advice}." for each in found if each.is_refused]

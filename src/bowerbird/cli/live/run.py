@@ -97,7 +97,7 @@ class Interrupts:
             return
         self.is_ctrl_c = is_ctrl_c
         self._watcher.ending = _LANDING
-        self._crawl.session.end(reason)
+        self._crawl.process.end(reason)
         self._view.say(_LANDING[0].upper() + _LANDING[1:] + ".")
 
 
@@ -105,12 +105,12 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
     """Runs the crawl to its end, shown all the while; `enough` may give a reason to end it earlier."""
     watcher, last = Watcher(crawl, outside.clock), await last_call(crawl.database)
     interrupts = Interrupts(crawl, watcher, view, outside.clock)
-    work = asyncio.ensure_future(crawl.session.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_WATCH_EVERY))
+    work = asyncio.ensure_future(crawl.process.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_WATCH_EVERY))
     watching = [asyncio.create_task(_show(watcher, view, outside.clock))]
     watching += [asyncio.create_task(_give_up(crawl, watcher, outside.clock))]
     watching += [asyncio.create_task(_heed(crawl, watcher, enough, outside.clock))] if enough else []
     try:
-        async with heard_by(service_manager(), crawl.session.longest_silence, outside.clock):
+        async with heard_by(service_manager(), crawl.process.longest_silence, outside.clock):
             with interrupts.heard(work.cancel):
                 ending = await work
     except asyncio.CancelledError:
@@ -141,7 +141,7 @@ async def _with_seeds(crawl: Crawl, ending: Ending) -> Ending:
     if not (why := await hopeless(crawl.database, crawl.plan.name)):
         return ending
     reason = why if has_given_up or ending.reason == NOTHING_LEFT else f"{ending.reason}; {why}"
-    await crawl.session.abandon(reason)
+    await crawl.process.abandon(reason)
     return Ending("failed", reason)
 
 
@@ -150,7 +150,7 @@ async def _give_up(crawl: Crawl, watcher: Watcher, clock: Clock) -> None:
     healthy."""
     while crawl.plan.streams or _is_about_posts(crawl) or not await _is_vain(crawl, watcher):
         await clock.sleep_until(clock.now() + _DOUBT_EVERY)
-    crawl.session.end(_HOPELESS)
+    crawl.process.end(_HOPELESS)
 
 
 async def _is_vain(crawl: Crawl, watcher: Watcher) -> bool:
@@ -182,7 +182,7 @@ async def _show(watcher: Watcher, view: View, clock: Clock) -> None:
 async def _heed(crawl: Crawl, watcher: Watcher, enough: Enough, clock: Clock) -> None:
     while not (reason := enough(await watcher.glimpse())):
         await clock.sleep_until(clock.now() + _HEED_EVERY)
-    crawl.session.end(reason)
+    crawl.process.end(reason)
 
 
 async def _dismiss(watching: list[asyncio.Task[None]], view: View) -> None:

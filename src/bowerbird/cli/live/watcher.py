@@ -78,7 +78,7 @@ class Watcher:
         if plan.streams:
             async with self._crawl.database.reading() as tx:
                 streams = tuple(each for each in await read_streams(tx) if each.crawl == plan.name)
-        return _shown(row.state, self._crawl.session.is_begun) if row is not None else "gone", lanes, streams
+        return _shown(row.state, self._crawl.process.is_begun) if row is not None else "gone", lanes, streams
 
     def _seen(self, now: datetime) -> Glimpse:
         plan, tally = self._crawl.plan, self._crawl.tally
@@ -102,7 +102,7 @@ class Watcher:
             buckets=tuple(sorted((_bucket(state, now) for state in states.values()), key=lambda one: one.tightness)),
             purses=purses(accounts.values(), now),
             streams=tuple(_ear(each) for each in self._streams),
-            doing="; ".join(filter(None, (self._doing(accounts, now), tally.aside))),
+            doing="; ".join(filter(None, (self._doing(accounts, now), tally.activity))),
             left=self._left(states, now, (calls, items)),
             trouble=tally.trouble,
             trouble_at=tally.trouble_at,

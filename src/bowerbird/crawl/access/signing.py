@@ -26,7 +26,7 @@ _TOO_MANY = 429
 _TOO_MANY_LOGINS = "too many logins"
 
 
-class Sessions:
+class Signer:
     """Signs with each credential: with its secret as the vault has it, or with the session that it opens."""
 
     def __init__(self, vault: Vault, transport: Transport, clock: Clock, book: LoginBook | None = None) -> None:
@@ -90,8 +90,8 @@ class Sessions:
         self._redactor.learn(secret)
         return secret
 
-    def taken(self) -> list[str]:
-        """The names that new credentials cannot have."""
+    def names(self) -> list[str]:
+        """Of all credentials that can be signed with; a new one cannot have these."""
         return [each.name for each in self._vault.credentials()]
 
     def closed_until(self, credential: str) -> datetime | None:
@@ -147,7 +147,7 @@ class Sessions:
         wait = {"retry-after": str(-(-(until - now) // timedelta(seconds=1)))}
         return Answer(status=_TOO_MANY, headers=wait, sent_at=now, received_at=now, failure=_TOO_MANY_LOGINS)
 
-    def has_expired(self, credential: str, provider: Provider) -> bool:
+    def may_have_expired(self, credential: str, provider: Provider) -> bool:
         """Whether a refused token may only have run out; when `renew` was said the next call opens a new session."""
         if not _logs_in(provider) or not provider.needs_login(self._vault.secret(credential)):
             return False

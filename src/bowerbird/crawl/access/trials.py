@@ -11,13 +11,13 @@ from msgspec import Struct, structs
 
 from bowerbird.crawl.access.how_to_add import how_to_add, renew_line
 from bowerbird.crawl.access.logins import count_made
-from bowerbird.crawl.access.signing import Sessions
+from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.surveys import of_limits
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.work.call_log import SURVEY, QueryLog, Timings
 from bowerbird.errors import Taken
-from bowerbird.model import Answer, Ask, Charge, Credential, Lease, Outcome, Page, Request, Saved, Service
+from bowerbird.model import Answer, Answered, Ask, Call, Charge, Credential, Outcome, Page, Request, Service
 from bowerbird.ports import Clock, Database, Ledgers, Transaction, TriedProvider
 
 _REFUSALS = (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE)
@@ -78,17 +78,17 @@ class Tried(Struct, frozen=True):
 class TrialBook(Protocol):
     """Where trials are booked."""
 
-    async def begin(self, one: Candidate) -> Lease | None:
+    async def begin(self, one: Candidate) -> Call | None:
         """Before the call is sent; None when the limits speak against it now."""
         ...
 
-    async def end(self, lease: Lease, answer: Answer, outcome: Outcome) -> None: ...
+    async def end(self, call: Call, answer: Answer, outcome: Outcome) -> None: ...
 
 
 class Trier:
     """Tries credentials, each with one call, or with two where a session has expired."""
 
-    def __init__(self, sessions: Sessions, book: TrialBook | None) -> None:
+    def __init__(self, sessions: Signer, book: TrialBook | None) -> None:
         self._sessions = sessions
         self._book = book
 
@@ -96,7 +96,7 @@ class Trier:
         """Makes the call, unless the limits speak against it now."""
         answers: list[Answer] = []
         outcome, words = await self._once(one, answers)
-        if outcome is Outcome.BAD_TOKEN and self._sessions.has_expired(one.credential.name, one.speaks):
+        if outcome is Outcome.BAD_TOKEN and self._sessions.may_have_expired(one.credential.name, one.speaks):
             self._sessions.renew(one.credential.name)
             outcome, words = await self._once(one, answers)
         return Tried(one.service, one.credential, outcome, words, tuple(answers), one.taken)
@@ -130,7 +130,7 @@ class CalledTrials:
         self._crawl = crawl
         self._clock = clock
 
-    async def begin(self, one: Candidate) -> Lease | None:
+    async def begin(self, one: Candidate) -> Call | None:
         if not await _is_time(self._ledgers, one.charges, self._clock):
             return None
         try:
@@ -138,25 +138,25 @@ class CalledTrials:
         except Taken:
             return None
 
-    async def _begun(self, one: Candidate) -> Lease:
+    async def _begun(self, one: Candidate) -> Call:
         async with self._database.transaction() as tx:
             return await self._charged(tx, one, self._clock.now())
 
-    async def _charged(self, tx: Transaction, one: Candidate, now: datetime) -> Lease:
+    async def _charged(self, tx: Transaction, one: Candidate, now: datetime) -> Call:
         taken = await self._ledgers.charge(tx, one.charges, now)
         service = await registry.enrol_service(tx, one.service, one.speaks.network)
         lane = await registry.enrol_lane(tx, self._crawl, service, SURVEY)
-        lease = _lease(one, tuple(taken), now)
-        return structs.replace(lease, call=await self._log.begin(tx, lane, lease))
+        call = _call(one, tuple(taken), now, self._log.me())
+        return structs.replace(call, call=await self._log.begin(tx, lane, call))
 
-    async def end(self, lease: Lease, answer: Answer, outcome: Outcome) -> None:
-        await patiently(partial(self._ended, lease, answer, outcome), self._clock, lambda why, at: None)
+    async def end(self, call: Call, answer: Answer, outcome: Outcome) -> None:
+        await patiently(partial(self._ended, call, answer, outcome), self._clock, lambda why, at: None)
 
-    async def _ended(self, lease: Lease, answer: Answer, outcome: Outcome) -> None:
+    async def _ended(self, call: Call, answer: Answer, outcome: Outcome) -> None:
         async with self._database.transaction() as tx:
             # Taken for lost by others, it has been booked by them.
-            if await self._log.end(tx, lease, answer, Page(outcome=outcome), Saved(), Timings(), self._clock.now()):
-                await self._ledgers.settle(tx, lease.charges, Page(outcome=of_limits(answer)), answer)
+            if await self._log.end(tx, Answered(call, answer, Page(outcome=outcome)), Timings(), self._clock.now()):
+                await self._ledgers.settle(tx, call.charges, Page(outcome=of_limits(answer)), answer)
                 await registry.count(tx, self._crawl, 0, 0, 0)
 
 
@@ -168,12 +168,12 @@ class CountedTrials:
         self._ledgers = ledgers
         self._clock = clock
 
-    async def begin(self, one: Candidate) -> Lease | None:
+    async def begin(self, one: Candidate) -> Call | None:
         is_time = await _is_time(self._ledgers, one.charges, self._clock)
-        return _lease(one, one.charges, self._clock.now()) if is_time else None
+        return _call(one, one.charges, self._clock.now()) if is_time else None
 
-    async def end(self, lease: Lease, answer: Answer, outcome: Outcome) -> None:
-        counted = partial(count_made, self._database, self._ledgers, lease.charges, Page(outcome=of_limits(answer)), answer)
+    async def end(self, call: Call, answer: Answer, outcome: Outcome) -> None:
+        counted = partial(count_made, self._database, self._ledgers, call.charges, Page(outcome=of_limits(answer)), answer)
         await patiently(counted, self._clock, lambda why, at: None)
 
 
@@ -186,14 +186,7 @@ async def _is_time(ledgers: Ledgers, charges: Sequence[Charge], clock: Clock) ->
     return True
 
 
-def _lease(one: Candidate, charges: tuple[Charge, ...], now: datetime) -> Lease:
-    return Lease(
-        call=0,
-        service=one.service.name,
-        ask=Ask(SURVEY, ()),
-        tasks=(),
-        credential=one.credential.name,
-        charges=charges,
-        leased_at=now,
-        expires_at=now + _LEASE,
+def _call(one: Candidate, charges: tuple[Charge, ...], now: datetime, worker: int = 0) -> Call:
+    return Call(
+        worker=worker, ask=Ask(SURVEY, ()), credential=one.credential.name, charges=charges, leased_at=now, until=now + _LEASE
     )

@@ -1,4 +1,4 @@
-"""What one settled call learned about each of its tasks: the rankers' input. Pure."""
+"""What one settled call learned about each of its tasks, and what becomes of them. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
+from bowerbird.crawl.answers.unreadable import answers_to
+from bowerbird.crawl.answers.verdict import Verdict, judge, settled
 from bowerbird.crawl.work.lanes import Lane
-from bowerbird.model import Page, Post, Saved, SavedUser, Task, User, Visit, asked_about
+from bowerbird.model import Page, Post, Saved, SavedUser, Settled, Task, User, Visit, asked_about
 
 _NOBODY: frozenset[str] = frozenset()
 
@@ -40,6 +44,18 @@ def visits_of(
         )
         for task in tasks
     }
+
+
+def ended(lane: Lane, page: Page, visits: Sequence[Visit], *, goes_on: bool) -> list[Settled]:
+    """What becomes of each task after its visit. `goes_on`: what the server does not offer is asked in another way."""
+    found = []
+    answers = answers_to([visit.task for visit in visits], page, lane.facet)
+    for visit, answer in zip(visits, answers, strict=True):
+        verdict = Verdict.UNASKED if goes_on else judge(visit.task, answer, len(visits), lane.max_pages)
+        visit = replace(visit, is_finished=verdict is Verdict.VISITED)
+        end = lane.placed(settled(visit, answer, verdict, lane.ranker))
+        found.append(replace(end, is_paged=lane.is_paged(visit.task.target, end.progress)))
+    return found
 
 
 def left_alone(page: Page) -> frozenset[str]:

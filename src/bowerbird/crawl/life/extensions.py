@@ -15,7 +15,7 @@ SeederMaker = Callable[[Seeder, Mapping[str, int]], Seeder]
 """Makes a seeder from the flow's own and the lanes by facet."""
 
 
-class Own(Struct, frozen=True):
+class Extensions(Struct, frozen=True):
     """Nothing, unless said otherwise."""
 
     rankers: Mapping[str, RankerMaker] = {}

@@ -1,4 +1,4 @@
-"""Rebuilds queues from what is in the store, beside the calls: authors of listed posts whom a lane does not know.
+"""Rebuilds queues from what is in the store while calls are made: authors of listed posts whom a lane does not know.
 
 While a crawl runs, a page and the targets it adds are written in one transaction, so nothing is ever missing. But a flow may have
 got a new facet, or another condition, since the posts were listed. A lane whose edges are those of the last run is not looked at.
@@ -18,7 +18,8 @@ from msgspec import Struct
 from bowerbird.clock import to_micros
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.tally import Tally
-from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
+from bowerbird.crawl.work.bookkeeping import Bookkeeping
+from bowerbird.crawl.work.targets import Targets
 from bowerbird.flows.flow import Edge, Flow
 from bowerbird.model import Arrival, Page, Recalled, Saved, Service
 from bowerbird.ports import Part, Recall, Seeder, Transaction
@@ -68,11 +69,10 @@ def _rules(flow: Flow, edges: Sequence[Edge]) -> str:
 class Rebuilder:
     """Brings the queues of one crawl up to date while it calls; killed, it goes on where it was."""
 
-    def __init__(self, parts: Parts, dispatcher: Dispatcher, recall: Recall, crawl: int, tally: Tally) -> None:
-        self._parts = parts
-        self._dispatcher = dispatcher
+    def __init__(self, books: Bookkeeping, targets: Targets, recall: Recall, tally: Tally) -> None:
+        self._books = books
+        self._targets = targets
         self._recall = recall
-        self._crawl = crawl
         self._tally = tally
         self._last = 0
         """The last sighting when the crawl was started."""
@@ -84,14 +84,20 @@ class Rebuilder:
         return self._is_at_it
 
     def part(self, every: Sequence[Queues]) -> Part:
-        return Part(name="rebuild", run=partial(self.run, every), end=self.end)
+        return Part(
+            name="rebuild",
+            run=partial(self.run, every),
+            prepare=partial(self.open, every),
+            end=self.end,
+            feeds=self.is_at_it,
+        )
 
     def end(self) -> None:
         self._is_ending = True
 
     async def open(self, every: Sequence[Queues]) -> None:
         """Settles before the first call what is to be rebuilt: what is listed from then on reaches every queue by itself."""
-        async with self._parts.database.transaction() as tx:
+        async with self._books.database.transaction() as tx:
             await self._forget(tx, {lane for queues in every for lane in queues.edges})
             for queues in every:
                 begun = await self._open(tx, queues)
@@ -104,11 +110,13 @@ class Rebuilder:
         """Returns when every queue knows the authors of all posts listed before the start, or when it is ended."""
         for queues in every:
             await self._rebuild(queues)
-        self._is_at_it, self._tally.aside = False, ""
+        self._is_at_it, self._tally.activity = False, ""
 
     async def _forget(self, tx: Transaction, used: set[int]) -> None:
         """A lane that the flow does not lead to now will not know what is listed meanwhile."""
-        rows = await tx.fetch("select r.lane from rebuilds r join lanes l on l.lane = r.lane where l.crawl = ?", self._crawl)
+        rows = await tx.fetch(
+            "select r.lane from rebuilds r join lanes l on l.lane = r.lane where l.crawl = ?", self._books.crawl
+        )
         await tx.execute_many("delete from rebuilds where lane = ?", [(r["lane"],) for r in rows if r["lane"] not in used])
 
     async def _open(self, tx: Transaction, queues: Queues) -> dict[int, int]:
@@ -124,16 +132,16 @@ class Rebuilder:
         return found
 
     async def _rebuild(self, queues: Queues) -> None:
-        async with self._parts.database.reading() as tx:
+        async with self._books.database.reading() as tx:
             lanes = await self._open(tx, queues)
         after: int | None = min(lanes.values(), default=None)
         while after is not None and not self._is_ending:
-            self._tally.aside = f"rebuilding queues: {after / max(self._last, 1):.0%} of the posts listed before"
+            self._tally.activity = f"rebuilding queues: {after / max(self._last, 1):.0%} of the posts listed before"
             after = await self._step(queues, list(lanes), after)
 
     async def _step(self, queues: Queues, lanes: Sequence[int], after: int) -> int | None:
         """Looks through the next sightings; answers up to which one, or None at the end."""
-        async with self._parts.database.reading() as tx:
+        async with self._books.database.reading() as tx:
             recalled = await self._recall.recall(tx, queues.service, list(queues.sources), lanes, after)
         if recalled is None:
             await self._mark(queues, lanes, after, is_done=True)
@@ -150,7 +158,7 @@ class Rebuilder:
 
     async def _counted(self, queues: Queues, arrivals: Sequence[Arrival], page: Page) -> list[Arrival]:
         """The arrivals, each with whether other posts of it were listed too: before these, or after."""
-        database, keys = self._parts.database, {arrival.target for arrival in arrivals}
+        database, keys = self._books.database, {arrival.target for arrival in arrivals}
         ids = {user.id: user.key for user in page.users if user.key in keys}
         sql = _AGAIN.format(lanes=database.any("bigint"), ids=database.any("text"))
         async with database.reading() as tx:
@@ -160,21 +168,20 @@ class Rebuilder:
 
     async def _add(self, arrivals: Sequence[Arrival], listed_at: datetime) -> None:
         # As of then: who was listed later comes first where the newest do.
-        woken = await self._write(lambda tx: self._dispatcher.add(tx, arrivals, None, listed_at))
-        self._parts.scheduler.wake(woken)
-        await self._parts.clock.sleep_until(self._parts.clock.now() + _REST)
+        await self._write(lambda tx: self._targets.add(tx, arrivals, None, listed_at))
+        await self._books.clock.sleep_until(self._books.clock.now() + _REST)
 
     async def _mark(self, queues: Queues, lanes: Sequence[int], upto: int, *, is_done: bool) -> None:
-        done_at = to_micros(self._parts.clock.now()) if is_done else None
+        done_at = to_micros(self._books.clock.now()) if is_done else None
         rows = [(lane, queues.edges[lane], upto, done_at) for lane in lanes]
         await self._write(lambda tx: tx.execute_many(_MARK, rows))
 
     async def _write(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
         async def once() -> T:
-            async with self._parts.database.transaction() as tx:
+            async with self._books.database.transaction() as tx:
                 return await work(tx)
 
-        return await patiently(once, self._parts.clock, self._tally.blocked)
+        return await patiently(once, self._books.clock, self._tally.blocked)
 
 
 def _pieces(recalled: Recalled) -> Iterator[tuple[int, Page, Saved]]:

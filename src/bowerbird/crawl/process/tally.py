@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 
 from msgspec import structs
 
-from bowerbird.crawl.work.dispatcher import Report
 from bowerbird.flows.flow import Size
-from bowerbird.model import Outcome
+from bowerbird.model import CallReport, Outcome
 from bowerbird.model.wording import told
 
 _RECENT = timedelta(seconds=30)
@@ -51,12 +50,12 @@ class Tally:
         self.trouble_at: datetime | None = None
         self.down: dict[str, tuple[datetime, str]] = {}
         """By service that does not answer: since when, and what came instead."""
-        self.aside: str = ""
-        """What is done beside the calls, in words."""
+        self.activity: str = ""
+        """What a part does besides the calls, in words."""
         self._recent: deque[tuple[datetime, int, int]] = deque()
         """When, how many calls, how many new items."""
 
-    def settled(self, report: Report, now: datetime) -> None:
+    def settled(self, report: CallReport, now: datetime) -> None:
         """One call has ended: a question with its answer, or a live connection with nothing more to bring."""
         self._add(report, 1, now)
         self.given_up += report.given_up
@@ -78,11 +77,11 @@ class Tally:
         self.questions += calls
         self.elsewhere = structs.replace(self.elsewhere, calls=self.elsewhere.calls + calls)
 
-    def heard(self, report: Report, now: datetime) -> None:
+    def heard(self, report: CallReport, now: datetime) -> None:
         """What a live connection has brought since the last time."""
         self._add(report, 0, now)
 
-    def _add(self, report: Report, calls: int, now: datetime) -> None:
+    def _add(self, report: CallReport, calls: int, now: datetime) -> None:
         self.calls += calls
         self.items += report.new_items
         self.users += report.new_users

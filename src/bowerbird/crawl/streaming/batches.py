@@ -8,15 +8,14 @@ from datetime import datetime, timedelta
 from msgspec import Struct, structs
 
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.streaming.gaps import Cause, Seam, add_gap, end_gaps, gap_after, note_undelivered
+from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_calls import Logbook
 from bowerbird.crawl.streaming.stream_rows import Position, Step
-from bowerbird.crawl.work.dispatcher import Dispatcher, Parts, Report
 from bowerbird.errors import Fenced
 from bowerbird.flows.flow import STREAM
-from bowerbird.model import Arrival, Charge, Heard, Notice, NoticeKind, Outcome, Saved
+from bowerbird.model import Arrival, CallReport, Charge, Heard, Notice, NoticeKind, Outcome, Saved
 from bowerbird.model.wording import noticed
 from bowerbird.ports import Transaction
 
@@ -37,44 +36,43 @@ class _Written(Struct, frozen=True, kw_only=True):
 
     position: Position
     seam: Seam
-    report: Report
-    woken: frozenset[int]
+    report: CallReport
     held: Sequence[Charge]
 
 
 class Scribe:
     """Saves what one stream says, in the order it was said."""
 
-    def __init__(self, parts: Parts, dispatcher: Dispatcher, stream: Stream, logbook: Logbook, tally: Tally) -> None:
-        self._parts = parts
-        self._dispatcher = dispatcher
+    def __init__(self, hearing: Hearing, stream: Stream, logbook: Logbook) -> None:
+        self._books = hearing.books
+        self._store = hearing.store
+        self._targets = hearing.targets
+        self._tally = hearing.tally
         self._stream = stream
         self._logbook = logbook
-        self._tally = tally
-        self._lanes = {lane.facet.name: lane.lane for lane in parts.lanes.values() if lane.service.name == stream.service.name}
+        self._lanes = {lane.facet.name: lane.lane for lane in hearing.lanes_of(stream)}
 
     async def save(self, said: Dictation) -> None:
         """Saves everything or nothing; raises `Fenced` when the stream or its call is no longer ours."""
         written = await self._logbook.write(lambda tx, now: self._save(tx, said, now))
         self._logbook.moved(written.position, written.seam, written.held)
-        self._parts.scheduler.wake(written.woken)
-        self._tally.heard(written.report, self._parts.clock.now())
+        self._tally.heard(written.report, self._books.clock.now())
 
     async def _save(self, tx: Transaction, said: Dictation, now: datetime) -> _Written:
         before = self._logbook.position
         # First of all: whoever is fenced shall not write a page in vain.
         position = await self._logbook.advance(tx, self._step(before, said), now)
-        saved, woken = await self._pages(tx, said.heard, now)
-        woken |= await self._refetch(tx, said.heard, saved, now)
+        saved = await self._pages(tx, said.heard, now)
+        await self._refetch(tx, said.heard, saved, now)
         seam = await self._gaps(tx, before, said.heard, now)
         report = _report(self._stream.channel.facet.name, said.heard, saved)
         await registry.count(tx, self._stream.crawl, report.new_items, report.new_users, report.new_posts, calls=0)
         held: Sequence[Charge] = self._logbook.held
         if report.results and held:
-            held = await self._parts.ledgers.delivered(tx, held, report.results, now, self._stream.charges)
-        if not await self._parts.log.brought(tx, self._logbook.call, held, report.results, report.new_items, said.size):
+            held = await self._books.ledgers.delivered(tx, held, report.results, now, self._stream.charges)
+        if not await self._books.log.brought(tx, self._logbook.call, held, report.results, report.new_items, said.size):
             raise Fenced(f"call {self._logbook.call} was declared lost; what its connection still brings is dropped")
-        return _Written(position=position, seam=seam, report=report, woken=woken, held=held)
+        return _Written(position=position, seam=seam, report=report, held=held)
 
     def _step(self, before: Position, said: Dictation) -> Step:
         times = [each.newest_at for each in said.heard if each.newest_at is not None]
@@ -95,24 +93,23 @@ class Scribe:
         key_time = self._stream.channel.key_time
         return key is not None and key_time is not None and key_time.is_ahead(key, now + _SKEW)
 
-    async def _pages(self, tx: Transaction, heard: Sequence[Heard], now: datetime) -> tuple[list[Saved], frozenset[int]]:
+    async def _pages(self, tx: Transaction, heard: Sequence[Heard], now: datetime) -> list[Saved]:
         stream, call = self._stream, self._logbook.call
         kept: list[Saved] = []
-        woken: frozenset[int] = frozenset()
-        pages = [self._parts.store.clean(page) for each in heard for page in each.pages]
+        pages = [self._store.clean(page) for each in heard for page in each.pages]
         if len(pages) > 1:
-            await self._parts.store.save_alone(tx)
+            await self._store.save_alone(tx)
         for page in pages:
-            saved = await self._parts.store.hear(
+            saved = await self._store.hear(
                 tx, page, service=stream.service, facet=stream.channel.facet, call=call, now=now
             )  # fmt: skip
             arrivals = stream.seeder.seed(STREAM, (), page, saved)
             if arrivals:
-                woken |= await self._dispatcher.add(tx, arrivals, call, now)
+                await self._targets.add(tx, arrivals, call, now)
             kept.append(saved)
-        return kept, woken
+        return kept
 
-    async def _refetch(self, tx: Transaction, heard: Sequence[Heard], saved: Sequence[Saved], now: datetime) -> frozenset[int]:
+    async def _refetch(self, tx: Transaction, heard: Sequence[Heard], saved: Sequence[Saved], now: datetime) -> None:
         """Wakes the tasks of what the stream only announced and of accounts that are back, where the crawl can fetch it."""
         announced = [each for one in heard for each in one.refetch]
         announced += [(self._stream.channel.announces, user.key) for one in saved for user in one.users if user.is_back]
@@ -122,7 +119,8 @@ class Scribe:
             await self._note(tx, Notice(NoticeKind.OTHER, _unfetched(list(lost))), now)
         # From the first item on, whatever was known before: it may have been reset, or taken out of the store meanwhile.
         arrivals = [Arrival(lane=self._lanes[facet], target=target, newest="") for facet, target in wanted]
-        return await self._dispatcher.add(tx, arrivals, self._logbook.call, now) if arrivals else frozenset()
+        if arrivals:
+            await self._targets.add(tx, arrivals, self._logbook.call, now)
 
     async def _gaps(self, tx: Transaction, before: Position, heard: Sequence[Heard], now: datetime) -> Seam:
         """Notes what the service says it left out, and where gaps end; answers what is then known of the connection's seam."""
@@ -162,8 +160,8 @@ def _last(values: Sequence[str | None]) -> str | None:
     return next((value for value in reversed(values) if value is not None), None)
 
 
-def _report(facet: str, heard: Sequence[Heard], saved: Sequence[Saved]) -> Report:
-    return Report(
+def _report(facet: str, heard: Sequence[Heard], saved: Sequence[Saved]) -> CallReport:
+    return CallReport(
         facet=facet,
         outcome=Outcome.OK,
         results=sum(each.events for each in heard),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from bowerbird.crawl.access.signing import Sessions
+from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.model import Answer, Opening, Outcome, Page, Request, Wire
 from bowerbird.ports import Clock, Connection, StreamTransport
@@ -33,9 +33,9 @@ class Refusal(Struct, frozen=True):
 class Dialler:
     """Opens connections of one stream."""
 
-    def __init__(self, transport: StreamTransport, sessions: Sessions, clock: Clock, stream: Stream) -> None:
+    def __init__(self, transport: StreamTransport, signer: Signer, clock: Clock, stream: Stream) -> None:
         self._transport = transport
-        self._sessions = sessions
+        self._signer = signer
         self._clock = clock
         self._stream = stream
 
@@ -76,7 +76,7 @@ class Dialler:
         stream = self._stream
         if stream.credential is None:
             return request
-        return await self._sessions.signed(request, stream.credential, stream.provider, stream.service, stream.host)
+        return await self._signer.signed(request, stream.credential, stream.provider, stream.service, stream.host)
 
     def _no_login(self, answer: Answer) -> Refusal:
         return Refusal(self._understood(answer), answer, is_ours=False)

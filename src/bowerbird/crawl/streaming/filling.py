@@ -6,8 +6,8 @@ from datetime import datetime
 
 from bowerbird.crawl.streaming.gaps import give_to_task, has_listed, is_listing, waiting_gaps
 from bowerbird.crawl.streaming.stream import Stream
-from bowerbird.crawl.work.dispatcher import Dispatcher
 from bowerbird.crawl.work.lanes import Lane
+from bowerbird.crawl.work.targets import Targets
 from bowerbird.model import Arrival, Progress
 from bowerbird.ports import Database, Transaction
 
@@ -15,25 +15,25 @@ from bowerbird.ports import Database, Transaction
 class Filler:
     """Wakes the task that fills the gaps of one stream, where the network and the flow have the facet for it."""
 
-    def __init__(self, database: Database, dispatcher: Dispatcher, stream: Stream, lane: Lane | None) -> None:
+    def __init__(self, database: Database, targets: Targets, stream: Stream, lane: Lane | None) -> None:
         """`lane`: of the channel's `fills` facet; None when the flow does not have it."""
         self._database = database
-        self._dispatcher = dispatcher
+        self._targets = targets
         self._stream = stream
         self._lane = lane
         self._target = stream.provider.fill_target(stream.wanted) if lane is not None else ""
 
-    async def arrange(self, tx: Transaction, call: int | None, now: datetime) -> frozenset[int]:
-        """Gives every gap that waits for one a listing that begins after it; answers the lanes that have ready tasks by it.
+    async def arrange(self, tx: Transaction, call: int | None, now: datetime) -> None:
+        """Gives every gap that waits for one a listing that begins after it.
 
         A listing under way may have begun before the gap ended: the gap then waits, and this is asked again.
         """
         lane = self._lane
         if lane is None or not self._target:
-            return frozenset()
+            return
         gaps = await waiting_gaps(tx, self._stream.stream)
         if not gaps or await is_listing(tx, self._database, lane.lane, self._target):
-            return frozenset()
+            return
         # A search that is polled anyway has its own place, and what it lists tells what search alone would find.
         is_at_it = lane.is_polled and await has_listed(tx, lane.lane, self._target)
         newest = None if is_at_it else gaps[0].after_key
@@ -43,6 +43,5 @@ class Filler:
             newest=newest,
             is_paged=lane.is_paged(self._target, Progress(newest=newest)),
         )
-        woken = await self._dispatcher.add(tx, [arrival], call, now)
+        await self._targets.add(tx, [arrival], call, now)
         await give_to_task(tx, gaps, lane.lane, self._target, now)
-        return woken

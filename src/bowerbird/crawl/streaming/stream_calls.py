@@ -19,10 +19,10 @@ from bowerbird.crawl.streaming.gaps import Cause, Seam, add_gap, missed, resumes
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_rows import Position, Step
 from bowerbird.crawl.streaming.waits import Trouble
+from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping
 from bowerbird.crawl.work.call_log import Timings
-from bowerbird.crawl.work.dispatcher import Parts, Report
 from bowerbird.errors import Fenced, Taken
-from bowerbird.model import Answer, Ask, Charge, Lease, Outcome, Page, Saved
+from bowerbird.model import Answer, Answered, Ask, Call, CallReport, Charge, Loss, Outcome, Page
 from bowerbird.ports import Transaction
 
 T = TypeVar("T")
@@ -31,14 +31,14 @@ T = TypeVar("T")
 class Logbook:
     """Writes for one streamer, each entry in a transaction of its own that fails when the stream is no longer ours."""
 
-    def __init__(self, parts: Parts, stream: Stream, filler: Filler, tally: Tally) -> None:
-        self._parts = parts
+    def __init__(self, books: Bookkeeping, stream: Stream, filler: Filler, tally: Tally) -> None:
+        self._books = books
         self._stream = stream
         self._filler = filler
         self._tally = tally
         self._claims = WorkerClaims(stream.me)
         self._position: Position | None = None
-        self.lease: Lease | None = None
+        self.lease: Call | None = None
         """The call that is out: the connection, from before it is opened until it has ended."""
         self.seam = Seam()
 
@@ -73,10 +73,10 @@ class Logbook:
         """One transaction, tried again while our own database is busy or full."""
 
         async def once() -> T:
-            async with self._parts.database.transaction() as tx:
-                return await work(tx, self._parts.clock.now())
+            async with self._books.database.transaction() as tx:
+                return await work(tx, self._books.clock.now())
 
-        return await patiently(once, self._parts.clock, self._tally.blocked)
+        return await patiently(once, self._books.clock, self._tally.blocked)
 
     # -- the hold ------------------------------------------------------------------------------------------------
 
@@ -96,12 +96,12 @@ class Logbook:
     async def keep(self, state: str, reason: str | None = None, alive_at: datetime | None = None) -> None:
         """Renews the hold; `alive_at`: the connection was alive then and all it had said is saved."""
 
-        async def work(tx: Transaction, now: datetime) -> tuple[Position, frozenset[int]]:
+        async def work(tx: Transaction, now: datetime) -> Position:
             position = await self.advance(tx, Step(state=state, reason=reason, heard_at=alive_at), now)
-            return position, await self._filler.arrange(tx, None, now)
+            await self._filler.arrange(tx, None, now)
+            return position
 
-        self._position, woken = await self.write(work)
-        self._parts.scheduler.wake(woken)
+        self._position = await self.write(work)
 
     async def advance(self, tx: Transaction, step: Step, now: datetime) -> Position:
         """Writes a step of the stream, first of all in a transaction: whoever is fenced shall not write anything in vain."""
@@ -117,35 +117,31 @@ class Logbook:
     async def begin_call(self) -> datetime | None:
         """Charges a connection and logs it before it is opened; if its limits say later, answers when."""
 
-        async def work(tx: Transaction, now: datetime) -> tuple[Position, Lease] | datetime:
-            at = self._parts.ledgers.when(self._stream.charges, now)
+        async def work(tx: Transaction, now: datetime) -> tuple[Position, Call] | datetime:
+            at = self._books.ledgers.when(self._stream.charges, now)
             if at > now:
                 return at
             position = await self.advance(tx, Step(state="connecting"), now)
-            charges = await self._parts.ledgers.charge(tx, self._stream.charges, now)
-            lease = structs.replace(self._lease(now), charges=tuple(charges))
-            return position, structs.replace(lease, call=await self._parts.log.begin(tx, self._stream.lane, lease))
+            return position, await self._books.begin(tx, self._stream.lane, self._new_call(now), now)
 
         try:
             begun = await self.write(work)
         except Taken:
-            return self._parts.ledgers.when(self._stream.charges, self._parts.clock.now())
+            return self._books.ledgers.when(self._stream.charges, self._books.clock.now())
         if isinstance(begun, datetime):
             return begun
         self._position, self.lease = begun
         return None
 
-    def _lease(self, now: datetime) -> Lease:
+    def _new_call(self, now: datetime) -> Call:
         stream = self._stream
-        return Lease(
-            call=0,
-            service=stream.service.name,
+        return Call(
+            worker=stream.me(),
             ask=Ask(stream.channel.facet.name, (stream.name,)),
-            tasks=(),
             credential=stream.credential,
             charges=stream.charges,
             leased_at=now,
-            expires_at=now + self._parts.lease_time,
+            until=now + LEASE_TIME,
         )
 
     async def refused(self, refusal: Refusal) -> None:
@@ -156,10 +152,10 @@ class Logbook:
         reading = page.reading if refusal.is_ours else None
 
         async def work(tx: Transaction, now: datetime) -> None:
-            await self._parts.ledgers.settle(tx, lease.charges, Page(outcome=outcome, reading=reading), refusal.answer)
+            await self._books.ledgers.settle(tx, lease.charges, Page(outcome=outcome, reading=reading), refusal.answer)
             await self._note(tx, page.outcome, page.detail, now)
             await registry.count(tx, self._stream.crawl, 0, 0, 0)
-            if not await self._parts.log.end(tx, lease, refusal.answer, page, Saved(), Timings(), now):
+            if not await self._books.log.end(tx, Answered(lease, refusal.answer, page), Timings(), now):
                 raise Fenced(f"call {lease.call} was declared lost before its answer came")
 
         await self.write(work)
@@ -181,24 +177,23 @@ class Logbook:
         heard_at = None if resumes(self.position, channel) else opened_at
         step = Step(state="live", connected_at=opened_at, heard_at=heard_at, connections=1)
 
-        async def work(tx: Transaction, now: datetime) -> tuple[Position, frozenset[int], tuple[Charge, ...]]:
+        async def work(tx: Transaction, now: datetime) -> tuple[Position, tuple[Charge, ...]]:
             if gap is not None:
                 await add_gap(tx, self.position.stream, structs.replace(gap, detail=_moved(left)) if left else gap, lease.call)
             if left:
                 await self._note(tx, Outcome.OK, _moved(left), now)
             position = await self.advance(tx, step, now)
-            woken = await self._filler.arrange(tx, lease.call, now)
-            await self._parts.ledgers.settle(tx, lease.charges, Page(reading=said), answer)
+            await self._filler.arrange(tx, lease.call, now)
+            await self._books.ledgers.settle(tx, lease.charges, Page(reading=said), answer)
             # What was reserved for the posts to come stays so until the connection ends: each of them is paid for.
-            held = tuple(await self._parts.ledgers.delivered(tx, metered, 0, now, self._stream.charges))
-            if not await self._parts.log.opened(tx, lease.call, answer, held):
+            held = tuple(await self._books.ledgers.delivered(tx, metered, 0, now, self._stream.charges))
+            if not await self._books.log.opened(tx, lease.call, answer, held):
                 raise Fenced(f"call {lease.call} was declared lost while it was being made")
-            return position, woken, held
+            return position, held
 
-        self._position, woken, held = await self.write(work)
+        self._position, held = await self.write(work)
         self.seam = Seam(has_gap=gap is not None)
         self.lease = structs.replace(lease, charges=held)
-        self._parts.scheduler.wake(woken)
 
     async def hung_up(self, trouble: Trouble, alive_at: datetime | None) -> None:
         """Ends the call of a connection; all that came over it is saved."""
@@ -209,9 +204,9 @@ class Logbook:
             position = await self.advance(tx, step, now)
             if not trouble.is_wanted:
                 await self._note(tx, trouble.outcome, trouble.words, now)
-            await self._parts.ledgers.delivered(tx, lease.charges, 0, now)
+            await self._books.ledgers.delivered(tx, lease.charges, 0, now)
             await registry.count(tx, self._stream.crawl, 0, 0, 0)
-            if not await self._parts.log.hung_up(tx, lease.call, trouble.outcome, trouble.words, now):
+            if not await self._books.log.hung_up(tx, lease.call, trouble.outcome, trouble.words, now):
                 raise Fenced(f"call {lease.call} was declared lost before the connection ended")
             return position
 
@@ -230,12 +225,11 @@ class Logbook:
             return
 
         async def work(tx: Transaction, now: datetime) -> None:
-            if await self._parts.log.lose(tx, lease.call, "lost", why, now):
-                await self._parts.ledgers.lost(tx, lease.charges, now)
+            await self._books.lose(tx, lease, Loss("lost", why), now)
 
         await self.write(work)
 
-    def _out(self) -> Lease:
+    def _out(self) -> Call:
         if self.lease is None:
             raise LookupError("no call is out")
         return self.lease
@@ -246,8 +240,8 @@ class Logbook:
 
     def _landed(self, outcome: Outcome, words: str) -> None:
         self.lease = None
-        report = Report(facet=self._stream.channel.facet.name, outcome=outcome, results=0, new_items=0, detail=words)
-        self._tally.settled(report, self._parts.clock.now())
+        report = CallReport(facet=self._stream.channel.facet.name, outcome=outcome, results=0, new_items=0, detail=words)
+        self._tally.settled(report, self._books.clock.now())
 
 
 def _moved(host: str) -> str:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 
-from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.streaming.batches import Dictation, Scribe
 from bowerbird.crawl.streaming.buffer import MOST_MESSAGES, SILENT, Batch, Buffer, receive_into
 from bowerbird.crawl.streaming.connecting import Dialler, Line, Refusal
 from bowerbird.crawl.streaming.filling import Filler
 from bowerbird.crawl.streaming.gaps import Cause
+from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_calls import Logbook
 from bowerbird.crawl.streaming.waits import REFUSED, Pause, Trouble, Waits
-from bowerbird.crawl.work.dispatcher import Dispatcher, Parts
 from bowerbird.errors import Fenced
 from bowerbird.model import Ended, Heard, NoticeKind, Outcome
 from bowerbird.model.wording import noticed, outcome_words, told
-from bowerbird.ports import Listener, Part, StreamTransport
+from bowerbird.ports import Listener, Part
 
 MOST_AT_ONCE = 5_000
 """Messages in one transaction: as many as wait, so that a backlog is written in larger and cheaper pieces."""
@@ -45,23 +44,24 @@ RESTARTED = "the service has never come as far as our cursor: heard again from t
 class Streamer:
     """Listens to one stream until it is ended. All state is in the database: any worker may go on where this one stops."""
 
-    def __init__(self, parts: Parts, transport: StreamTransport, dispatcher: Dispatcher, stream: Stream, tally: Tally) -> None:
-        here = (lane for lane in parts.lanes.values() if lane.service.name == stream.service.name)
-        fills = next((lane for lane in here if lane.facet.name == stream.channel.fills), None)
-        filler = Filler(parts.database, dispatcher, stream, fills)
-        self._parts = parts
-        self._clock = parts.clock
+    def __init__(self, hearing: Hearing, stream: Stream) -> None:
+        books = hearing.books
+        fills = next((lane for lane in hearing.lanes_of(stream) if lane.facet.name == stream.channel.fills), None)
+        filler = Filler(books.database, hearing.targets, stream, fills)
+        self._ledgers = books.ledgers
+        self._signer = hearing.signer
+        self._clock = books.clock
         self._stream = stream
-        self._tally = tally
-        self._dialler = Dialler(transport, parts.sessions, parts.clock, stream)
-        self._logbook = Logbook(parts, stream, filler, tally)
-        self._scribe = Scribe(parts, dispatcher, stream, self._logbook, tally)
+        self._tally = hearing.tally
+        self._dialler = Dialler(hearing.transport, hearing.signer, books.clock, stream)
+        self._logbook = Logbook(books, stream, filler, hearing.tally)
+        self._scribe = Scribe(hearing, stream, self._logbook)
         self._waits = Waits(stream.channel)
         self._buffer: Buffer | None = None
         self._ending = asyncio.Event()
         self._resumed = asyncio.Event()
         self._resumed.set()
-        self._alive_at = parts.clock.now()
+        self._alive_at = books.clock.now()
         self._has_connected = False
         self._refusal = ""
         self._is_refused = False
@@ -74,6 +74,7 @@ class Streamer:
             pause=self.pause,
             is_alive_since=self.is_alive_since,
             failure=self.failure,
+            listens=self.listens,
             is_refused=self.is_refused,
         )
 
@@ -84,6 +85,10 @@ class Streamer:
     def is_refused(self) -> bool:
         """Whether the service refuses to open it in a way that only a human can change, and never opened it."""
         return self._is_refused and not self._has_connected
+
+    def listens(self) -> bool:
+        """Whether it may still bring anything."""
+        return not self.is_refused()
 
     def end(self) -> None:
         """Asks for an orderly end: what was received is saved first."""
@@ -157,7 +162,7 @@ class Streamer:
 
     def _held_back(self) -> str:
         now, money = self._clock.now(), [charge for charge in self._stream.charges if charge.limit.is_money]
-        return "the limit on connections" if self._parts.ledgers.when(money, now) <= now else "the dollars allowed are spent"
+        return "the limit on connections" if self._ledgers.when(money, now) <= now else "the dollars allowed are spent"
 
     async def _while_paused(self) -> None:
         while not self._resumed.is_set():
@@ -183,8 +188,8 @@ class Streamer:
         credential = self._stream.credential
         if credential is None or trouble.outcome not in _ABOUT_KEYS:
             return self._waits.after(trouble)
-        if trouble.outcome is Outcome.BAD_TOKEN and self._parts.sessions.has_expired(credential, self._stream.provider):
-            self._parts.sessions.renew(credential)
+        if trouble.outcome is Outcome.BAD_TOKEN and self._signer.may_have_expired(credential, self._stream.provider):
+            self._signer.renew(credential)
             return Pause(timedelta(0), "waiting", trouble.words)
         # Where only this stream is refused to it, the rest of the service may take it well.
         if trouble.outcome is Outcome.BAD_TOKEN:

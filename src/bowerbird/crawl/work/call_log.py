@@ -10,7 +10,7 @@ import msgspec
 
 from bowerbird.clock import to_micros
 from bowerbird.errors import Fenced
-from bowerbird.model import Answer, Charge, Lease, Outcome, Page, Saved
+from bowerbird.model import Answer, Answered, Call, Charge, Outcome
 from bowerbird.ports import Transaction
 
 _SECOND = timedelta(microseconds=1)
@@ -73,34 +73,36 @@ class QueryLog:
     def __init__(self, crawl: int, me: Callable[[], int]) -> None:
         """`me`: the number of this worker, as it is now."""
         self._crawl = crawl
-        self._me = me
+        self.me = me
 
-    async def begin(self, tx: Transaction, lane: int, lease: Lease) -> int:
+    async def begin(self, tx: Transaction, lane: int, call: Call) -> int:
         """Writes the call as flying, with what it was charged; its number names it from here on.
 
         Raises `Fenced` when others have taken this worker for dead: nobody would look after its calls.
         """
-        targets = lease.ask.targets
+        targets = call.ask.targets
         named = ",".join(targets[:_NAMED_TARGETS]) + (f",… ({len(targets)})" if len(targets) > _NAMED_TARGETS else "")
         rows = await tx.fetch(
             _BEGIN,
-            *(self._crawl, lane, lease.ask.facet, lease.credential, encode_charges(lease.charges), len(targets)),
-            *(named, to_micros(lease.leased_at), to_micros(lease.expires_at), lease.rank_time // _SECOND, self._me()),
+            *(self._crawl, lane, call.ask.facet, call.credential, encode_charges(call.charges), len(targets)),
+            *(named, to_micros(call.leased_at), to_micros(call.until), call.rank_time // _SECOND, call.worker),
         )
         if not rows:
-            raise Fenced(f"worker {self._me()} was silent for too long and is taken for dead; it makes no call under this number")
-        call: int = rows[0]["call"]
-        return call
+            raise Fenced(
+                f"worker {call.worker} was silent for too long and is taken for dead; it makes no call under this number"
+            )
+        number: int = rows[0]["call"]
+        return number
 
-    async def end(
-        self, tx: Transaction, lease: Lease, answer: Answer, page: Page, saved: Saved, timings: Timings, now: datetime
-    ) -> bool:
+    async def end(self, tx: Transaction, done: Answered, timings: Timings, now: datetime) -> bool:
         """Marks the call settled; False when somebody declared it lost before."""
+        answer, page, saved = done.answer, done.page, done.saved
+        detail = (page.detail or answer.failure)[:500] or None
         touched = await tx.execute(
             _END,
             *(to_micros(answer.sent_at), to_micros(answer.received_at), to_micros(now), answer.status, str(page.outcome)),
             *(page.results, saved.items_new, len(answer.body), (answer.received_at - answer.sent_at) // _SECOND),
-            *(round(timings.seed * 1e6), round(timings.settle * 1e6), (page.detail or answer.failure)[:500] or None, lease.call),
+            *(round(timings.seed * 1e6), round(timings.settle * 1e6), detail, done.call.call),
         )
         return touched == 1
 
@@ -109,7 +111,7 @@ class QueryLog:
         sent, received = to_micros(answer.sent_at), to_micros(answer.received_at)
         await tx.execute(
             _SURVEYED,
-            *(self._crawl, lane, facet, self._me(), sent, received, sent, received, received, answer.status, str(outcome)),
+            *(self._crawl, lane, facet, self.me(), sent, received, sent, received, received, answer.status, str(outcome)),
             *(len(answer.body), received - sent, answer.failure[:500] or None),
         )
 

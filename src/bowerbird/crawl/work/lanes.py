@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from bowerbird.crawl.answers.long_lists import LongLists, as_ranked
 from bowerbird.crawl.work.scheduler import Scheduler
-from bowerbird.model import Ask, Charge, Draw, Facet, Lease, Progress, Service, Settled, Task, Turn
+from bowerbird.model import Ask, Charge, Draw, Facet, Progress, Service, Settled, Task, Turn
 from bowerbird.ports import Links, Provider, Ranker, Seeder
 
 FRESH = Progress()
 
 
 class Lane(Struct, frozen=True, kw_only=True):
-    """What the dispatcher knows of one lane; `lane` is its number in the database."""
+    """What a work source knows of one lane; `lane` is its number in the database."""
 
     lane: int
     service: Service
@@ -60,10 +60,17 @@ class Lane(Struct, frozen=True, kw_only=True):
         return any(limit.only_paged for limit in self.facet.limits)
 
 
-class LaneLease(Lease, frozen=True, kw_only=True):
-    """A leased call with its lane as it was then: an answer is read as what was asked, whatever its lane asks by now."""
+class Lanes(Struct, frozen=True):
+    """The lanes of a crawl by number, as this process serves them."""
 
-    lane: Lane
+    asked: dict[int, Lane]
+    """Changed while the crawl runs, where a server takes no batches after all."""
+    waiting: Mapping[int, Lane] = {}
+    """Those that are not asked in this run: what is led to them waits there."""
+
+    def of(self, number: int) -> Lane:
+        """Where a target goes, be it to wait."""
+        return self.asked.get(number) or self.waiting[number]
 
 
 def add_turns(scheduler: Scheduler, lane: Lane, charges: Mapping[str | None, tuple[Charge, ...]]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 
@@ -27,6 +27,10 @@ class Choice(Struct, frozen=True):
     turn: Turn
     credential: str | None
     charges: tuple[Charge, ...]
+
+
+May = Callable[[Choice], bool]
+"""Whether a choice can be made by whoever asks."""
 
 
 class _Option:
@@ -58,6 +62,10 @@ class _Turns:
         self.idle_until: datetime | None = None
         self.credit = 0.0
 
+    def among(self, may: May) -> list[_Option]:
+        """The open options that can be chosen."""
+        return [option for option in self.open if may(option.choice)]
+
 
 class Scheduler:
     """Shares the calls that the ledgers allow between lanes by weight and between credentials by room."""
@@ -82,16 +90,16 @@ class Scheduler:
                 self._users[charge.bucket].append(option)
         self.wake([turn.lane])
 
-    def next(self, now: datetime) -> Choice | datetime | None:
-        """The call to make now, or when to ask again, or None when no lane has anything to ask."""
+    def next(self, now: datetime, may: May | None = None) -> Choice | datetime | None:
+        """The call to make now, or when to ask again, or None when no lane has anything to ask. `may`: what can be chosen."""
         self._wake_sleepers(now)
         self._take_due(now)
-        option = self._best(now)
+        option = self._best(now, may)
         return self._earliest() if option is None else self._taken(option)
 
-    def again(self, choice: Choice, now: datetime) -> bool:
+    def again(self, choice: Choice, now: datetime, may: May | None = None) -> bool:
         """Takes one more turn if it falls to the same choice; the others lose nothing by it."""
-        option = self._best(now)
+        option = self._best(now, may)
         return option is not None and option.choice is choice and self._taken(option) is choice
 
     def idle(self, turn: Turn, until: datetime | None) -> None:
@@ -147,15 +155,25 @@ class Scheduler:
         options = [option for turns in halves for option in turns.options]
         return bool(options) and all(option.is_off or option.choice.credential == without for option in options)
 
+    @property
+    def credentials(self) -> frozenset[str]:
+        """All that any lane may be asked with, by name."""
+        options = (option for turns in self._lanes.values() for option in turns.options)
+        return frozenset(name for option in options if (name := option.choice.credential) is not None)
+
+    def has_open(self) -> bool:
+        """Whether some lane may call now, whoever makes the call."""
+        return any(turns.open for turns in self._lanes.values())
+
     def is_stuck(self) -> bool:
         """No ready lane has a credential left to ask with."""
         ready = [turns for turns in self._lanes.values() if turns.is_ready]
         return bool(ready) and all(option.is_off for turns in ready for option in turns.options)
 
-    def _best(self, now: datetime) -> _Option | None:
+    def _best(self, now: datetime, may: May | None) -> _Option | None:
         self._ask_ledgers(now)
-        while turns := self._turn():
-            option = max(turns.open, key=_room)
+        while turns := self._turn(may):
+            option = max(turns.open if may is None else turns.among(may), key=_room)
             # Time alone can close an option: its window may be about to end.
             at = now if option.asked_at == now else self._when(option, now)
             if at <= now:
@@ -212,8 +230,8 @@ class Scheduler:
             option.at = at
             heapq.heappush(self._waiting, (at, next(self._serial), option))
 
-    def _turn(self) -> _Turns | None:
-        able = (turns for turns in self._lanes.values() if turns.open)
+    def _turn(self, may: May | None) -> _Turns | None:
+        able = (turns for turns in self._lanes.values() if turns.open and (may is None or turns.among(may)))
         return max(able, key=lambda turns: turns.credit + turns.weight, default=None)
 
     def _pay(self, chosen: _Turns) -> None:

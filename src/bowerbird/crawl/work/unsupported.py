@@ -54,7 +54,7 @@ class _Refusals(Struct):
     times: int = 0
 
 
-class Offers:
+class Unsupported:
     """Watches the answers of every lane; what is remembered here is lost with the process, refusals are kept in the store."""
 
     def __init__(self, lanes: dict[int, Lane], frontier: Frontier) -> None:
@@ -147,8 +147,12 @@ class Offers:
 
     # -- after a settle ----------------------------------------------------------------------------------------------
 
-    def settled(self, lane: Lane, lease: Lease, page: Page, learned: Flavour | None) -> str:
-        """Remembers how the call ended; a sentence when it closed its lane."""
+    def closing(self, lane: Lane, page: Page) -> str:
+        """What a server turned out not to offer, as a sentence; empty where it is asked in another way from now on."""
+        return "" if self.goes_on(lane, page) else f"{lane.service.name} does not offer {lane.facet.name} ({quoted(page.detail)})"
+
+    def settled(self, lane: Lane, lease: Lease, page: Page, learned: Flavour | None) -> None:
+        """Remembers how the call ended."""
         if page.perhaps is not None:
             self._doubted(lane, lease)
         else:
@@ -160,8 +164,11 @@ class Offers:
             self._answering[lane.service.name] += 1
             self._last[lane.lane] = lease.tasks[0].target
         if learned is None:
-            return ""
-        return self._changed(lane, learned) if self.goes_on(lane, page) else self._close(lane, page)
+            return
+        if self.goes_on(lane, page):
+            self._changed(lane, learned)
+        else:
+            self.closed[lane.lane] = self.closing(lane, page)
 
     def _doubted(self, lane: Lane, lease: Lease) -> None:
         task = lease.tasks[0].task
@@ -178,17 +185,12 @@ class Offers:
         if len(doubts.tasks) < LOOKS:
             doubts.tasks.add(task)
 
-    def _changed(self, lane: Lane, learned: Flavour) -> str:
+    def _changed(self, lane: Lane, learned: Flavour) -> None:
         """From now on the lane asks one by one."""
         if isinstance(lane.provider, FlavouredProvider):
             speaks = lane.provider.flavoured(learned)
             facet = speaks.facets.get(lane.facet.name, lane.facet)
             self._lanes[lane.lane] = structs.replace(lane, provider=speaks, facet=facet)
-        return ""
-
-    def _close(self, lane: Lane, page: Page) -> str:
-        self.closed[lane.lane] = f"{lane.service.name} does not offer {lane.facet.name} ({quoted(page.detail)})"
-        return self.closed[lane.lane]
 
 
 def _has_other_way(lane: Lane) -> bool:

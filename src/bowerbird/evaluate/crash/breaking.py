@@ -14,7 +14,7 @@ from typing import Any, Never
 from msgspec import structs
 
 import bowerbird
-from bowerbird.crawl.work.dispatcher import Dispatcher
+from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.model import Answer, Request, Service
 from bowerbird.ports import Transport
 
@@ -28,7 +28,7 @@ _KINDS = (RuntimeError, MemoryError, AttributeError, ArithmeticError)
 class Breaker:
     """Breaks one call in so many, each at the first line under one of the given functions that was never broken before."""
 
-    def __init__(self, *, every: int, under: Sequence[CodeType] = (Dispatcher.settle.__code__,), stride: int = 1) -> None:
+    def __init__(self, *, every: int, under: Sequence[CodeType] = (LocalWorkSource.settle.__code__,), stride: int = 1) -> None:
         """`stride`: of so many lines one is broken, the others are passed over."""
         self._stride = stride
         self._passed: set[tuple[str, int]] = set()

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from bowerbird.app import open_crawl, vocabulary
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.process.endings import Ending
-from bowerbird.crawl.work.dispatcher import Dispatcher
+from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.evaluate.crash.breaking import Breaker, BreakingTransport
 from bowerbird.evaluate.crash.inventory import Inventory, compare, take_inventory
 from bowerbird.evaluate.crash.scene import Scene
@@ -26,8 +26,8 @@ from bowerbird.evaluate.crash.tally import Tally
 from bowerbird.evaluate.laboratory import BASE, Laboratory
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 
-SETTLING = (Dispatcher.settle.__code__,)
-FAILING = (Dispatcher.fail.__code__,)
+SETTLING = (LocalWorkSource.settle.__code__,)
+FAILING = (LocalWorkSource.drop.__code__,)
 _START = datetime(2026, 11, 1, tzinfo=UTC)
 _PATIENCE = timedelta(days=2)
 """Of virtual time: a crawl that has not ended by then is wedged."""

@@ -99,7 +99,7 @@ async def _run(scene: Scene, clock: VirtualClock) -> Result:
         plan = msgspec.structs.replace(plan, store=":memory:")
         outside = Outside(clock=clock, transport=transport, vault=vault, glance=timedelta(days=1))
         async with open_crawl(plan, outside) as crawl:
-            ending = await crawl.session.run(crawl.seeds, slots=plan.concurrency, watch_every=timedelta(minutes=10))
+            ending = await crawl.process.run(crawl.seeds, slots=plan.concurrency, watch_every=timedelta(minutes=10))
             now, held = clock.now(), await read_held(crawl.database)
             judge = Judge(held, Listing(setup, here, now), here, now)
             figures = await _judge(scene, wanted, judge, crawl, ending)

@@ -96,7 +96,7 @@ class _Stage:
     async def _end_when_heard(self, crawl: Crawl) -> None:
         while not await _posts(crawl):
             await self.clock.sleep_until(self.clock.now() + _LOOK)
-        crawl.session.end("something was heard")
+        crawl.process.end("something was heard")
 
     async def _judge(self, crawl: Crawl, verdict: Verdict, folder: Path) -> None:
         noted = await trouble(crawl.database)

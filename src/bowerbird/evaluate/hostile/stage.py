@@ -75,12 +75,12 @@ async def opened(plan: CrawlPlan, clock: Clock, transport: Transport, service: S
 async def run(crawl: Crawl, clock: Clock, most: timedelta) -> Ending | None:
     """How the crawl ended by itself; None when it had to be ended."""
     ended = asyncio.Event()
-    work = asyncio.create_task(crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(minutes=10)))
+    work = asyncio.create_task(crawl.process.run(crawl.seeds, slots=4, watch_every=timedelta(minutes=10)))
     work.add_done_callback(lambda _: ended.set())
     await clock.wait(ended, clock.now() + most)
     if work.done():
         return work.result()
-    crawl.session.end("the time is over")
+    crawl.process.end("the time is over")
     await clock.wait(ended, clock.now() + _GRACE)
     if not work.done():
         work.cancel()
@@ -121,7 +121,7 @@ async def play_answers(
 
 async def _end_when(enough: asyncio.Event, crawl: Crawl) -> None:
     await enough.wait()
-    crawl.session.end("enough was seen")
+    crawl.process.end("enough was seen")
 
 
 def _any_key(service: SimulatedService) -> str:

@@ -78,11 +78,11 @@ async def listening(scene: Scene, base: str, token: Token, folder: Path, clock: 
     outside = Outside(clock=clock, transport=transport, vault=TokenVault(provider, [token], base=base), is_paced=False)
     try:
         async with open_crawl(plan, outside) as crawl:
-            run = asyncio.create_task(crawl.session.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1)))
+            run = asyncio.create_task(crawl.process.run(crawl.seeds, slots=4, watch_every=timedelta(seconds=1)))
             try:
                 yield Listener(crawl, clock)
             finally:
-                crawl.session.end("the evaluation is over")
+                crawl.process.end("the evaluation is over")
                 await run
     finally:
         await transport.close()

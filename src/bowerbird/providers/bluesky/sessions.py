@@ -1,4 +1,4 @@
-"""Sessions: an app password is exchanged for a token that runs out, and that for the next. Pure."""
+"""Signer: an app password is exchanged for a token that runs out, and that for the next. Pure."""
 
 from __future__ import annotations
 

@@ -1,0 +1,85 @@
+"""When the loop of calls has come to its end: what the crawl file says, what its parts still do, and whether anything is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import structs
+
+from bowerbird.crawl.process.endings import Ending
+from bowerbird.crawl.process.tally import Tally
+from bowerbird.flows.flow import Stop
+from bowerbird.model import Outcome
+from bowerbird.ports import Clock, Part
+
+_LONGEST_REST = timedelta(days=30)
+"""How long parts may go on after the last call, in a crawl whose time is not limited."""
+Exhausted = Callable[[datetime | None, datetime | None], str]
+"""Why nothing more can be asked, told when what waits may be asked and when more will wait; empty: it can."""
+
+
+class Course:
+    """How far a crawl is to go in this process."""
+
+    def __init__(
+        self,
+        stop: Stop,
+        tally: Tally,
+        clock: Clock,
+        parts: Sequence[Part] = (),
+        exhausted: Exhausted = lambda calls_at, due: "",
+    ) -> None:
+        self._stop = stop
+        self.tally = tally
+        self.clock = clock
+        self.parts = parts
+        self.exhausted = exhausted
+
+    def enough(self, in_flight: int) -> str:
+        """Why no more calls are to be made, with so many in flight; empty: more are."""
+        size, before = self.tally.size(), self.tally.ran_before
+        elapsed = before + (self.clock.now() - self.tally.started_at)
+        # Calls in flight are as good as made: a budget of calls is never overdrawn.
+        return self._stop.reached(structs.replace(size, calls=size.calls + in_flight, elapsed=elapsed, earlier=before)) or ""
+
+    def is_fed(self) -> bool:
+        """Whether a part may still add targets that were listed before."""
+        return any(part.feeds() for part in self.parts if part.feeds is not None)
+
+    def ends_when_empty(self) -> bool:
+        """Whether the crawl is over when nothing is left to ask: not while a part listens that may bring more."""
+        return self._stop.when_empty and not any(part.listens() for part in self.parts if part.listens is not None)
+
+    def last_moment(self) -> datetime:
+        """When the crawl's time is over."""
+        if self._stop.duration is None:
+            return self.clock.now() + _LONGEST_REST
+        return self.tally.started_at + self._stop.duration - self.tally.ran_before
+
+    def judged(self, ending: Ending, prevented: Callable[[], str]) -> Ending:
+        """The ending with what parts never managed to do and what servers do not offer; a crawl that brought nothing because of
+        it has failed. `prevented`: why the crawl could not do what it is there for, if it could not."""
+        tally, parts = self.tally, self.parts
+        if ending.state == "finished" and not tally.size(in_all=False).posts and (why := prevented()):
+            return Ending("failed", why)
+        failures = [part.failure() for part in parts if part.failure is not None]
+        lacking, is_barren = tally.not_offered, self._is_barren(ending)
+        if not any(failures) and not lacking and not is_barren:
+            return ending
+        is_unheard = any(failures) and all(failures) and not tally.size(in_all=False).items
+        is_refused = any(part.is_refused() for part in parts if part.is_refused is not None)
+        is_unanswered = bool(lacking) and not tally.by_outcome[Outcome.OK]
+        reason = "; ".join(filter(None, (ending.reason, *lacking, *failures)))
+        if is_barren and not is_unanswered:
+            reason += f"; nothing was answered at all, the last time: {tally.trouble}"
+        if is_unanswered:
+            reason += "; nothing else was answered: ask for something else, or ask another server (`bowerbird doctor` says which)"
+        return Ending("failed" if is_unheard or is_refused or is_unanswered or is_barren else ending.state, reason)
+
+    def _is_barren(self, ending: Ending) -> bool:
+        """Whether everything was asked, some of it given up, and not one question answered, be it by "there is no such thing"."""
+        counts = self.tally.by_outcome.items()
+        answered = sum(count for outcome, count in counts if outcome is Outcome.OK or outcome.is_about_target)
+        has_items = bool(self.tally.size(in_all=True).items)
+        return ending.state == "finished" and bool(self.tally.given_up) and not answered and not has_items

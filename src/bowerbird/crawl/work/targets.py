@@ -1,0 +1,73 @@
+"""Puts targets into the frontier, where the rankers of their lanes want them. Pages, streams, seeds and rebuilding do it here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from itertools import takewhile
+
+from bowerbird.crawl.seeding.admission import Admission
+from bowerbird.crawl.work.lanes import Lanes
+from bowerbird.crawl.work.scheduler import Scheduler
+from bowerbird.model import Arrival, Settled, Standing, Turn
+from bowerbird.ports import Frontier, Transaction
+
+
+class Targets:
+    """Adds targets in the caller's transaction; once that is committed, their lanes get turns."""
+
+    def __init__(self, frontier: Frontier, lanes: Lanes, scheduler: Scheduler, admission: Admission | None = None) -> None:
+        """`admission`: who may still be asked about, in a crawl whose size is limited."""
+        self._frontier = frontier
+        self.lanes = lanes
+        self._scheduler = scheduler
+        self._admission = admission
+        self._remembers = any(lane.ranker.remembers for lane in (*lanes.asked.values(), *lanes.waiting.values()))
+
+    def wake(self) -> None:
+        """Gives every lane a turn: others may have added something."""
+        self._scheduler.wake(self.lanes.asked)
+
+    async def add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> None:
+        """Adds these, and those that the rankers name thereupon."""
+        if self._remembers:
+            # What rankers read and then write stays theirs; where none remembers, nobody waits for anybody.
+            await self._frontier.take_turn(tx)
+        await self._add(tx, arrivals, call, now)
+
+    async def _add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> None:
+        lanes: set[int] = set()
+        if self._admission is not None and arrivals:
+            arrivals = await self._admission.admitted(tx, arrivals)
+        while arrivals:
+            # One at a time where they lead on: two walkers may come to the same place.
+            now_added = list(takewhile(lambda arrival: arrival.memory is None, arrivals)) or arrivals[:1]
+            standings = await self._standings(tx, now_added, now)
+            lanes |= await self._frontier.add(tx, standings, call, now)
+            arrivals = [*arrivals[len(now_added) :], *(lead for _, standing in standings for lead in standing.leads)]
+        if lanes:
+            tx.after_commit(partial(self._scheduler.wake, lanes))
+
+    async def end(self, tx: Transaction, ended: Sequence[Settled], more: Sequence[Arrival], call: int, now: datetime) -> None:
+        """Ends leases, raising `Fenced` where one is no longer ours; then adds where rankers lead from there, and `more`.
+
+        The caller has added what the page leads to, and with it taken the rankers' turn."""
+        ready = await self._frontier.settle(tx, ended, now)
+        turns = {Turn(each.task.lane, each.is_paged) for each in ended if each.task.lane in ready}
+        if turns:
+            tx.after_commit(partial(self._scheduler.wake_turns, turns))
+        # After the settle: a walk may lead back to the very task that it leaves.
+        leads = [lead for each in ended for lead in each.standing.leads]
+        if leads or more:
+            await self._add(tx, leads, call, now)
+            await self._add(tx, more, call, now)
+
+    async def _standings(self, tx: Transaction, arrivals: Sequence[Arrival], now: datetime) -> list[tuple[Arrival, Standing]]:
+        rankers = [self.lanes.of(arrival.lane).ranker for arrival in arrivals]
+        remembering = [arrival for arrival, ranker in zip(arrivals, rankers, strict=True) if ranker.remembers]
+        known = await self._frontier.known(tx, remembering) if remembering else {}
+        return [
+            (arrival, ranker.added(arrival, known.get((arrival.lane, arrival.target)), now))
+            for arrival, ranker in zip(arrivals, rankers, strict=True)
+        ]
