@@ -219,6 +219,17 @@ def test_a_200_that_says_the_target_is_not_to_be_had_is_that_outcome(facet: str,
     assert page.gone == (() if is_word else (Gone(x.facets[facet].subject, "9", outcome),))
 
 
+def test_a_credential_is_refused_by_a_trial_only_where_it_is_the_wrong_one() -> None:
+    """Who may not look up posts, for want of access, may ask other things."""
+    wrong, other = ({"title": "Unauthorized"}, 401), (WRONG_KIND, 403)
+    assert [x.tried(answer(*each))[0] for each in (wrong, other)] == [Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE]
+    assert x.tried(answer(NOT_ENROLLED, 403))[0] is Outcome.NOT_OFFERED
+    assert x.tried(answer(missing("tweet", "1", "ids"), 200))[0] is Outcome.OK
+    trial = x.trial("user")
+    assert trial is not None
+    assert (trial.request.path, [limit.is_money for limit in trial.facet.limits]) == ("/2/tweets", [False])
+
+
 def test_a_200_with_errors_about_nothing_we_asked_is_tried_again() -> None:
     broken = {"errors": [{"title": "Internal Server Error", "type": PROBLEMS + "internal-error", "detail": "broken"}]}
     assert read(x, "timeline", "9", answer(broken)).outcome is Outcome.OVERLOADED

@@ -77,7 +77,7 @@ class XV2(XFamily):
         return None if facet is None else Trial(_unbilled(facet), self.request(Ask("posts", (_NOBODYS_POST,))))
 
     def tried(self, answer: Answer) -> tuple[Outcome, str]:
-        return outcomes.verdict(answer, None)
+        return outcomes.trial(answer)
 
     def target(self, text: str, facet: Facet) -> str:
         return targets.target(text, facet)

@@ -28,6 +28,7 @@ _BY_KIND = {
     "resource-unavailable": Outcome.OVERLOADED,
     "internal-error": Outcome.OVERLOADED,
 }
+_OTHER_KIND = "unsupported-authentication"
 _MOST_VALUES = 10_000
 """Of a refusal, which says little."""
 _SUBJECTS = {"user": Subject.USER, "tweet": Subject.POST, "post": Subject.POST}
@@ -100,6 +101,13 @@ def verdict(answer: Answer, remaining: int | None) -> tuple[Outcome, str]:
     said = _refusal(answer.body)
     words = said.words or said.error or _first_message(said.errors) or answer.headers.get("location", "")
     return _of(answer.status, said, remaining), shortened(f"{answer.status} {said.title} {said.reason_given} {words}")
+
+
+def trial(answer: Answer) -> tuple[Outcome, str]:
+    """What an answer says of the credential that was tried: who may not ask this, for want of access, may ask other things."""
+    outcome, words = verdict(answer, None)
+    is_other_kind = _refusal(answer.body).kind == _OTHER_KIND
+    return (Outcome.NOT_OFFERED if outcome is Outcome.FORBIDDEN_SCOPE and not is_other_kind else outcome), words
 
 
 def _of(status: int, said: _Refusal, remaining: int | None) -> Outcome:
