@@ -21,6 +21,14 @@ def test_a_short_demo_is_honest_and_never_refused(
     assert 0 < values["profiles_found"] <= values["profiles_there"]
     assert 0 < values["posts_found"] <= values["posts_there"]
     assert Path(values["database"]).exists()
-    assert "Try next" in shown.err
+    assert shown.err == "", "nothing but JSON, and no screens"
     assert cli.run(["status", values["database"]]) == 0
     assert "demo (flow timelines)" in capsys.readouterr().out
+
+
+def test_the_demo_says_what_to_try_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
+    assert cli.run(["demo", "--seconds", "3", "--quiet"]) == 0
+    assert "Try next" in capsys.readouterr().out
