@@ -11,6 +11,7 @@ from bowerbird.simulated.bluesky.ids import POST, PROFILE, REPOSTED, Ids, cid_of
 from bowerbird.simulated.bluesky.records import Records, indexed_ms, picture, stamp, written
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability, World
+from bowerbird.simulated.world.portraits import Portraits
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import NEVER
@@ -36,6 +37,7 @@ class Payloads:
         self.ids = ids
         self.records = Records(world, ids)
         self.reactions = Reactions(world)
+        self._profiles: Portraits[bytes] = Portraits(world.changes)
 
     def is_shown(self, account: int, now: int) -> bool:
         """Everybody is public here: only those taken down, deactivated, deleted or unborn are not to be seen."""
@@ -72,10 +74,17 @@ class Payloads:
             "createdAt": created,
         }
 
+    def author(self, account: int, now: int) -> bytes:
+        """The profile as it stands in a post."""
+        return self._profiles.of(account, "author", now, lambda whom, at: encode(self.basic(whom, at)))
+
     def view(self, account: int, now: int) -> bytes:
-        return encode(self._view(account, now))
+        return self._profiles.of(account, "view", now, lambda whom, at: encode(self._view(whom, at)))
 
     def detailed(self, account: int, now: int) -> bytes:
+        return self._profiles.of(account, "detailed", now, self._detailed)
+
+    def _detailed(self, account: int, now: int) -> bytes:
         followers, following = self.world.graph.counts(account, now)
         counts = {"followersCount": followers, "followsCount": following, "postsCount": self.world.post_count(account, now)}
         more: dict[str, Any] = {"associated": {"lists": 0, "feedgens": 0, "starterPacks": 0, "labeler": False}}
@@ -186,7 +195,7 @@ class Payloads:
     def _author(self, account: int, sight: _Sight) -> Raw:
         author = sight.authors.get(account)
         if author is None:
-            author = sight.authors[account] = Raw(encode(self.basic(account, sight.now)))
+            author = sight.authors[account] = Raw(self.author(account, sight.now))
         return author
 
     def record(self, row: Row) -> Raw:

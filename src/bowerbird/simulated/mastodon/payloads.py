@@ -15,6 +15,7 @@ from bowerbird.simulated.polls import ballot
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability
 from bowerbird.simulated.world.content import Content
+from bowerbird.simulated.world.portraits import Portraits
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import DAY, from_ms
@@ -92,14 +93,25 @@ class Payloads:
         self.reactions = Reactions(vantage.world)
         self._files = self.base
         self._bodies: dict[tuple[int, bool], bytes] = {}
+        self._accounts: Portraits[bytes] = Portraits(vantage.world.changes)
 
     def files_are_at(self, base: str) -> None:
         """From now on pictures are shown at this address, as on servers that keep them apart."""
         self._files = base
         self._bodies.clear()
+        self._accounts.clear()
 
     def account(self, account: int, now: int, *, is_embedded: bool = False) -> bytes:
         """The account's JSON, in a list or a status if `is_embedded`; a suspended one shows nothing of itself."""
+        return self._accounts.of(account, is_embedded, now, self._embedded if is_embedded else self._alone)
+
+    def _embedded(self, account: int, now: int) -> bytes:
+        return self._shown(account, now, is_embedded=True)
+
+    def _alone(self, account: int, now: int) -> bytes:
+        return self._shown(account, now, is_embedded=False)
+
+    def _shown(self, account: int, now: int, *, is_embedded: bool) -> bytes:
         written = self._account(account, now)
         is_suspended = self.world.availability(account, now) is Availability.SUSPENDED
         if not is_suspended and not self._flavour.is_reshaped:

@@ -110,7 +110,17 @@ class World:
         return list(self.timeline(account, now, above=above, wanted=wanted))[-count:] if count else []
 
     def newest(self, account: int, now: int) -> Row | None:
-        return next(self.timeline(account, now), None)
+        """The first of the timeline. Every profile tells when that was, so that no other row is made for it."""
+        if self.people.rate[account] > 0:
+            for index in self.calendar.days_with_posts(account, self.calendar.first, self.calendar.index(now)):
+                day = self.calendar.day(index)
+                start, stop = int(day.start[account]), int(day.start[account + 1])
+                stop = start + int(day.number[start:stop].searchsorted(number_of(now + 1, 0)))
+                there = np.flatnonzero(day.gone_at[start:stop] > now)
+                if len(there):
+                    place = start + int(there[-1])
+                    return _rows(day, place, place + 1)[0]
+        return next(self.timeline(account, now, below=number_of(self.warm_ms, 0)), None)
 
     def all_rows(self, account: int, after: int, before: int) -> list[Row]:
         """Every post written in `after <= ms < before`, deleted ones too, newest first."""

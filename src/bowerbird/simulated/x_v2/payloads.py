@@ -9,6 +9,7 @@ from bowerbird.simulated.twitter_v1.call import user_key
 from bowerbird.simulated.world import Availability, World
 from bowerbird.simulated.world.content import Content
 from bowerbird.simulated.world.hashing import mix
+from bowerbird.simulated.world.portraits import Portraits
 from bowerbird.simulated.world.reactions import Counters, Reactions
 from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import from_ms
@@ -41,8 +42,12 @@ class Payloads:
         self.reactions = Reactions(world)
         self.conversations = Conversations(world)
         self._bodies: dict[int, Item] = {}
+        self._users: Portraits[Item] = Portraits(world.changes)
 
     def user(self, account: int, now: int, fields: frozenset[str]) -> Item:
+        return self._users.of(account, fields, now, lambda whom, at: self._user(whom, at, fields))
+
+    def _user(self, account: int, now: int, fields: frozenset[str]) -> Item:
         people, profile = self.world.people, self.world.profiles.at(account, now)
         is_verified = bool(people.is_verified[account])
         user: Item = {
