@@ -29,6 +29,7 @@ from bowerbird.crawl.process.caller import Caller
 from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.crawl.process.course import Course
 from bowerbird.crawl.process.enrolment import Enrolment, enrol
+from bowerbird.crawl.process.pacing import Pacing
 from bowerbird.crawl.process.process import Process
 from bowerbird.crawl.process.remarks import Remarks
 from bowerbird.crawl.process.tally import Tally
@@ -50,6 +51,7 @@ from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.server_watch import ServerWatch
 from bowerbird.crawl.work.settling import Settler
 from bowerbird.crawl.work.source import LocalWorkSource
+from bowerbird.crawl.work.spread import spread_of
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.stream_plans import StreamPlan
@@ -213,7 +215,9 @@ async def _wire(plan: CrawlPlan, outside: Outside, database: Database, own: Exte
         judging = Judging(partial(enough, database, plan.name), tally, outside.clock, worker.end)
         parts.append(Part(name="sample", run=judging.run))
     exhausted = Means(ledgers, plan.name, [each.charges for each in wiring.streams], outside.clock).exhausted
-    course = Course(plan.flow.stop, tally, outside.clock, parts, exhausted)
+    spread = spread_of(plan.flow.stop, wiring.lanes.values(), wiring.charges)
+    pacing = Pacing(spread, lanes, scheduler, tally, outside.clock)
+    course = Course(plan.flow.stop, tally, outside.clock, parts, exhausted, pacing.held_until)
     prevented = str if wiring.streams else watch.prevented
     life = Life(books, me, lanes, targets)
     return Crawl(
@@ -355,7 +359,7 @@ def _place(plan: CrawlPlan, use: FacetUse, flow: Flow, speaks: TabledProvider, n
     seeds, others = starts(plan.seeds, speaks, facet) if use.ranker in WALKS else ((), 0)
     lanes = tuple(numbers[each.name] for each in flow.facets if each.ranker == use.ranker)
     lookups = (numbers[each.name] for each in flow.facets if is_batched_lookup(speaks.facets[each.name]))
-    return Place(facet, lanes, use.ranker, seeds, others, next(lookups, None))
+    return Place(facet, lanes, use.ranker, seeds, others, next(lookups, None), use.max_pages)
 
 
 def _paid(facet: Facet, service: Service, credential: Credential | None, plan: CrawlPlan) -> tuple[Charge, ...]:

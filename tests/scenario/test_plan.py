@@ -55,6 +55,12 @@ def test_a_plan_ends_when_the_time_of_the_file_is_over_and_not_when_something_co
     assert found.end == (timedelta(minutes=12), "it may run for 12 min 00 s")
 
 
+def test_calls_that_are_spread_are_planned_over_all_of_their_time() -> None:
+    found = course(crawl('flow = "timelines"\nstop = {duration = "10d", calls = 400, spread = true}', "twitter_v1"), 20)
+    assert found.end == (timedelta(days=10), "it may run for 10 d 0 h")
+    assert found.samples[-1].calls / found.factor == pytest.approx(400 * 0.6 / 9.5 / 4, abs=2)
+
+
 def test_a_model_with_a_quarter_of_the_ids_takes_the_same_time_and_is_multiplied_back() -> None:
     plan = crawl('flow = "hydrate"', more='limits.posts = { allowance = 40, window = "5m" }')
     part, whole = course(plan, 2_000, Scope(items=500)), course(plan, 2_000, Scope(items=2_000))

@@ -256,3 +256,18 @@ def test_only_a_walk_can_be_good_enough() -> None:
     with pytest.raises(FlowError) as caught:
         parsed(TEXT.replace("calls = 100", "half_width = 0.1"))
     assert "no facet of the flow uses a ranker that walks" in str(caught.value)
+
+
+BOTH = 'calls = 100\nduration = "7d"'
+
+
+@pytest.mark.parametrize("stop", ["spread = true", "spread = true\ncalls = 100", 'spread = true\nduration = "2d"'])
+def test_calls_are_spread_only_where_their_number_and_the_time_are_known(stop: str) -> None:
+    with pytest.raises(FlowError) as caught:
+        parsed(TEXT.replace(BOTH, stop))
+    assert "write calls and duration under [stop] as well" in str(caught.value)
+
+
+def test_calls_are_spread_when_the_file_says_so() -> None:
+    assert not parsed(TEXT).stop.spread
+    assert parsed(TEXT.replace(BOTH, f"{BOTH}\nspread = true")).stop.spread

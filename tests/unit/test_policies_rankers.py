@@ -393,6 +393,18 @@ def test_who_nears_the_reach_of_the_service_is_fetched_before_all_others() -> No
     assert [each.target for each in lane.take(2, NOON)] == ["b", "a"]
 
 
+@pytest.mark.parametrize(("max_pages", "first"), [(1, "many"), (None, "few")])
+def test_who_has_nearly_more_news_than_the_flow_reads_is_fetched_first(max_pages: int | None, first: str) -> None:
+    facet = Facet(name="timeline", subject=Subject.USER, yields=frozenset({"posts"}), results_per_call=200, total_results=3200)
+    lane = Lane(ranker("two_stage", place=Place(facet, max_pages=max_pages)))
+    for target, per_day in (("many", 200.0), ("few", 0.01)):
+        lane.add(come(target), NOON - DAY)
+        lane.visit(visit(lane.tasks[target], NOON - DAY))
+        belief = Rates(days(NOON), 10 * per_day, 10.0).encoded()
+        lane.add(structs.replace(come(target, news=120 if target == "many" else 9), belief=belief), NOON)
+    assert [each.target for each in lane.take(1, NOON)] == [first]
+
+
 def test_a_fetched_target_sleeps_until_its_counter_moves_again() -> None:
     lane = Lane(Fetch())
     lane.add(come("a"), NOON)

@@ -62,6 +62,14 @@ async def test_turns_go_by_weight(desk: Desk) -> None:
     assert Counter(choice.turn.lane for choice in await desk.calls(100)) == {1: 10, 2: 30, 3: 60}
 
 
+async def test_a_lane_can_be_given_another_weight_while_it_runs(desk: Desk) -> None:
+    desk.scheduler.add(Turn(1), 1.0, {"key": [charge("shared")]})
+    desk.scheduler.add(Turn(2), 1.0, {"key": [charge("shared")]})
+    desk.scheduler.weigh(1, 4.0)
+    desk.scheduler.weigh(3, 4.0)
+    assert Counter(choice.turn.lane for choice in await desk.calls(100)) == {1: 80, 2: 20}
+
+
 async def test_turns_are_mixed_rather_than_taken_in_blocks(desk: Desk) -> None:
     desk.scheduler.add(Turn(1), 1.0, {None: [charge("shared")]})
     desk.scheduler.add(Turn(2), 1.0, {None: [charge("shared")]})

@@ -130,6 +130,10 @@ class Stop(Struct, frozen=True):
     dollars: float | None = None
     """Kept by the crawl's own purse: no call is made that might cost more than is left, and when none can be made it ends."""
     duration: timedelta | None = None
+    spread: bool = False
+    """`calls` are for all of `duration`: they are spread over it, and the crawl does not make them as fast as it can."""
+    spread_over: timedelta | None = None
+    """The time that they are for, where only a part of it is played; no file says it."""
     when_empty: bool = True
     """Nothing waits and nothing will come due."""
     half_width: float | None = None

@@ -160,7 +160,7 @@ class _Rehearsal:
         )
         flow = scaled_flow(with_means(plan, self._model.factor).flow, self._model)
         length = min(self._scope.length, flow.stop.duration or self._scope.length)
-        flow = structs.replace(flow, stop=structs.replace(flow.stop, duration=length))
+        flow = structs.replace(flow, stop=structs.replace(flow.stop, duration=length, spread_over=flow.stop.duration))
         return structs.replace(
             plan, store=":memory:", flow=flow, services=services, seeds=SeedList(self._seeds), backup=None, media=None
         )

@@ -36,6 +36,8 @@ class Place(Struct, frozen=True):
     """How many seeds there are whose keys are not known yet."""
     lookup: int | None = None
     """The lane of the same flow and service that looks up many accounts at once."""
+    max_pages: int | None = None
+    """How many calls one listing may take; None: to its end."""
 
     @property
     def is_one_sided_walk(self) -> bool:
@@ -87,7 +89,13 @@ def _two_stage(revisit: timedelta | None, place: Place, options: dict[str, Any])
     facet = place.facet
     if facet is not None and facet.is_lookup:
         return Lookup(revisit)
-    return Fetch(revisit, reach=facet.total_results if facet else None)
+    return Fetch(revisit, reach=_reach(facet, place.max_pages) if facet else None)
+
+
+def _reach(facet: Facet, max_pages: int | None) -> int | None:
+    """How many of an account's newest posts can be had: as many as the service shows, and as the flow's pages hold."""
+    shown = [facet.total_results] if facet.total_results is not None else []
+    return min([*shown, *([max_pages * facet.results_per_call] if max_pages else [])], default=None)
 
 
 _MAKERS: Mapping[str, Maker] = {

@@ -236,5 +236,5 @@ def _held_back(states: Mapping[str, LedgerState], opens: datetime, now: datetime
         return f"the service to recover ({limit_word(backing_off[0].bucket)})"
     spent = [state.bucket for state in states.values() if state.available <= 0 or ledger.resume_at(state) == opens]
     if not spent:
-        return "its turn, for calls are spread evenly over a limit's time"
+        return "its turn, for calls are spread evenly over the time that they are for"
     return f"more {limit_word(spent[0])}" + (f" and {len(spent) - 1} other limits" if len(spent) > 1 else "")

@@ -17,6 +17,8 @@ _LONGEST_REST = timedelta(days=30)
 """How long parts may go on after the last call, in a crawl whose time is not limited."""
 Exhausted = Callable[[datetime | None, datetime | None], str]
 """Why nothing more can be asked, told when what waits may be asked and when more will wait; empty: it can."""
+HeldUntil = Callable[[int], datetime | None]
+"""When the crawl's own pace lets the next call go, told how many are in flight; None: now."""
 
 
 class Course:
@@ -29,12 +31,14 @@ class Course:
         clock: Clock,
         parts: Sequence[Part] = (),
         exhausted: Exhausted = lambda calls_at, due: "",
+        held_until: HeldUntil = lambda in_flight: None,
     ) -> None:
         self._stop = stop
         self.tally = tally
         self.clock = clock
         self.parts = parts
         self.exhausted = exhausted
+        self.held_until = held_until
 
     def enough(self, in_flight: int) -> str:
         """Why no more calls are to be made, with so many in flight; empty: more are."""

@@ -76,10 +76,13 @@ class Worker:
             self._changed.clear()
             if self._has_moved or not self._calls:
                 self._moved_at, self._has_moved = self._clock.now(), False
-            if reason := course.enough(sum(not call.done() for call in self._calls)):
+            in_flight = sum(not call.done() for call in self._calls)
+            if reason := course.enough(in_flight):
                 self.end(Ending("finished", reason))
             elif len(self._calls) >= slots or self._is_paused:
                 await self._changed.wait()
+            elif (until := course.held_until(in_flight)) is not None:
+                await self._hold(until)
             else:
                 try:
                     await self._step(self._room(slots, course), course)
@@ -88,11 +91,18 @@ class Worker:
                     self._trouble = error
 
     def _room(self, slots: int, course: Course) -> int:
-        """How many calls may be begun at once: as many as there are free slots and no stop condition speaks against."""
-        room = 1
-        while len(self._calls) + room < slots and not course.enough(len(self._calls) + room):
+        """How many calls may be begun at once: as many as there are free slots, and as the course of the crawl lets go."""
+        room, begun = 1, len(self._calls)
+        while begun + room < slots and not course.enough(begun + room) and course.held_until(begun + room) is None:
             room += 1
         return room
+
+    async def _hold(self, until: datetime) -> None:
+        """Waits for the crawl's own pace, an answer or a control, whichever comes first."""
+        self._tally.waits(until, None)
+        self._rests_until = until
+        await self._clock.wait(self._changed, until)
+        self._rests_until = None
 
     async def _step(self, room: int, course: Course) -> None:
         # Asked before anything is awaited: who ends feeding meanwhile may have left something.

@@ -136,6 +136,12 @@ class Scheduler:
             if turns.turn.lane in lanes:
                 self._switch_off(turns, credential)
 
+    def weigh(self, lane: int, weight: float) -> None:
+        """Turns of this lane go by that weight from now on."""
+        for is_paged in (False, True):
+            if (turns := self._lanes.get(Turn(lane, is_paged))) is not None:
+                turns.weight = weight
+
     def close(self, lane: int) -> None:
         """A lane whose questions nobody answers gets no turn any more."""
         for is_paged in (False, True):

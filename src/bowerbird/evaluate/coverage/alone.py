@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from bowerbird.clock import RealClock
+from bowerbird.crawl.work.spread import Spread, spread_over
 from bowerbird.evaluate.coverage.oracle import Oracle
 from bowerbird.evaluate.coverage.queue import Queue
 from bowerbird.evaluate.coverage.run import Order, Outcome, make_world
@@ -82,14 +83,21 @@ def _moments(allowed: Budget, start: datetime) -> Iterator[datetime]:
         now = max(now, end)
 
 
+def _spread(scene: Scene, order: Order, allowed: Budget) -> Spread:
+    pace = allowed.allowance / (allowed.window / timedelta(days=1))
+    return spread_over(scene.calls(order.accounts, order.days), timedelta(days=order.days), pace)
+
+
 class _Alone:
     def __init__(self, order: Order, skyline: Skyline) -> None:
-        scene, allowed = SCENES[order.policy], budget(order.accounts, SCENES[order.policy].share)
+        scene = SCENES[order.policy]
+        self._allowed = budget(order.accounts, scene.window_share)
         self._order, self._skyline = order, skyline
-        self._moments = _moments(allowed, order.world.start)
+        self._spread = _spread(scene, order, self._allowed) if scene.spreads else None
+        self._moments = _moments(self._allowed, order.world.start)
         self._next = next(self._moments)
         self._queues = dict(self._lanes(scene))
-        self._credit = dict.fromkeys(self._queues, 0)
+        self._credit = dict.fromkeys(self._queues, 0.0)
         self._found = np.zeros(len(skyline.number), np.int64)
         self._seen = memoryview(self._found.data)
         self._counters: dict[int, int] = {}
@@ -105,7 +113,7 @@ class _Alone:
         elif scene.lookups:
             yield "lookups", Queue(ranker(scene.lookups, place=Place(_PROFILES)))
         if scene.timelines:
-            yield "timelines", Queue(ranker(scene.timelines, place=Place(_TIMELINE)))
+            yield "timelines", Queue(ranker(scene.timelines, place=Place(_TIMELINE, max_pages=1)))
 
     def _next_post(self, target: str, now: datetime) -> datetime | None:
         ms = self._skyline.there.next_after(int(target), to_ms(now))
@@ -117,11 +125,23 @@ class _Alone:
 
     def until(self, end: datetime) -> None:
         """Makes all calls up to then."""
-        while self._next < end:
+        while self._held(end) < end:
             self._land(self._next)
             is_made = self._call(self._next)
             # What nobody can use now is used as soon as somebody may be asked again.
             self._next = max(self._next, next(self._moments)) if is_made else self._soonest(end)
+
+    def _held(self, end: datetime) -> datetime:
+        """When the next call is made: not sooner than the crawl's own spread lets it go."""
+        if self._spread is None:
+            return self._next
+        if self.calls >= self._spread.calls:
+            return end
+        opens = self._order.world.start + self._spread.opens(self.calls)
+        if opens > self._next:
+            self._moments = _moments(self._allowed, opens)
+            self._next = next(self._moments)
+        return self._next
 
     def _soonest(self, end: datetime) -> datetime:
         if self._flying:
@@ -138,12 +158,17 @@ class _Alone:
                 return True
         return False
 
+    def _weights(self) -> dict[str, float]:
+        leaning = 1.0 if self._spread is None else self._spread.leaning(self._next - self._order.world.start)
+        return {name: _WEIGHTS[name] * (leaning if name == "lookups" else 1.0) for name in self._queues}
+
     def _charge(self, name: str) -> None:
         self.calls += 1
         self.lookups += name == "lookups"
-        owed = sum(_WEIGHTS[each] for each in self._queues)
-        for each in self._queues:
-            credit = self._credit[each] + _WEIGHTS[each] - owed * (each == name)
+        weights = self._weights()
+        owed = sum(weights.values())
+        for each, weight in weights.items():
+            credit = self._credit[each] + weight - owed * (each == name)
             # Who had nothing to ask is not owed it for ever.
             self._credit[each] = max(-owed, min(owed, credit))
 

@@ -112,9 +112,9 @@ class _Run:
             self._say(f"  {self._order.policy}: day {day} of {self._order.days:g}, {crawl.tally.size().calls:,} calls")
 
     def _plan(self) -> CrawlPlan:
-        laboratory, minutes = self._laboratory, round(self._order.days * 1440)
-        plan = laboratory.plan(self._scene.flow, laboratory.keys(), f'stop.duration = "{minutes}m"')
-        limits = budget(self._order.world.accounts, self._scene.share).limits
+        laboratory, accounts = self._laboratory, self._order.world.accounts
+        plan = laboratory.plan(self._scene.flow, laboratory.keys(), self._scene.stop(accounts, self._order.days))
+        limits = budget(accounts, self._scene.window_share).limits
         return structs.replace(plan, services=(structs.replace(plan.services[0], limits=limits),))
 
     def _enlighten(self, crawl: Crawl, there: Written) -> None:

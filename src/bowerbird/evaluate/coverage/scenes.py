@@ -42,14 +42,30 @@ flow.edges = [{{from = "profiles", to = "timeline", take = "asked", when = "news
 
 class Scene(Struct, frozen=True, kw_only=True):
     """One policy with its questions: the rankers of its look-ups and of its timelines; `share` is its part of the full number of
-    calls."""
+    calls, in the whole time where it `spreads` them, and else in every window."""
 
     asks: str
     lookups: str | None = None
     timelines: str | None = None
     share: float = 1.0
+    spreads: bool = False
     knows_truth: bool = False
     """Its look-ups are made at the moment of the next post."""
+
+    @property
+    def window_share(self) -> float:
+        """Its part of the calls that may be made in a window."""
+        return 1.0 if self.spreads else self.share
+
+    def stop(self, accounts: int, days: float) -> str:
+        """When it ends, as a crawl file says it."""
+        duration = f'stop.duration = "{round(days * 1440)}m"'
+        return f"{duration}\nstop.calls = {self.calls(accounts, days)}\nstop.spread = true" if self.spreads else duration
+
+    def calls(self, accounts: int, days: float) -> int:
+        """How many calls it may make in all."""
+        allowed = budget(accounts, self.share)
+        return int(allowed.allowance * (timedelta(days=days) / allowed.window))
 
     @property
     def flow(self) -> str:
@@ -67,7 +83,14 @@ SCENES: Mapping[str, Scene] = MappingProxyType(
         "index": Scene(asks="look-ups", lookups="index"),
         "two_stage": Scene(asks="look-ups, and timelines of those with more", lookups="two_stage", timelines="two_stage"),
         "two_stage_quarter": Scene(
-            asks="the same with a quarter of the calls", lookups="two_stage", timelines="two_stage", share=0.25
+            asks="the same with a quarter of the calls, spread over the time",
+            lookups="two_stage",
+            timelines="two_stage",
+            share=0.25,
+            spreads=True,
+        ),
+        "two_stage_quarter_pace": Scene(
+            asks="the same with limits of a quarter", lookups="two_stage", timelines="two_stage", share=0.25
         ),
         "oracle": Scene(
             asks="look-ups of those who have just posted, and timelines of those with more",

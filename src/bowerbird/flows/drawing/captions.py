@@ -49,6 +49,7 @@ def edge_words(edge: Edge) -> str:
 def foot_lines(flow: Flow) -> list[str]:
     """Limits, filters and the end of the crawl, as sentences."""
     lines = [f"ends: {', or '.join(_ends(flow))}"]
+    lines += ["spreads its calls over its time"] if flow.stop.spread else []
     limits = [f"{name.replace('_', ' ')} {value:,}" for name, value in _limits(flow).items() if value is not None]
     lines += [f"limits: {', '.join(limits)}"] if limits else []
     filters = flow.filters

@@ -43,6 +43,7 @@ def problems(flow: Flow, facets: Mapping[str, Facet], rankers: Mapping[str, froz
     yield from _filter_problems(flow.filters.when)
     yield from _size_problems(flow)
     yield from _sample_problems(flow, rankers)
+    yield from _spread_problems(flow)
 
 
 def _spelled(path: Path) -> str:
@@ -188,6 +189,13 @@ def _sample_problems(flow: Flow, rankers: Mapping[str, frozenset[str]]) -> Itera
         if name not in ESTIMATES and not name.startswith("language:"):
             allowed = f"{listed(ESTIMATES)}, or language: with a code, such as language:pt"
             yield Problem(("stop", "estimates", number), f"unknown estimate {name!r}{meant(name, ESTIMATES)}; allowed: {allowed}")
+
+
+def _spread_problems(flow: Flow) -> Iterator[Problem]:
+    stop = flow.stop
+    if stop.spread and (stop.calls is None or stop.duration is None):
+        needed = "spread shares a number of calls out over a time: write calls and duration under [stop] as well"
+        yield Problem(("stop", "spread"), needed)
 
 
 def _size_problems(flow: Flow) -> Iterator[Problem]:

@@ -29,7 +29,7 @@ FACET_KEYS = (
     "credentials",
 )
 EDGE_KEYS = ("from", "to", "take", "when", "wakes", "optional", "instead")
-STOP_KEYS = ("calls", "items", "users", "posts", "dollars", "duration", "when_empty", "half_width", "estimates")
+STOP_KEYS = ("calls", "items", "users", "posts", "dollars", "duration", "spread", "when_empty", "half_width", "estimates")
 FILTER_KEYS = ("languages", "keywords", "when", "follow_opted_out", "max_depth", "max_users", "max_followers", "max_following")
 
 
@@ -136,6 +136,7 @@ def stop_of(table: Table) -> Stop:
         posts=table.count("posts"),
         dollars=table.dollars("dollars"),
         duration=table.span("duration"),
+        spread=table.truth("spread", False),
         when_empty=table.truth("when_empty", True),
         half_width=table.number("half_width", 0.0) if "half_width" in table.values else None,
         estimates=table.texts("estimates") or ("degree",),

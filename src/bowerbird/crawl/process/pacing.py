@@ -1,0 +1,39 @@
+"""Holds the calls of a running crawl back so that they last for its time, and turns it to timelines at its end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from bowerbird.crawl.process.tally import Tally
+from bowerbird.crawl.work.lanes import Lanes
+from bowerbird.crawl.work.scheduler import Scheduler
+from bowerbird.crawl.work.spread import Spread, is_leaning
+from bowerbird.ports import Clock
+
+
+class Pacing:
+    """Says when the next call may be made by the crawl's own spread, whatever the limits would allow."""
+
+    def __init__(self, spread: Spread | None, lanes: Lanes, scheduler: Scheduler, tally: Tally, clock: Clock) -> None:
+        self._spread = spread
+        self._lanes = lanes.asked
+        self._scheduler = scheduler
+        self._tally = tally
+        self._clock = clock
+        self._leaning = 1.0
+
+    def held_until(self, in_flight: int) -> datetime | None:
+        """When the next call may be made, with so many in flight; None: now."""
+        if self._spread is None:
+            return None
+        now, began = self._clock.now(), self._tally.started_at - self._tally.ran_before
+        self._lean(self._spread.leaning(now - began))
+        opens = began + self._spread.opens(self._tally.size().calls + in_flight)
+        return opens if opens > now else None
+
+    def _lean(self, leaning: float) -> None:
+        if leaning == self._leaning:
+            return
+        self._leaning = leaning
+        for lane in filter(is_leaning, self._lanes.values()):
+            self._scheduler.weigh(lane.lane, lane.weight * leaning)
