@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.tally import Tally
-from bowerbird.ports import Clock
+from bowerbird.ports import Clock, Part
 
 _EVERY = timedelta(minutes=1)
 _GROWTH = 1.1
@@ -36,3 +36,8 @@ class Judging:
             if reason := await self._enough():
                 self._end(Ending("finished", reason))
                 return
+
+
+def sample_part(enough: Callable[[], Awaitable[str]], tally: Tally, clock: Clock, end: Callable[[Ending], None]) -> Part:
+    """What ends a crawl when its sample is good enough, as a part of the process."""
+    return Part(name="sample", run=Judging(enough, tally, clock, end).run)

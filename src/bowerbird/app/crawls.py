@@ -1,0 +1,92 @@
+"""What a crawl is opened with, and what one gets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.app.charges import Options
+from bowerbird.crawl.access.surveys import Survey
+from bowerbird.crawl.life.extensions import Extensions
+from bowerbird.crawl.life.rebuilding import Queues
+from bowerbird.crawl.process.enrolment import Enrolment
+from bowerbird.crawl.process.process import Process
+from bowerbird.crawl.process.tally import Tally
+from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.lanes import Lane
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.model import Arrival, Flavour
+from bowerbird.ports import Clock, Database, MediaTransport, Part, Transport, Vault
+
+NO_EXTENSIONS = Extensions()
+NOT_ASKED: Mapping[str, Survey] = {}
+
+
+class Outside(Struct, frozen=True, kw_only=True):
+    """What a crawl reaches the world with: a clock, a transport, a vault. In virtual time all three are simulated."""
+
+    clock: Clock
+    transport: Transport
+    vault: Vault
+    media: MediaTransport | None = None
+    """Fetches pictures, for crawls that keep them."""
+    glance: timedelta = timedelta(seconds=1)
+    """How often a waiting loop looks up for what other processes did."""
+    is_paced: bool = True
+    is_alone: bool = False
+    """Whether a crawl that another process runs already is refused."""
+    applies: bool | None = None
+    """Whether a plan that differs from the crawl's becomes it or is refused; None: it does where nobody else runs the crawl."""
+
+
+class Crawl(Struct, frozen=True, kw_only=True):
+    """A crawl ready to run, and what those who watch it need."""
+
+    plan: CrawlPlan
+    database: Database
+    process: Process
+    ledgers: BookedLedgers
+    tally: Tally
+    lanes: Mapping[int, Lane]
+    charges: Mapping[int, Options]
+    seeds: AsyncIterator[Arrival]
+    number: int
+    """Of its row."""
+    log: QueryLog
+    notes: Sequence[str] = ()
+    """What the servers of the crawl cannot do of what it would ask, each as a sentence."""
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """What the services of a crawl are built from."""
+
+    plan: CrawlPlan
+    vault: Vault
+    crawl: int
+    me: Enrolment
+    extensions: Extensions
+    flavours: Mapping[str, Flavour]
+    """By service: what it said of itself."""
+    now: Callable[[], datetime]
+
+
+class Gathered(Struct, frozen=True):
+    """What the services bring into a crawl, one after the other."""
+
+    lanes: dict[int, Lane] = {}
+    waiting: dict[int, Lane] = {}
+    """Lanes that are not asked in this run: what is led to them waits there."""
+    charges: dict[int, Options] = {}
+    homes: dict[str, int] = {}
+    """By host: the lane that looks up the accounts of that server."""
+    streams: list[Stream] = []
+    mute: list[Part] = []
+    """Streams that would never bring anything."""
+    queues: list[Queues] = []
+    notes: list[str] = []
+    lost: dict[str, dict[str, str]] = {}
+    """By service, the facets that it cannot be asked for, each with the reason."""
