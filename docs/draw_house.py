@@ -18,6 +18,7 @@ PACKAGE = ROOT / "src" / "bowerbird"
 PICTURE = ROOT / "docs" / "house.svg"
 
 ROWS = (
+    ("api",),
     ("cli",),
     ("evaluate",),
     ("planning",),
