@@ -123,6 +123,16 @@ def test_a_handle_stands_for_its_account_and_an_account_that_is_named_otherwise_
     assert "retired" not in {state for _, state in asked(third)}, "it is named by its key now"
 
 
+def test_an_account_that_the_file_names_otherwise_goes_on_even_where_its_key_was_put_to_rest(server: Server) -> None:
+    """What a handle stands for is known only after it was asked: until then its key looks like a former seed."""
+    (first, _), (second, handle) = people(server, 2)
+    written(server, first, second)
+    crawled()
+    written(server, first, handle)
+    crawled("--apply")
+    assert goes_on(second) > 0
+
+
 def test_the_doctor_says_that_the_file_differs_from_the_plan(server: Server, capsys: Capsys) -> None:
     (first, _), *_ = people(server, 1)
     written(server, first)

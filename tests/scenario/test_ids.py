@@ -74,6 +74,9 @@ def test_what_is_dehydrated_hydrates_to_the_same_posts(dialect: str, tmp_path: P
     # A repost on Bluesky is no post that could be asked for; what it passed on is.
     assert set(after) == {each for each in before if "app.bsky.feed.repost" not in each}
     assert calls < len(written) / 10
+    assert run_command(["completeness", second, "--by", "id", "--json"]) == 0
+    (posts,) = last_json(capsys)["id"]["lines"]
+    assert (posts["captured"], posts["missing"]) == (len(written), []), "what is here is not called gone"
 
 
 @pytest.mark.parametrize("dialect", ["x", "mastodon"])

@@ -31,7 +31,11 @@ def command(
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Plan for so many seeds, not those of the file.")] = None,
     rankers: Annotated[
         list[str] | None,
-        typer.Option("--ranker", metavar="FACET=NAME", help="Compare with this policy; may be given several times."),
+        typer.Option(
+            "--ranker",
+            metavar="WHAT=NAME",
+            help="Compare with another order of who is next (a ranker), such as timeline=circular; may be given several times.",
+        ),
     ] = None,
     probing: Annotated[
         int | None,
