@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 POST = "app.bsky.feed.post"
@@ -26,6 +27,9 @@ _DIGITS = "234567abcdefghijklmnopqrstuvwxyz"
 _VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
 _CLOCK_BITS = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_USUAL_DID = len("did:plc:") + 24
+_KNOWN = 65_536
+"""Names of accounts that are remembered as good or not: on a stream the same ones come again and again."""
 _LONGEST_DID, _LONGEST_HANDLE, _LONGEST_NSID, _LONGEST_URI = 2048, 253, 317, 8192
 
 
@@ -37,11 +41,18 @@ class AtUri(NamedTuple):
     rkey: str = ""
 
     def __str__(self) -> str:
+        if self.collection and self.rkey:
+            return f"at://{self.authority}/{self.collection}/{self.rkey}"
         return "at://" + "/".join(part for part in self if part)
 
 
 def is_did(text: str) -> bool:
-    return len(text) <= _LONGEST_DID and _DID.fullmatch(text) is not None
+    return _is_usual_did(text) if len(text) == _USUAL_DID else len(text) <= _LONGEST_DID and _DID.fullmatch(text) is not None
+
+
+@lru_cache(maxsize=_KNOWN)
+def _is_usual_did(text: str) -> bool:
+    return _DID.fullmatch(text) is not None
 
 
 def is_handle(text: str) -> bool:

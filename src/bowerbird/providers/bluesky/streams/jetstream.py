@@ -65,10 +65,10 @@ class JetstreamListener:
     def hear(self, messages: Sequence[bytes]) -> Heard:
         told = Telling()
         self._unpacker.begin()
-        before = self._order.newest
+        before, latest = self._order.newest, positions.latest(self._now)
         for message in messages:
             if message:
-                self._hear(told, message)
+                self._hear(told, message, latest)
             if told.closing is not None:
                 break
         newest = self._order.newest
@@ -76,14 +76,14 @@ class JetstreamListener:
             return told.heard(None, None)
         return told.heard(str(positions.kept(newest, self._now)), from_micros(newest))
 
-    def _hear(self, told: Telling, message: bytes) -> None:
+    def _hear(self, told: Telling, message: bytes, latest: int) -> None:
         try:
             text = self._unpacker.text(message)
             check_values(text)
             event = _events.read(text)
             if not is_did(event.did) or not 0 < event.time_us < _LATEST:
                 raise ValueError("an event without account or time")
-            if not positions.has_come(event.time_us, self._now):
+            if event.time_us > latest:
                 raise ValueError("an event of a time that has not come")
         except UNREADABLE as error:
             unread(told, message, error)

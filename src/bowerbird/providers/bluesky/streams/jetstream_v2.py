@@ -63,7 +63,7 @@ class JetstreamV2Listener:
     """Hears one connection of the second wire; frames and kinds it does not know pass."""
 
     def __init__(self, opening: Opening, cursor: str | None, now: positions.Now = None) -> None:
-        self._now = now
+        self._now, self._latest = now, 0
         self._known = positions.read(cursor)
         self._order = positions.Order(self._known.number if self._known else -1)
         self._unpacker = Unpacker(opening.dictionary)
@@ -71,6 +71,7 @@ class JetstreamV2Listener:
     def hear(self, messages: Sequence[bytes]) -> Heard:
         told = Telling()
         self._unpacker.begin()
+        self._latest = positions.latest(self._now)
         newest = listen(told, messages, self._hear)
         if newest is None or newest.seq != self._order.newest:
             return told.heard(None, None)
@@ -86,7 +87,7 @@ class JetstreamV2Listener:
             event = frame.payload
             if event is not None and event.kind != "info" and not (is_did(event.did) and 0 <= event.seq < positions.FIRST_TIME):
                 raise ValueError("an event without account or number")
-            if event is not None and event.at is not None and not positions.has_come(to_micros(event.at), self._now):
+            if event is not None and event.at is not None and to_micros(event.at) > self._latest:
                 raise ValueError("an event of a time that has not come")
         except UNREADABLE as error:
             unread(told, message, error)

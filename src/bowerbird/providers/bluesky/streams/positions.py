@@ -25,6 +25,7 @@ FIRST_TIME = 10**15
 """Jetstream reads what is smaller as a sequence number; as a time it is of 2001, before everything."""
 LEAP = 10**12
 """So far ahead no number lies, unless all that follow lie there too: some hosts count events, others microseconds."""
+_NEVER = 10**16
 Now = Callable[[], datetime] | None
 _LATE = timedelta(minutes=10)
 
@@ -56,9 +57,9 @@ def in_time(cursor: str | None, channel: str, now: Now) -> str | None:
     return str(Position(0, since) if known.micros else Position(since))
 
 
-def has_come(micros: int, now: Now) -> bool:
-    """Whether an event can be of that time, by our own clock, which may be wrong by a day."""
-    return now is None or micros <= to_micros(now() + AHEAD)
+def latest(now: Now) -> int:
+    """The latest time that an event can be of, by our own clock, which may be wrong by a day."""
+    return _NEVER if now is None else to_micros(now() + AHEAD)
 
 
 def kept(micros: int, now: Now) -> int:
