@@ -14,7 +14,7 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Gone, Outcome, Page, Post, PostKind, Subject, post_address, post_at
 from bowerbird.ports import Database
-from bowerbird.reports.histories import find_history
+from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.reader import Reader
 from bowerbird.store.absences.gone import GoneStatements
 from bowerbird.store.posts.listed import SightingStatements

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -107,6 +108,8 @@ class Scribe:
             if arrivals:
                 await self._targets.add(tx, arrivals, call, now)
             kept.append(saved)
+            # A batch may take a second: calls, controls and the stream itself go on meanwhile.
+            await asyncio.sleep(0)
         return kept
 
     async def _refetch(self, tx: Transaction, heard: Sequence[Heard], saved: Sequence[Saved], now: datetime) -> None:
