@@ -31,7 +31,7 @@ from benchmarks.bare_fleet import BareFleet
 from benchmarks.recorded import Recording, record
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.postgres import PostgresDatabase
+from bowerbird.db.postgres import PostgresDatabase, create_pool
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.model import Answer, Ask, Page, Progress, Service, Task
 from bowerbird.providers import provider
@@ -113,7 +113,8 @@ def _read(recording: Recording) -> Iterator[Saved]:
 
 async def _obey(pipe: Pipe, order: Order, pages: list[Saved]) -> None:
     SlowConnection.latency = order.latency
-    pool = await asyncpg.create_pool(order.url, min_size=1, max_size=1, connection_class=SlowConnection)
+    make = create_pool if order.kind == "ours" else asyncpg.create_pool
+    pool = await make(order.url, connection_class=SlowConnection)
     save = _ours(pool, order.part) if order.kind == "ours" else _bare(pool)
     mine = _share(pages, order.part, order.parts)
     pipe.send("ready")

@@ -269,3 +269,29 @@ async def test_machines_whose_clocks_differ_go_by_the_time_of_their_database(mig
         assert told is not None
         assert abs(clock.now() - told) < timedelta(seconds=2)
         await database.close()
+
+
+_CRAWL = (
+    "insert into crawls (crawl, name, flow, settings, state, wanted, created_at, updated_at) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (crawl) do nothing"
+)
+_REST = ("", "", "", "", 0, 0)
+
+
+async def test_statements_over_many_rows_run_together(database: Database) -> None:
+    add = "insert into backups (crawl, due) values (?, ?) on conflict (crawl) do nothing"
+    change = "update backups set due = due + coalesce(?, 0) where crawl = ?"
+    async with database.transaction() as tx:
+        await tx.execute_all([(_CRAWL, [(1, "a", *_REST), (2, "b", *_REST), (3, "c\0", *_REST)])])
+        await tx.execute_all([(add, [(1, 1), (2, 2), (1, 9)]), (change, [])])
+        await tx.execute_all([(add, [(3, 3)]), (change, [(10, 1), (None, 2)])])
+        await tx.execute_all([(add, []), (change, [])])
+        rows = await tx.fetch("select c.name, b.due from backups b join crawls c on c.crawl = b.crawl order by b.crawl")
+    assert [(row["name"], row["due"]) for row in rows] == [("a", 11), ("b", 2), ("c", 3)]
+
+
+async def test_what_many_rows_return_comes_back_from_one_call(database: Database) -> None:
+    async with database.transaction() as tx:
+        first = await tx.fetch_many(f"{_CRAWL} returning name", [(1, "a", *_REST), (2, "b\0", *_REST)])
+        again = await tx.fetch_many(f"{_CRAWL} returning name", [(2, "b", *_REST), (3, "c", *_REST)])
+    assert [row["name"] for row in (*first, *again)] == ["a", "b", "c"]

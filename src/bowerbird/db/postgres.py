@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from bowerbird.db.addresses import check_address, public, without_password
+from bowerbird.db.arrays import columns, over_arrays, together
 from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
 from bowerbird.db.shared_time import set_clock
@@ -19,6 +20,8 @@ from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Clock, Row, Transaction
 
 T = TypeVar("T")
+Kinds = dict[str, tuple[str, ...]]
+"""By statement the types of its values, as the server has told them."""
 
 _PATIENCE = 60
 """Seconds within which one statement of a running crawl must be answered, and the next one follow it."""
@@ -50,9 +53,10 @@ def numbered(sql: str) -> str:
 class PostgresTransaction(Hooks):
     """Statements on one pooled connection; each may take as long as the connection allows, or `patience` seconds."""
 
-    def __init__(self, connection: Any, clock: Clock, patience: float | None = None) -> None:
+    def __init__(self, connection: Any, clock: Clock, kinds: Kinds, patience: float | None = None) -> None:
         super().__init__()
         self._connection = connection
+        self._kinds = kinds
         self._clock = clock
         self._patience = patience
         self._failure: BaseException | None = None
@@ -78,6 +82,29 @@ class PostgresTransaction(Hooks):
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         await self._asked(self._connection.executemany, sql, all_storable(rows))
+
+    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        if not any(rows for _, rows in writes):
+            return
+        statements, values = [], []
+        # Also those without rows, so that the text is the same every time and the server need not read it again.
+        for sql, rows in writes:
+            statement, arrays = await self._over_arrays(sql, rows)
+            statements.append(statement)
+            values += arrays
+        await self._asked(self._connection.execute, together(tuple(statements)), *values)
+
+    async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Row]:
+        statement, arrays = await self._over_arrays(sql, rows)
+        fetched: Sequence[Row] = await self._asked(self._connection.fetch, statement, *arrays)
+        return fetched
+
+    async def _over_arrays(self, sql: str, rows: Sequence[Sequence[Any]]) -> tuple[str, list[list[Any]]]:
+        if sql not in self._kinds:
+            prepared = await self._asked(self._connection.prepare, sql)
+            self._kinds[sql] = tuple(kind.name for kind in prepared.get_parameters())
+        kinds = self._kinds[sql]
+        return over_arrays(sql, kinds), columns(all_storable(rows), len(kinds))
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
         rows: Sequence[Row] = await self._asked(self._connection.fetch, sql, *storable(values))
@@ -122,6 +149,27 @@ def _is_gone(connection: Any) -> bool:
         return True
 
 
+async def create_pool(where: str, patience: float = _PATIENCE, **options: Any) -> Any:
+    """Connections as our sessions use them."""
+    return await asyncpg.create_pool(
+        where,
+        min_size=1,
+        max_size=4,
+        command_timeout=patience,
+        server_settings=_manner(patience),
+        # More than there are different ones: a statement that is forgotten must be read and planned again.
+        statement_cache_size=1000,
+        max_cached_statement_lifetime=0,
+        # All our settings and locks end with their transaction: there is nothing to reset, and it would cost a question each.
+        reset=_leave,
+        **options,
+    )
+
+
+async def _leave(connection: Any) -> None:
+    """Leaves a connection as it is."""
+
+
 class PostgresDatabase:
     """A pool of connections; any number of processes may share the database."""
 
@@ -130,15 +178,14 @@ class PostgresDatabase:
     def __init__(self, pool: Any, clock: Clock) -> None:
         self._pool = pool
         self._clock = clock
+        self._kinds: Kinds = {}
 
     @classmethod
     async def open(cls, where: str, clock: Clock, patience: float = _PATIENCE) -> PostgresDatabase:
         check_address(where)
         try:
             with clock.outside():
-                pool = await asyncpg.create_pool(
-                    where, min_size=1, max_size=4, command_timeout=patience, server_settings=_manner(patience)
-                )
+                pool = await create_pool(where, patience)
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
             raise StoreError(
                 f"cannot reach PostgreSQL at {public(where)}: {without_password(where, str(error))}. "
@@ -151,7 +198,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def transaction(self, patience: float | None = None) -> AsyncIterator[Transaction]:
         async with self._connection() as connection:
-            tx = PostgresTransaction(connection, self._clock, patience)
+            tx = PostgresTransaction(connection, self._clock, self._kinds, patience)
             try:
                 async with self._begun(connection):
                     yield tx
@@ -164,7 +211,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
         async with self._connection() as connection, self._begun(connection, isolation="repeatable_read", readonly=True):
-            tx = PostgresTransaction(connection, self._clock)
+            tx = PostgresTransaction(connection, self._clock, self._kinds)
             # Whoever reads holds up nobody, and may take its time between two looks.
             await tx.execute("set local idle_in_transaction_session_timeout = 0")
             yield tx

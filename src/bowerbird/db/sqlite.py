@@ -67,6 +67,14 @@ class SqliteTransaction(Hooks):
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         self._connection.executemany(sql, all_storable(rows))
 
+    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        for sql, rows in writes:
+            if rows:
+                await self.execute_many(sql, rows)
+
+    async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Row]:
+        return [found for row in rows for found in await self.fetch(sql, *row)]
+
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
         rows: Sequence[Row] = self._connection.execute(sql, storable(values)).fetchall()
         return rows

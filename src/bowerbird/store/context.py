@@ -47,16 +47,18 @@ class Sighting(Struct, frozen=True, kw_only=True):
         if rows:
             await self.tx.execute_many(sql, rows)
 
-    async def insert_many(self, table: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-        """Inserts rows of a cleaned page that are not there yet, by `id`. On SQLite, where one process writes, the caller has
-        looked whether they are."""
+    async def insert_posts(self, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, int]:
+        """Inserts posts of a cleaned page that are not there yet, and answers their numbers where that costs nothing. On SQLite,
+        where one process writes, the caller has looked whether they are."""
         if not rows:
-            return
-        is_unique = self.database.dialect != "sqlite"
-        if not is_unique:
-            # Its driver takes longer to bind a null than a text: columns that no row fills are better left out.
-            columns, rows = _filled(columns, rows)
-        await self.tx.execute_many(_insert(table, columns, is_unique), Checked(rows))
+            return {}
+        if self.database.dialect != "sqlite":
+            found = await self.tx.fetch_many(_insert(columns, True), Checked(rows))
+            return {row["id"]: row["post_no"] for row in found}
+        # Its driver takes longer to bind a null than a text: columns that no row fills are better left out.
+        columns, rows = _filled(columns, rows)
+        await self.tx.execute_many(_insert(columns, False), Checked(rows))
+        return {}
 
     async def observed_at(self) -> int:
         """The earliest time at which the service can have said this: when the call was leased, or now if it is not logged."""
@@ -74,10 +76,10 @@ def _filled(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> tuple[tupl
 
 
 @cache
-def _insert(table: str, columns: tuple[str, ...], is_unique: bool) -> str:
+def _insert(columns: tuple[str, ...], is_unique: bool) -> str:
     places = ", ".join("?" for _ in columns)
-    again = " on conflict (id) do nothing" if is_unique else ""
-    return f"insert into {table} ({', '.join(columns)}) values ({places}){again}"
+    again = " on conflict (id) do nothing returning id, post_no" if is_unique else ""
+    return f"insert into posts ({', '.join(columns)}) values ({places}){again}"
 
 
 def listed(database: Database, kind: str) -> str:

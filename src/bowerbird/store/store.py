@@ -201,7 +201,9 @@ class Store:
         if gone:
             await save_gone(s, self._gone, gone, people)
         asked = {people.keys.get(key) or people.ids.get(id_for(s.network, s.service_name, key)) for key in question.users}
-        await readable_again(s, self._gone, {people.ids[post.author] for post in page.posts} & asked)
+        shown = {people.ids[post.author] for post in page.posts} & asked
+        # Unless this very page says that some are gone, it is known of most that they were not.
+        await readable_again(s, self._gone, shown if gone else shown - people.present - people.new)
 
 
 def _told_gone(page: Page, question: _Question) -> list[Gone]:

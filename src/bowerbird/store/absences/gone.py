@@ -141,6 +141,8 @@ async def _just_heard(s: Sighting, sql: GoneStatements, posts: Sequence[Row]) ->
 class Returns(Struct, frozen=True):
     """What a page's profiles mean for those of their owners who were gone."""
 
+    present: frozenset[int] = frozenset()
+    """They were not gone at all."""
     stale: frozenset[int] = frozenset()
     """Their absence is newer than this sighting."""
     back: frozenset[int] = frozenset()
@@ -150,8 +152,9 @@ class Returns(Struct, frozen=True):
 async def back_again(s: Sighting, sql: GoneStatements, users: Mapping[int, User], views: Collection[int]) -> Returns:
     """Ends the absence of users who are seen again; those in `views` are shown by a service whose word does not count."""
     absences = await s.fetch_in(sql.open, users)
+    present = frozenset(users.keys() - {row["user_no"] for row in absences})
     if not absences:
-        return Returns()
+        return Returns(present)
     observed, heard = await s.observed_at(), await told_by_streams(s, sql.lag, [row["call"] for row in absences if row["call"]])
     stale = frozenset(
         row["user_no"]
@@ -162,7 +165,7 @@ async def back_again(s: Sighting, sql: GoneStatements, users: Mapping[int, User]
     await _end(s, sql, ended)
     back = frozenset(row["user_no"] for row in ended if _is_hidden(row))
     await s.execute_in(sql.dig_up, [users[number].id for number in sorted(back)])
-    return Returns(stale, back)
+    return Returns(present, stale, back)
 
 
 def is_bare(user: User) -> bool:

@@ -84,18 +84,32 @@ class PurgeStatements:
 
 
 async def purge_users(
-    s: Sighting, sql: PurgeStatements, users: Mapping[int, str], reason: str, told_by: int | None = None
+    s: Sighting,
+    sql: PurgeStatements,
+    users: Mapping[int, str],
+    reason: str,
+    *,
+    told_by: int | None = None,
+    new: Collection[int] = (),
 ) -> None:
-    """Empties profiles (number to id), their history and everything they wrote, or only what one service told of it."""
+    """Empties profiles (number to id), their history and everything they wrote, or only what one service told of it. Of those
+    who are `new` on this page nothing else is stored yet."""
     if not users:
         return
     await forget_named(s, sql.quarantine, sql.quarantine.users, users)
+    if known := users.keys() - new:
+        await _empty_users(s, sql, known, told_by, is_unwanted=reason == "opted_out")
+    await bury(s, "user", users.values(), reason)
+
+
+async def _empty_users(
+    s: Sighting, sql: PurgeStatements, users: Collection[int], told_by: int | None, *, is_unwanted: bool
+) -> None:
     for statement in sql.users:
         await s.execute_in(statement, users)
     written = s.fetch_in(sql.posts_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
     own = [row["post_no"] for row in await written if _may_take(s, row)]
-    await purge_posts(s, sql, own, is_unwanted=reason == "opted_out")
-    await bury(s, "user", users.values(), reason)
+    await purge_posts(s, sql, own, is_unwanted=is_unwanted)
 
 
 def _may_take(s: Sighting, post: Row) -> bool:

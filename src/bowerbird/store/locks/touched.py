@@ -118,7 +118,7 @@ def account_names(s: Sighting, page: Page, unknown: Unknown) -> set[str]:
     return {f"{s.service}/{key}" for key in unknown.keys} | unknown.ids | named
 
 
-def post_names(s: Sighting, unknown: Unknown) -> set[str]:
-    """What is locked for unknown posts: most ids begin with their author, and one lock serves all posts of one."""
+def post_names(s: Sighting, unknown: Unknown) -> frozenset[str]:
+    """What is locked for unknown posts: their ids, and the ids that stand for their keys until they come."""
     start = id_for(s.network, s.service_name, "")
-    return {known.rpartition("/")[0] or known for known in unknown.posts} | {start + key for key in unknown.post_keys}
+    return unknown.posts | {start + key for key in unknown.post_keys}

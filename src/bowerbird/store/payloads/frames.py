@@ -49,12 +49,11 @@ class Frames:
 
     async def add(self, s: Sighting, payloads: Sequence[bytes]) -> list[Slot]:
         """Keeps payloads in new frames; answers where each is."""
-        slots: list[Slot] = []
-        for at in range(0, len(payloads), MOST):
-            together = payloads[at : at + MOST]
-            rows = await s.tx.fetch(_ADD, self._packed(together))
-            slots += [(int(rows[0]["frame"]), place) for place in range(len(together))]
-        return slots
+        parts = [payloads[at : at + MOST] for at in range(0, len(payloads), MOST)]
+        rows = await s.tx.fetch_many(_ADD, [(self._packed(together),) for together in parts]) if parts else ()
+        # Numbers follow the order in which frames are added.
+        frames = sorted(int(row["frame"]) for row in rows)
+        return [(frame, place) for frame, part in zip(frames, parts, strict=True) for place in range(len(part))]
 
     async def change(self, s: Sighting, payloads: Mapping[Slot, bytes]) -> None:
         """Puts other payloads in the places of some, nothing where they are empty; a frame without any is deleted."""

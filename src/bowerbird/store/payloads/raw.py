@@ -19,6 +19,8 @@ _LEVEL = 3
 _NEWEST = "select dictionary, trained_at, length(body) as size from dictionaries order by dictionary desc limit 1"
 _KINDS = {f"{network}/{subject.value}": (network, subject) for network in NETWORKS for subject in Subject}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
+_PAGES = 100
+"""So many pages are packed before somebody looks whether another process has learned a dictionary."""
 _LONGEST_RAW = 64 * 1024 * 1024
 _LONGEST_SAMPLE = 65_536
 _SHORTEST = 8
@@ -35,10 +37,17 @@ class Packer:
         self._shapeless: set[Kind] = set()
         self._newest: tuple[int, int, int] | None = None
         """The last dictionary in the table when it was read."""
+        self._looks = 0
+        """Pages until the table is looked at again."""
 
     async def prepare(self, tx: Transaction) -> None:
         """Reads the dictionaries when there are others than before: one that was rolled back is thus never used again, even where
-        another one has come to have its number."""
+        another one has come to have its number. Those of other processes are found a little later."""
+        if self._looks:
+            self._looks -= 1
+            return
+        self._looks = _PAGES
+        tx.on_rollback(self._look_again)
         row = await tx.fetch_one(_NEWEST)
         newest = (row["dictionary"], row["trained_at"], row["size"]) if row else None
         if newest == self._newest:
@@ -51,6 +60,9 @@ class Packer:
                 body.precompute_compress(level=_LEVEL)
                 self._packers[kind] = (int(row["dictionary"]), zstandard.ZstdCompressor(level=_LEVEL, dict_data=body))
         self._newest = newest
+
+    def _look_again(self) -> None:
+        self._looks = 0
 
     def pack(self, kind: Kind, raw: bytes) -> Packed:
         if not raw:
@@ -74,6 +86,7 @@ class Packer:
                 self._shapeless.add(kind)
                 continue
             await tx.execute("insert into dictionaries (kind, body, trained_at) values (?, ?, ?)", _NAMES[kind], body, at)
+            self._look_again()
 
 
 class Unpacker:

@@ -23,6 +23,8 @@ class People(Struct):
     keys: dict[str, int] = field(default_factory=dict)
     new: set[int] = field(default_factory=set)
     """Heard of for the first time on this page."""
+    present: set[int] = field(default_factory=set)
+    """Known, and not said to be gone when the page came."""
     opted_out: set[int] = field(default_factory=set)
     shut: set[int] = field(default_factory=set)
     """Nothing of what this page shows of them is kept: they are gone by the word of their own server, or wish it so by the

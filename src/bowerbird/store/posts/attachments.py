@@ -45,15 +45,19 @@ async def save_parts(
     s: Sighting, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: People
 ) -> None:
     """Writes the keys of all posts of the page, and the parts of those that are new or rewritten."""
-    if has_local_keys(s.network):
-        await s.execute_many(_KEY, Checked((s.service, post.key, numbers[post.id]) for post in posts if post.id in numbers))
+    is_keyed = has_local_keys(s.network)
+    keys = Checked((s.service, post.key, numbers[post.id]) for post in posts if is_keyed and post.id in numbers)
     # A repost has no parts of its own: those it shows belong to the post it passes on.
     bearing = [(numbers[p.id], p) for p in whole if bears_parts(s, p) and (p.kind is not PostKind.REPOST or p.repost_of is None)]
-    await s.execute_many(_TAG, Checked(sorted(_tags(bearing), key=itemgetter(0, 1))))
-    await s.execute_many(_CASHTAG, sorted({(cashtag.upper(), n) for n, p in bearing for cashtag in p.cashtags}))
-    await s.execute_many(_MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions}))
-    await s.execute_many(
-        _MEDIA, Checked((m.id, n, place, m.kind, m.url, m.description) for n, p in bearing for place, m in enumerate(p.media, 1))
+    media = Checked((m.id, n, place, m.kind, m.url, m.description) for n, p in bearing for place, m in enumerate(p.media, 1))
+    await s.tx.execute_all(
+        [
+            (_KEY, keys),
+            (_TAG, Checked(sorted(_tags(bearing), key=itemgetter(0, 1)))),
+            (_CASHTAG, sorted({(cashtag.upper(), n) for n, p in bearing for cashtag in p.cashtags})),
+            (_MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions})),
+            (_MEDIA, media),
+        ]
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -31,7 +31,7 @@ from bowerbird.store.fields import (
     without_copy,
 )
 from bowerbird.store.payloads.frames import Frames, Slot
-from bowerbird.store.payloads.placing import COLUMNS, NOTHING, place_payloads
+from bowerbird.store.payloads.placing import COLUMNS, NOTHING, Placed, place_payloads
 from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.people.identities import People
 from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, save_parts
@@ -93,6 +93,8 @@ class _Posts(Struct):
     history: list[tuple[Any, ...]] = field(default_factory=list)
     found_at: dict[int, int] = field(default_factory=dict)
     new: dict[str, Post] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Of new posts, as far as they are known."""
     late: list[Late] = field(default_factory=list)
     observed: int = 0
     """The earliest time at which the service can have said this."""
@@ -214,18 +216,24 @@ class _Posts(Struct):
     async def flush(self, sql: PostStatements) -> None:
         s = self.s
         placed = await place_payloads(s, sql.frames, self.packer, self.payloads, self.slots)
-        # In one order everywhere, so that two transactions never wait for each other in a circle.
-        for kind in sorted(self.inserts):
-            rows = sorted(self.inserts[kind], key=itemgetter(0))
-            await s.insert_many("posts", _COLUMNS, [(*row, *placed.get(row[0], NOTHING)) for row in rows])
-        rows = sorted(self.rows, key=itemgetter(1))
-        await s.execute_many(_WRITE, [(*row, number) for known, number, row in rows if known not in placed])
-        with_payload = [(*row, *placed[known], number) for known, number, row in rows if known in placed]
-        await s.execute_many(_WRITE_WITH_PAYLOAD, with_payload)
-        await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
+        for inserted in self._inserted(placed):
+            self.numbers |= await s.insert_posts(_COLUMNS, inserted)
         await s.execute_in(sql.dig_up, sorted(self.buried.returned))
-        await s.execute_many(_REMEMBER, self.history + await self._due_counts(sql))
+        rows = sorted(self.rows, key=itemgetter(1))
+        bare = [(*row, number) for known, number, row in rows if known not in placed]
+        with_payload = [(*row, *placed[known], number) for known, number, row in rows if known in placed]
+        history = self.history + await self._due_counts(sql)
+        await s.tx.execute_all([(_WRITE, bare), (_WRITE_WITH_PAYLOAD, with_payload), (_REMEMBER, history)])
+        await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
         await save_late(s, sql.late, self.late)
+
+    def _inserted(self, placed: Mapping[str, Placed]) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of new posts, by kind where that makes narrower statements; in one order everywhere, so that two
+        transactions never wait for each other in a circle."""
+        kinds = [self.inserts[kind] for kind in sorted(self.inserts)]
+        groups = kinds if self.s.database.dialect == "sqlite" else [[row for rows in kinds for row in rows]]
+        for rows in groups:
+            yield [(*row, *placed.get(row[0], NOTHING)) for row in sorted(rows, key=itemgetter(0))]
 
     async def _due_counts(self, sql: PostStatements) -> list[tuple[Any, ...]]:
         """Counter-only changes of posts whose last line of history is old enough."""
@@ -258,8 +266,8 @@ async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], pe
 async def _save_parts(s: Sighting, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row], page: _Posts) -> None:
     bare = page.buried.bare
     whole = [post for post in (*page.new.values(), *page.rewritten.values()) if post.id not in bare]
-    numbers = {known: row["post_no"] for known, row in stored.items()}
-    missing = [post.id for post in page.new.values() if bears_parts(s, post)]
+    numbers = page.numbers | {known: row["post_no"] for known, row in stored.items()}
+    missing = [post.id for post in page.new.values() if post.id not in numbers and bears_parts(s, post)]
     numbers |= {row["id"]: row["post_no"] for row in await s.fetch_in(sql.numbers, missing)}
     await clear_parts(s, sql.parts, [numbers[known] for known in page.rewritten])
     await save_parts(s, list(by_id.values()), whole, numbers, page.people)

@@ -24,12 +24,11 @@ class ReferenceStatements:
             f"select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no where k.service = ? and k.key {text}"
         )
         # The condition is that of the index, which holds only what waits for its post.
-        self.waiting = {
-            column: (
-                f"select post_no, {column} as waiting from posts where substr({column}, 1, 9) = 'mastodon:' and {column} {text}"
-            )
+        self.waiting = " union all ".join(
+            f"select post_no, '{column}' as part, {column} as waiting from posts "
+            f"where substr({column}, 1, 9) = 'mastodon:' and {column} {text}"
             for column in _COLUMNS
-        }
+        )
         self.join = {column: f"update posts set {column} = ? where post_no = ?" for column in _COLUMNS}
 
 
@@ -57,6 +56,8 @@ async def join_waiting(s: Sighting, sql: ReferenceStatements, posts: Collection[
     if not posts or not has_local_keys(s.network):
         return
     ids = {id_for(s.network, s.service_name, post.key): post.id for post in posts}
+    members = s.database.members(list(ids))
+    rows = await s.tx.fetch(sql.waiting, members, members)
     for column in _COLUMNS:
-        rows = await s.fetch_in(sql.waiting[column], ids)
-        await s.execute_many(sql.join[column], sorted((ids[row["waiting"]], row["post_no"]) for row in rows))
+        found = sorted((ids[row["waiting"]], row["post_no"]) for row in rows if row["part"] == column)
+        await s.execute_many(sql.join[column], found)
