@@ -12,7 +12,7 @@ from store_pages import TIMELINE, Crawled
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
-from bowerbird.model import Gone, Outcome, Page, Post, PostKind, Subject, post_address, post_at
+from bowerbird.model import Gone, Outcome, Page, Post, PostKind, Relation, RelationKind, Subject, User, post_address, post_at
 from bowerbird.ports import Database
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.reader import Reader
@@ -129,3 +129,15 @@ def test_an_address_and_an_id_lead_to_each_other() -> None:
     assert post_at(post_address(known) or "") == known
     assert post_address(skeet("ada", "app.bsky.feed.repost").id) is None
     assert post_at("https://bsky.app/profile/ada.example.org/post/3k2a") is None
+
+
+async def test_views_show_people_and_follows_by_their_names(crawled: Crawled) -> None:
+    people = [User(id=f"x:{key}", key=key, handle=f"u{key}", opts_out=key == "3") for key in ("1", "2", "3")]
+    edges = tuple(Relation(RelationKind.FOLLOW, "1", target) for target in ("2", "4"))
+    await crawled.save(Page(users=tuple(people), relations=edges))
+    assert [row["handle"] for row in await crawled.rows("select handle from v_users order by id")] == ["u1", "u2"]
+    follows = await crawled.rows("select source, source_handle, target, target_handle from v_follows order by target")
+    assert [tuple(row) for row in follows] == [
+        ("x:1", "u1", "x:2", "u2"),
+        ("x:1", "u1", "x:4", None),
+    ]
