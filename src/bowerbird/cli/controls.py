@@ -18,6 +18,7 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.running import Member, living
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
+from bowerbird.model import CrawlState
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.reader import Reader
@@ -35,7 +36,7 @@ NOBODY = 1
 class Control(Struct, frozen=True):
     """One wish: the state wanted, and its words."""
 
-    wanted: str
+    wanted: CrawlState
     verb: str
     done: str
 
@@ -67,7 +68,7 @@ def control(wish: Control, place: str | None, name: str | None, output: Output) 
         }
     )
     # Stopping what does not run leaves nothing to wish for.
-    if not outcome.crew and wish.wanted != "stopped":
+    if not outcome.crew and wish.wanted != CrawlState.STOPPED:
         raise typer.Exit(NOBODY)
 
 
@@ -83,7 +84,7 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
         async with database.transaction() as tx:
             await registry.set_wanted(tx, crawl.crawl, wish.wanted, clock.now())
         crawl = await _followed(database, clock, crawl, wish.wanted)
-        is_over = crawl.state not in ("running", "paused")
+        is_over = crawl.state not in (CrawlState.RUNNING, CrawlState.PAUSED)
         step = await _step(database, version, place, crawl, clock) if is_over else Step()
         return Outcome(crawl, tuple(crew), _has_followed(crawl, wish.wanted), step)
 
@@ -107,7 +108,8 @@ async def _followed(database: Database, clock: Clock, crawl: CrawlReport, wanted
 
 def _has_followed(crawl: CrawlReport, wanted: str) -> bool:
     # A crawl that ended by itself meanwhile is as stopped as can be.
-    return crawl.wanted == wanted and (crawl.state == wanted or (wanted == "stopped" and crawl.state in ("finished", "failed")))
+    is_over = wanted == CrawlState.STOPPED and crawl.state in (CrawlState.FINISHED, CrawlState.FAILED)
+    return crawl.wanted == wanted and (crawl.state == wanted or is_over)
 
 
 def _chosen(crawls: tuple[CrawlReport, ...], name: str | None, place: Place) -> CrawlReport:
@@ -127,10 +129,10 @@ def _told(wish: Control, outcome: Outcome, place: Place) -> str:
         )
     if not outcome.is_followed:
         return f"Asked {crawl.name} to {wish.verb}; its process finishes what is in flight first. Look with: bowerbird status"
-    if wish.wanted == "stopped":
+    if wish.wanted == CrawlState.STOPPED:
         return (
             f"{crawl.name} has {crawl.state}. {_next(outcome.step)}"
-            if crawl.state == "stopped"
+            if crawl.state == CrawlState.STOPPED
             else f"{crawl.name} has {crawl.state} by itself."
         )
     return f"{crawl.name} {wish.done}."
@@ -147,4 +149,4 @@ def _next(step: Step) -> str:
 
 
 def _at_rest(crawl: CrawlReport) -> str:
-    return "cut off, but nothing is lost" if crawl.state in ("running", "paused") else crawl.state
+    return "cut off, but nothing is lost" if crawl.state in (CrawlState.RUNNING, CrawlState.PAUSED) else crawl.state

@@ -6,6 +6,8 @@ Lease eligibility: ready, or due (its sleep is over, or the lease of a dead work
 
 from functools import cache
 
+from bowerbird.model import TaskState
+
 _NAMES = (
     *("task", "lane", "target", "priority", "due", "cursor", "newest", "head", "depth", "attempts", "pages", "visits"),
     *("added_at", "visited_at", "memory", "fence"),
@@ -21,7 +23,9 @@ def choose(dialect: str, *, banded: bool) -> str:
     return f"select {_COLUMNS} from tasks where lane = ? and paged = ? and ready = 1{band} {_ORDER}{skip}"
 
 
-_LEASED = "ready = 0, due = ?, token = tasks.fence + 1, fence = tasks.fence + 1, worker = ?, state = 'leased', woken = 0"
+_LEASED = (
+    f"ready = 0, due = ?, token = tasks.fence + 1, fence = tasks.fence + 1, worker = ?, state = '{TaskState.LEASED}', woken = 0"
+)
 
 
 def claim_chosen(any_of: str) -> str:
@@ -43,7 +47,8 @@ Manner = tuple[bool, ...]
 NEW_ONLY: Manner = (False, False, False)
 NEW_OR_RETIRED: Manner = (False, False, False, True)
 """Retired targets are added as if they were unknown."""
-_IS_RETIRED = "state in ('retired', 'retiring')"
+_WAITING = f"'{TaskState.WAITING}'"
+_IS_RETIRED = f"state in ('{TaskState.RETIRED}', '{TaskState.RETIRING}')"
 
 _ARRIVAL = {
     "lane": "bigint",
@@ -62,7 +67,7 @@ _ARRIVAL = {
 _ADDED = ", ".join(_ARRIVAL)
 
 # What has not ended in good order (leased, amid a listing, being retried, given up) still owes what is above its own `newest`.
-_IS_DONE = "tasks.token is null and tasks.cursor is null and tasks.attempts = 0 and tasks.state <> 'failed'"
+_IS_DONE = f"tasks.token is null and tasks.cursor is null and tasks.attempts = 0 and tasks.state <> '{TaskState.FAILED}'"
 _TAKES_NEWEST = f"excluded.newest is not null and {_IS_DONE}"
 
 # A leased task is only marked: its settle sees the mark and makes it ready again.
@@ -71,10 +76,10 @@ on conflict (lane, target) do update set
     ready = case when tasks.token is null then excluded.ready else 0 end,
     due = case when tasks.token is null then excluded.due else tasks.due end,
     priority = case when tasks.token is null then excluded.priority else tasks.priority end,
-    state = case when tasks.token is null then excluded.state else 'leased' end,
+    state = case when tasks.token is null then excluded.state else '{TaskState.LEASED}' end,
     depth = case when excluded.depth < tasks.depth then excluded.depth else tasks.depth end,
     memory = coalesce(excluded.memory, tasks.memory),
-    failure = case when tasks.state in ('retired', 'retiring') then null else tasks.failure end,
+    failure = case when tasks.state in ('{TaskState.RETIRED}', '{TaskState.RETIRING}') then null else tasks.failure end,
     newest = case when {_TAKES_NEWEST} then excluded.newest else tasks.newest end,
     paged = case when {_TAKES_NEWEST} then excluded.paged else tasks.paged end,
     woken = case when tasks.token is null then 0 else 1 end
@@ -124,10 +129,10 @@ def has_retired(any_of: str) -> str:
 
 
 # What is leased to a call stays so until that ends. Nothing of what was learned is forgotten.
-RETIRE = """
+RETIRE = f"""
 update tasks set ready = 0, due = case when token is null then null else due end, woken = 0, failure = ?,
-    state = case when token is null then 'retired' else 'retiring' end
-where lane = ? and target = ? and state not in ('retired', 'retiring') returning target
+    state = case when token is null then '{TaskState.RETIRED}' else '{TaskState.RETIRING}' end
+where lane = ? and target = ? and state not in ('{TaskState.RETIRED}', '{TaskState.RETIRING}') returning target
 """
 RECORD = "insert into changes (at, worker, who, why, kind, lane, target) values (?, ?, ?, ?, 'retired', ?, ?)"
 
@@ -158,7 +163,7 @@ update tasks set {_ENDED.format(ready="cast(? as bigint)", due="cast(? as bigint
 
 # Nothing but the lease and the attempt: of a call that our own code could not settle nothing else is known for certain.
 SET_BACK = f"""
-update tasks set failure = case when state = 'retiring' then failure else ? end, woken = 0, attempts = attempts + 1,
+update tasks set failure = case when state = '{TaskState.RETIRING}' then failure else ? end, woken = 0, attempts = attempts + 1,
     {_ENDED.format(ready="0", due="cast(? as bigint)", state="?")}
 where task = ? and token = ?
 """
@@ -167,7 +172,7 @@ where task = ? and token = ?
 def sweep(dialect: str) -> str:
     skip = " for update skip locked" if dialect == "postgresql" else ""
     return f"""
-update tasks set {_ENDED.format(ready="1", due="due", state="'waiting'")}, woken = 0
+update tasks set {_ENDED.format(ready="1", due="due", state=_WAITING)}, woken = 0
 where task in (select task from tasks where ready = 0 and due is not null and due <= ? order by due limit ?{skip})
 returning lane
 """
@@ -181,15 +186,15 @@ def next_due(any_of: str) -> str:
 
 # What workers hold that have ended; `tasks_held` finds it among any number of tasks.
 RECOVER = f"""
-update tasks set {_ENDED.format(ready="1", due="cast(? as bigint)", state="'waiting'")}, woken = 0
+update tasks set {_ENDED.format(ready="1", due="cast(? as bigint)", state=_WAITING)}, woken = 0
 where worker is not null and worker not in (select worker from workers where ended_at is null)
 returning lane
 """
 
 
 # What is leased to a call is ended by that call; what was asked before and only sleeps has nothing to give up.
-CLOSE = """
-update tasks set ready = 0, due = null, state = 'failed', failure = ?
+CLOSE = f"""
+update tasks set ready = 0, due = null, state = '{TaskState.FAILED}', failure = ?
 where lane = ? and token is null and (ready = 1 or due is not null)
 """
 
@@ -197,7 +202,8 @@ where lane = ? and token is null and (ready = 1 or due is not null)
 def revive(any_of: str) -> str:
     """Gives targets that were given up another chance."""
     return f"""
-update tasks set ready = 1, due = ?, state = 'waiting', attempts = 0, failure = null where state = 'failed' and lane {any_of}
+update tasks set ready = 1, due = ?, state = '{TaskState.WAITING}', attempts = 0, failure = null
+where state = '{TaskState.FAILED}' and lane {any_of}
 """
 
 

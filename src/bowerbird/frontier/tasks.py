@@ -139,7 +139,7 @@ class TaskFrontier:
         await tx.execute_many(sql.SET_BACK, rows)
 
     async def give_back(self, tx: Transaction, tasks: Sequence[Task], due: datetime) -> None:
-        await tx.execute_many(sql.GIVE_BACK, [(0, to_micros(due), "asleep", task.task, task.token) for task in tasks])
+        await tx.execute_many(sql.GIVE_BACK, [(0, to_micros(due), TaskState.ASLEEP, task.task, task.token) for task in tasks])
 
     async def release(self, tx: Transaction, now: datetime) -> None:
         """Gives back everything held in memory, ready at once: the last act of an orderly stop."""
@@ -147,7 +147,7 @@ class TaskFrontier:
 
     async def _return(self, tx: Transaction, tasks: Sequence[Task], now: datetime) -> None:
         """Puts tasks that were claimed and not asked about where they stood."""
-        rows = [(1, to_micros(task.due or now), "waiting", task.task, task.token) for task in tasks]
+        rows = [(1, to_micros(task.due or now), TaskState.WAITING, task.task, task.token) for task in tasks]
         await tx.execute_many(sql.GIVE_BACK, rows)
 
     # -- time ----------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ class TaskFrontier:
 
     async def close(self, tx: Transaction, lane: int, why: str) -> None:
         held = self._held.drop(tx, lane)
-        await tx.execute_many(sql.GIVE_BACK, [(1, None, "waiting", task.task, task.token) for task in held])
+        await tx.execute_many(sql.GIVE_BACK, [(1, None, TaskState.WAITING, task.task, task.token) for task in held])
         await tx.execute(sql.CLOSE, why, lane)
 
     async def revive(self, tx: Transaction, lanes: Sequence[int], now: datetime) -> int:
@@ -180,8 +180,8 @@ class TaskFrontier:
 
 def _place(due: datetime | None, now: datetime) -> tuple[int, int | None, str]:
     if due is None:
-        return 0, None, "asleep"
-    return (1, to_micros(due), "waiting") if due <= now else (0, to_micros(due), "asleep")
+        return 0, None, TaskState.ASLEEP
+    return (1, to_micros(due), TaskState.WAITING) if due <= now else (0, to_micros(due), TaskState.ASLEEP)
 
 
 def _settled_row(item: Settled, held: Row, now: datetime) -> tuple[object, ...]:
@@ -190,9 +190,9 @@ def _settled_row(item: Settled, held: Row, now: datetime) -> tuple[object, ...]:
     if held["state"] == TaskState.RETIRING:
         ready, due, state, failure = 0, None, TaskState.RETIRED.value, held["failure"]
     elif failure is not None:
-        ready, due, state = 0, None, "failed"
+        ready, due, state = 0, None, TaskState.FAILED
     elif held["woken"] and not ready and not item.standing.moves:
-        ready, due, state = 1, to_micros(now), "waiting"
+        ready, due, state = 1, to_micros(now), TaskState.WAITING
     progress = item.progress
     visited_at = to_micros(now) if item.is_visit else None
     return (
@@ -203,7 +203,7 @@ def _settled_row(item: Settled, held: Row, now: datetime) -> tuple[object, ...]:
 
 def _set_back_row(setback: Setback) -> tuple[object, ...]:
     task = setback.task
-    place = (None, "failed") if setback.failure is not None else (to_micros(setback.due), "asleep")
+    place = (None, TaskState.FAILED) if setback.failure is not None else (to_micros(setback.due), TaskState.ASLEEP)
     return (setback.failure, *place, task.task, task.token)
 
 

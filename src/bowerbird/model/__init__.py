@@ -24,7 +24,7 @@ from bowerbird.model.calls import (
     asked_about,
 )
 from bowerbird.model.cascades import Passed, Passing
-from bowerbird.model.changes import Reason, TaskState
+from bowerbird.model.changes import Reason
 from bowerbird.model.claims import Claim
 from bowerbird.model.flavours import Flavour, NotOffered
 from bowerbird.model.hashtags import tag_form, tags_by_form, tags_once
@@ -59,6 +59,7 @@ from bowerbird.model.places import Area, Box, Finding, Geography, Source
 from bowerbird.model.post_addresses import post_address, post_at
 from bowerbird.model.profiles import ids_at
 from bowerbird.model.servers import origin
+from bowerbird.model.states import CallState, CrawlState, CredentialState, MediaState, PostFate, StreamState, TaskState
 from bowerbird.model.streams import Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
@@ -78,10 +79,13 @@ __all__ = [
     "Broken",
     "Call",
     "CallReport",
+    "CallState",
     "Channel",
     "Charge",
     "Claim",
+    "CrawlState",
     "Credential",
+    "CredentialState",
     "Door",
     "Draw",
     "Due",
@@ -103,6 +107,7 @@ __all__ = [
     "Limit",
     "Loss",
     "Media",
+    "MediaState",
     "Member",
     "Network",
     "NotOffered",
@@ -119,6 +124,7 @@ __all__ = [
     "Poll",
     "PollOption",
     "Post",
+    "PostFate",
     "PostKind",
     "Progress",
     "Reaction",
@@ -142,6 +148,7 @@ __all__ = [
     "Side",
     "Source",
     "Standing",
+    "StreamState",
     "Subject",
     "Subscription",
     "Task",

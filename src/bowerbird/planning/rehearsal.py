@@ -17,7 +17,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.seed_list import SeedList
 from bowerbird.limits.ledger import BURST
 from bowerbird.limits.purses import SPENT, is_purse, purses
-from bowerbird.model import Charge, Credential, Progress, Subject, WindowKind
+from bowerbird.model import Charge, Credential, Progress, Subject, TaskState, WindowKind
 from bowerbird.planning.budget import MONEY, means_of, most_items, with_means
 from bowerbird.planning.cast import RehearsalVault
 from bowerbird.planning.course import ENOUGH, Bucket, Course, Sample, Use, may_run
@@ -43,9 +43,9 @@ _WALK = 2
 _TOO_MANY = 10
 """So many times the items that a model was made for."""
 
-_TASKS = """
-select coalesce(sum(case when state in ('waiting', 'leased') then 1 else 0 end), 0) as waiting,
-       coalesce(sum(case when state not in ('waiting', 'leased') then 1 else 0 end), 0) as done from tasks
+_TASKS = f"""
+select coalesce(sum(case when state in ('{TaskState.WAITING}', '{TaskState.LEASED}') then 1 else 0 end), 0) as waiting,
+       coalesce(sum(case when state not in ('{TaskState.WAITING}', '{TaskState.LEASED}') then 1 else 0 end), 0) as done from tasks
 """
 # A bill lies in a table and in an index, each about four fifths full.
 _DISK = """

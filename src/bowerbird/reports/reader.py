@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from bowerbird.clock import from_micros
+from bowerbird.model import CrawlState, TaskState
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.browsing.items import ItemReader
 from bowerbird.reports.counting.counts import Count, Counter
@@ -127,7 +128,7 @@ class Reader:
                 crawl=row["crawl"],
                 service=row["service"],
                 facet=row["facet"],
-                tasks={str(state): count for (lane, state), count in counts.items() if lane == row["lane"]},
+                tasks={TaskState(str(state)): count for (lane, state), count in counts.items() if lane == row["lane"]},
                 left_out=row["left_out"],
             )
             for row in await tx.fetch(_LANES)
@@ -147,7 +148,8 @@ def _tally(users: dict[tuple[object, ...], Count], *, is_stub: bool) -> Count:
 
 
 def _crawl(row: Row) -> CrawlReport:
-    return CrawlReport(**_values(row, CrawlReport.__struct_fields__))
+    states = {name: CrawlState(row[name]) for name in ("state", "wanted")}
+    return CrawlReport(**_values(row, CrawlReport.__struct_fields__) | states)
 
 
 def _ledger(row: Row) -> LedgerReport:

@@ -26,7 +26,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.seed_list import SeedQuery
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.purses import purses
-from bowerbird.model import Flavour
+from bowerbird.model import CrawlState, Flavour
 from bowerbird.model.money import in_dollars
 from bowerbird.ports import Vault
 from bowerbird.providers import provider
@@ -70,7 +70,7 @@ async def check_start(
     known = await _found(plan, outside) if exists(plan.store) else _Known()
     if known.crew and not may_join:
         raise UserError(running_already(plan.name, known.crew[0], outside.clock.now()))
-    if known.crew and known.state is not None and known.state.wanted == "paused":
+    if known.crew and known.state is not None and known.state.wanted == CrawlState.PAUSED:
         say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
     is_new = known.state is None or not known.state.calls

@@ -31,6 +31,7 @@ from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.language.spelling import duration
+from bowerbird.model import CrawlState
 from bowerbird.ports import Vault
 from bowerbird.reports.next_steps.again import Again
 from bowerbird.reports.next_steps.step import Step
@@ -107,7 +108,7 @@ def command(
     except (Busy, DiskFull) as error:
         if not as_json:
             output.line(f"Failed: {error} What was settled is safe; go on with `{again.line()}`.", style="red")
-        output.result({"state": "failed", "reason": str(error), "store": public(plan.store), "go_on": again.line()})
+        output.result({"state": CrawlState.FAILED, "reason": str(error), "store": public(plan.store), "go_on": again.line()})
         raise typer.Exit(FAILED) from None
     if not as_json:
         show_report(output, run, step, place_of(again, run.last.store))
@@ -159,4 +160,4 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
 def _code(run: Run) -> int:
     if run.was_interrupted:
         return INTERRUPTED
-    return FAILED if run.ending.state == "failed" else 0
+    return FAILED if run.ending.state == CrawlState.FAILED else 0

@@ -17,6 +17,7 @@ from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.views import chosen_view
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.clock import RealClock
+from bowerbird.model import CrawlState
 from bowerbird.settings import load_settings
 from bowerbird.simulated.service import DIALECTS
 from bowerbird.transport import HttpTransport
@@ -43,7 +44,7 @@ def command(
     scene, run, found = asyncio.run(_play(dialect, seed, timedelta(seconds=seconds), is_quiet=quiet, as_json=as_json))
     show_verdict(output, scene, run, found)
     output.result({**report_values(run), **verdict_values(scene, found)})
-    raise typer.Exit(130 if run.was_interrupted else 3 if run.ending.state == "failed" else 0)
+    raise typer.Exit(130 if run.was_interrupted else 3 if run.ending.state == CrawlState.FAILED else 0)
 
 
 async def _play(dialect: str, seed: int, time: timedelta, *, is_quiet: bool, as_json: bool) -> tuple[Scene, Run, Found]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bowerbird.cli.controls import Control, CrawlOption, control
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import PlaceArgument
+from bowerbird.model import CrawlState
 
 
 def command(place: PlaceArgument = None, crawl: CrawlOption = None, as_json: JsonFlag = False) -> None:
     """Let a running crawl finish what is in flight and wait."""
-    control(
-        Control("paused", "pause", "is paused: nothing is asked until `bowerbird resume`"), place, crawl, Output(as_json=as_json)
-    )
+    wish = Control(CrawlState.PAUSED, "pause", "is paused: nothing is asked until `bowerbird resume`")
+    control(wish, place, crawl, Output(as_json=as_json))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from bowerbird.cli.controls import Control, CrawlOption, control
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import PlaceArgument
+from bowerbird.model import CrawlState
 
 
 def command(place: PlaceArgument = None, crawl: CrawlOption = None, as_json: JsonFlag = False) -> None:
     """Let a paused crawl go on."""
-    control(Control("running", "resume", "goes on"), place, crawl, Output(as_json=as_json))
+    control(Control(CrawlState.RUNNING, "resume", "goes on"), place, crawl, Output(as_json=as_json))

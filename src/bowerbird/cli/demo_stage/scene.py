@@ -13,6 +13,7 @@ from bowerbird.app import vocabulary
 from bowerbird.errors import UserError
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.model import CrawlState
 from bowerbird.ports import Clock
 from bowerbird.providers import provider
 from bowerbird.providers.tables import Overrides, limit_name
@@ -64,7 +65,8 @@ class Scene(Struct, frozen=True, kw_only=True):
 
     def is_caught_up(self, glimpse: Glimpse) -> str:
         """A reason to end as soon as nothing waits any more."""
-        is_over = glimpse.elapsed > _SETTLED and glimpse.run.calls > 0 and glimpse.waiting == 0 and glimpse.state == "running"
+        is_begun = glimpse.elapsed > _SETTLED and glimpse.run.calls > 0
+        is_over = is_begun and glimpse.waiting == 0 and glimpse.state == CrawlState.RUNNING
         return CAUGHT_UP if is_over else ""
 
 

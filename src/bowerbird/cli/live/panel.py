@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -10,9 +12,11 @@ from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.limit_names import limit_words
 from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import printable
+from bowerbird.model import CrawlState
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
 
 _BAR = 16
+_STYLES: Mapping[str, str] = {CrawlState.RUNNING: "green", CrawlState.PAUSED: "yellow"}
 _GAP = 2
 _MOST_BUCKETS = 8
 _OTHER_LINES = 15
@@ -50,7 +54,7 @@ def _head(glimpse: Glimpse, width: int) -> RenderableType:
     table.add_column(no_wrap=True, ratio=1)
     table.add_column(justify="right", no_wrap=True)
     name = Text.assemble(("bowerbird", "bold"), f"  {glimpse.name}", (f"  flow {glimpse.flow}", "dim"))
-    style = {"running": "green", "paused": "yellow"}.get(glimpse.state, "")
+    style = _STYLES.get(glimpse.state, "")
     table.add_row(name, Text.assemble((glimpse.state, style), f"  {numbers.stopwatch(glimpse.elapsed)}"))
     return table
 

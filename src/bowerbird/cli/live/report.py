@@ -12,10 +12,11 @@ from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import Output
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.flow import Size
+from bowerbird.model import CrawlState
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status.glimpse import as_values
 
-_STYLES = {"finished": "green", "failed": "red"}
+_STYLES = {CrawlState.FINISHED: "green", CrawlState.FAILED: "red"}
 _MOST_SEEDS = 5
 
 
@@ -40,7 +41,7 @@ def show_report(output: Output, run: Run, step: Step, place: str) -> None:
 def _headline(run: Run) -> str:
     """What is the case: nothing left, or ended as told although something waits."""
     reason, waiting = run.ending.reason or "as asked", run.last.waiting
-    if run.ending.state != "finished" or reason.startswith(NOTHING_LEFT):
+    if run.ending.state != CrawlState.FINISHED or reason.startswith(NOTHING_LEFT):
         return f"{run.ending.state.capitalize()}: {reason}."
     rest = f"; {numbers.many(waiting, 'question')} still {_wait(waiting)} to be asked" if waiting else ""
     return f"Ended as told: {reason}{rest}."
@@ -71,8 +72,8 @@ def _amounts(size: Size) -> str:
 def _troubles(run: Run) -> list[str]:
     last = run.last
     faults = {name: count for name, count in last.by_outcome.items() if name != "ok"}
-    lines = [f"because    {last.trouble}"] if run.ending.state == "failed" and last.trouble else []
-    if run.ending.state != "failed" and not last.whole.items:
+    lines = [f"because    {last.trouble}"] if run.ending.state == CrawlState.FAILED and last.trouble else []
+    if run.ending.state != CrawlState.FAILED and not last.whole.items:
         lines.append(f"nothing    {_nothing(run)}")
     lines += [f"note       {note}" for note in run.notes]
     if faults:

@@ -18,7 +18,7 @@ from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.endings import NOTHING_LEFT, Ending
-from bowerbird.model import Subject
+from bowerbird.model import CrawlState, Subject
 from bowerbird.ports import Clock
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.seeds.unknown_seeds import closed_seeds, hopeless, last_call, unfound_seeds
@@ -136,13 +136,13 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
 async def _with_seeds(crawl: Crawl, ending: Ending) -> Ending:
     """A crawl that ended with nothing because none of its seeds is to be seen has failed, and says why."""
     has_given_up = ending.reason == _HOPELESS
-    if not (has_given_up or ending.state == "finished") or crawl.tally.size().items or _is_about_posts(crawl):
+    if not (has_given_up or ending.state == CrawlState.FINISHED) or crawl.tally.size().items or _is_about_posts(crawl):
         return ending
     if not (why := await hopeless(crawl.database, crawl.plan.name)):
         return ending
     reason = why if has_given_up or ending.reason == NOTHING_LEFT else f"{ending.reason}; {why}"
     await crawl.process.abandon(reason)
-    return Ending("failed", reason)
+    return Ending(CrawlState.FAILED, reason)
 
 
 async def _give_up(crawl: Crawl, watcher: Watcher, clock: Clock) -> None:

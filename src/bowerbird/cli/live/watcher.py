@@ -20,7 +20,7 @@ from bowerbird.flows.flow import Size
 from bowerbird.limits import ledger
 from bowerbird.limits.ledger import LedgerState
 from bowerbird.limits.purses import is_purse, purses
-from bowerbird.model import Charge
+from bowerbird.model import Charge, CrawlState, TaskState
 from bowerbird.ports import Clock
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
@@ -134,7 +134,7 @@ class Watcher:
             return self.ending
         if self._refusal:
             return f"waits for the database: {self._refusal}"
-        if self._state == "paused":
+        if self._state == CrawlState.PAUSED:
             return "paused; `bowerbird resume` lets it go on"
         if tally.down:
             return self._silence(now)
@@ -183,7 +183,7 @@ class Watcher:
         return [load for load in loads if load.options]
 
 
-_WAITING = ("waiting", "leased")
+_WAITING = (TaskState.WAITING, TaskState.LEASED)
 
 
 def _short(said: str) -> str:

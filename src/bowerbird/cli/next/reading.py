@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bowerbird.cli.next.again import again_of, plan_of
 from bowerbird.cli.which import Place
+from bowerbird.model import CrawlState
 from bowerbird.ports import Database
 from bowerbird.reports.next_steps.again import Again
 from bowerbird.reports.next_steps.step import Step
@@ -41,6 +42,6 @@ async def step_after(database: Database, plan: CrawlPlan, again: Again, now: dat
     reader = Reader(database)
     crawl, lanes = await reader.crawl(plan.name), await reader.lanes()
     if crawl is None:
-        return next_step(plan, again, Ended(state="stopped", now=now))
+        return next_step(plan, again, Ended(state=CrawlState.STOPPED, now=now))
     async with database.reading() as tx:
         return next_step(plan, again, await read_ended(tx, crawl, lanes, again, now))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bowerbird.model import PostFate
 from bowerbird.reports.counting.counts import Count
 
 _FATES = {
-    "kept": "with their content",
-    "opted_out": "by id and time only (their authors asked not to be collected)",
-    "deleted": "by id and time only (deleted since)",
+    PostFate.KEPT: "with their content",
+    PostFate.OPTED_OUT: "by id and time only (their authors asked not to be collected)",
+    PostFate.DELETED: "by id and time only (deleted since)",
 }
 """What becomes of stored posts, and the words for it."""
 
@@ -20,7 +21,7 @@ def told(fates: Mapping[str, Count]) -> str:
     parts = [f"{number(fates[fate])} {words}" for fate, words in _FATES.items() if fate in fates and fates[fate].value]
     whole = total(fates)
     posts = f"{number(whole)} post{'' if whole.value == 1 else 's'}"
-    return f"{posts}: {', '.join(parts)}" if len(parts) > 1 or (parts and "kept" not in fates) else posts
+    return f"{posts}: {', '.join(parts)}" if len(parts) > 1 or (parts and PostFate.KEPT not in fates) else posts
 
 
 def total(fates: Mapping[str, Count]) -> Count:

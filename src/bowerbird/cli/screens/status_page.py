@@ -20,6 +20,7 @@ from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.running import Member
 from bowerbird.crawl.work.call_log import SURVEY
 from bowerbird.limits.purses import is_purse
+from bowerbird.model import CallState, CrawlState, TaskState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status import health
@@ -31,8 +32,13 @@ from bowerbird.reports.studies.sample import Sample
 
 _MOST_BUCKETS = 8
 _MOST_GAPS = 5
-_STATES = {"waiting": "waiting", "leased": "being asked", "asleep": "answered", "failed": "given up"}
-_SELDOM = {"retired": "no longer asked"}
+_STATES = {
+    TaskState.WAITING: "waiting",
+    TaskState.LEASED: "being asked",
+    TaskState.ASLEEP: "answered",
+    TaskState.FAILED: "given up",
+}
+_SELDOM = {TaskState.RETIRED: "no longer asked"}
 """Shown where there are any."""
 """What tasks may be, and the words for it."""
 
@@ -83,9 +89,9 @@ def _show_crawl(output: Output, page: StatusPage, crawl: CrawlReport) -> None:
 
 
 def _state(crawl: CrawlReport, processes: list[Member]) -> str:
-    if processes or crawl.state not in ("running", "paused"):
+    if processes or crawl.state not in (CrawlState.RUNNING, CrawlState.PAUSED):
         asked = f", asked to be {crawl.wanted}" if processes and crawl.wanted != crawl.state else ""
-        is_told = crawl.state == "finished" and bool(crawl.reason) and not (crawl.reason or "").startswith(NOTHING_LEFT)
+        is_told = crawl.state == CrawlState.FINISHED and bool(crawl.reason) and not (crawl.reason or "").startswith(NOTHING_LEFT)
         return ("ended as told" if is_told else crawl.state) + asked + (f": {crawl.reason}" if crawl.reason else "")
     return "no process runs it, though none said goodbye (killed?); nothing is lost"
 
@@ -152,7 +158,7 @@ def _show_frontier(output: Output, summary: Summary) -> None:
         output.line()
 
 
-def _counts(lane: LaneReport, states: Iterable[str]) -> list[str]:
+def _counts(lane: LaneReport, states: Iterable[TaskState]) -> list[str]:
     return [_count(lane.tasks.get(state, Count(0))) for state in states]
 
 
@@ -219,7 +225,7 @@ def _ledger(one: LedgerReport, now: datetime) -> tuple[str, ...]:
 
 def _show_trouble(output: Output, page: StatusPage) -> None:
     summary, more = page.status.summary, page.status.health
-    calls = {name: count for name, count in summary.calls.items() if name not in ("ok", "flying")}
+    calls = {name: count for name, count in summary.calls.items() if name not in ("ok", CallState.FLYING)}
     output.line("trouble", style="bold")
     for refusal in more.refusals:
         output.line(

@@ -7,6 +7,7 @@ from typing import Any
 
 from bowerbird.cli.screens import post_counts
 from bowerbird.cli.screens.output import Output
+from bowerbird.model import PostFate
 from bowerbird.reports.completeness import PostSums
 from bowerbird.reports.counting.counts import Count
 
@@ -41,4 +42,4 @@ def sums_values(sums: PostSums, captured: Mapping[str, int], crawl: str | None) 
 
 
 def _fates(sums: PostSums) -> dict[str, Count]:
-    return {"kept": Count(sums.captured), "opted_out": Count(sums.opted_out), "deleted": Count(sums.deleted)}
+    return {PostFate.KEPT: Count(sums.captured), PostFate.OPTED_OUT: Count(sums.opted_out), PostFate.DELETED: Count(sums.deleted)}

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.answers.verdict import RETRIES
 from bowerbird.crawl.life import registry
+from bowerbird.model import MediaState
 from bowerbird.ports import Transaction
 
 _TOLERANCE = timedelta(minutes=1)
@@ -43,7 +44,7 @@ update workers set started_at = started_at - ?, seen_at = seen_at - ?,
 where seen_at > ? and worker <> ?
 """
 _CRAWLS = "update crawls set updated_at = ? where updated_at > ?"
-_FILES = "update media_files set due = due - ? where state = 'waiting' and due > ?"
+_FILES = f"update media_files set due = due - ? where state = '{MediaState.WAITING}' and due > ?"
 
 
 async def pull_back(tx: Transaction, me: int, now: datetime) -> timedelta | None:

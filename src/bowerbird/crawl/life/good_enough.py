@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.tally import Tally
+from bowerbird.model import CrawlState
 from bowerbird.ports import Clock, Part
 
 _EVERY = timedelta(minutes=1)
@@ -34,7 +35,7 @@ class Judging:
                 continue
             judged_at = calls
             if reason := await self._enough():
-                self._end(Ending("finished", reason))
+                self._end(Ending(CrawlState.FINISHED, reason))
                 return
 
 

@@ -18,7 +18,7 @@ from bowerbird.crawl.work.lanes import Lanes
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.errors import BowerbirdError, Busy, DiskFull
 from bowerbird.flows.flow import Size
-from bowerbird.model import Arrival
+from bowerbird.model import Arrival, CrawlState
 
 _CHUNK = 10_000
 _WOKEN = "this process was silent for so long that others took over what it held; it goes on as a new worker"
@@ -78,10 +78,10 @@ class Life:
             await books.frontier.revive(tx, list(self._lanes.asked), now)
             row = await registry.read_crawl(tx, crawl)
             # Who joins others that were told to pause waits with them; alone, to start is to go on.
-            is_paused = row.wanted == "paused" and await registry.has_company(tx, me)
+            is_paused = row.wanted == CrawlState.PAUSED and await registry.has_company(tx, me)
             if not is_paused:
-                await registry.set_wanted(tx, crawl, "running", now)
-                await registry.set_state(tx, crawl, "running", None, now)
+                await registry.set_wanted(tx, crawl, CrawlState.RUNNING, now)
+                await registry.set_state(tx, crawl, CrawlState.RUNNING, None, now)
             ran_before = await registry.time_run(tx, row.name, me)
         return Begun(is_paused, row.size, ran_before, trouble)
 
@@ -109,13 +109,13 @@ class Life:
             freed = await self._recovery.recover(tx, me, now)
             row = await registry.read_crawl(tx, crawl)
             is_outdated = await version_held(tx, crawl) != self._me.plan
-            is_paused = row.wanted == "paused"
-            if is_paused != (row.state == "paused"):
-                await registry.set_state(tx, crawl, "paused" if is_paused else "running", None, now)
+            is_paused = row.wanted == CrawlState.PAUSED
+            if is_paused != (row.state == CrawlState.PAUSED):
+                await registry.set_state(tx, crawl, CrawlState.PAUSED if is_paused else CrawlState.RUNNING, None, now)
         if self._me.confirm(me):
             books.frontier.let_go()
         self._targets.wake()
-        stop = "asked to stop" if row.wanted == "stopped" else OUTDATED if is_outdated else ""
+        stop = "asked to stop" if row.wanted == CrawlState.STOPPED else OUTDATED if is_outdated else ""
         return Look(is_paused, stop, row.size, [*freed, *(each.words for each in woken)], made)
 
     async def note(self, part: str, words: str) -> None:
@@ -124,7 +124,7 @@ class Life:
             async with self._books.database.transaction() as tx:
                 await registry.note_error(tx, self._books.crawl, part, None, None, words, self._books.clock.now())
 
-    async def finish(self, state: str, reason: str) -> None:
+    async def finish(self, state: CrawlState, reason: str) -> None:
         """Gives back everything and takes leave; where nobody else works on the crawl, it has ended."""
         books, me = self._books, self._me.number()
         async with books.database.transaction() as tx:
@@ -140,7 +140,7 @@ class Life:
         # It just refused; if it still does, the next start finds a dead worker and says the same.
         with suppress(BowerbirdError):
             async with self._books.database.transaction() as tx:
-                await registry.set_state(tx, self._books.crawl, "failed", reason, self._books.clock.now())
+                await registry.set_state(tx, self._books.crawl, CrawlState.FAILED, reason, self._books.clock.now())
 
 
 async def _chunks(seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> AsyncIterator[Sequence[Arrival]]:

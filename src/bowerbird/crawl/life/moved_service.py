@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bowerbird.model import Service
+from bowerbird.model import Service, TaskState
 from bowerbird.ports import Transaction
 
 _OLD = "select service, base from services where name = ?"
@@ -15,8 +15,8 @@ _MOVED = "update services set flavour = null, surveyed_at = null where service =
 _CALLS = "(select c.call from calls c join lanes l on l.lane = c.lane where l.service = ?)"
 _ABSENT = f"delete from unavailable where call in {_CALLS}"
 _GONE = f"delete from deletions where call in {_CALLS}"
-_ASK_AGAIN = """
-update tasks set ready = 1, due = added_at, state = 'waiting', cursor = null, attempts = 0, pages = 0, visits = 0,
+_ASK_AGAIN = f"""
+update tasks set ready = 1, due = added_at, state = '{TaskState.WAITING}', cursor = null, attempts = 0, pages = 0, visits = 0,
     visited_at = null, failure = null
 where lane in (select lane from lanes where service = ?) and token is null
 """

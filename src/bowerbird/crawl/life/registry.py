@@ -12,7 +12,7 @@ from bowerbird.clock import to_micros
 from bowerbird.crawl.life.moved_service import mend
 from bowerbird.crawl.process.identity import myself, runs
 from bowerbird.flows.flow import Size
-from bowerbird.model import Service
+from bowerbird.model import CrawlState, CredentialState, Service
 from bowerbird.ports import Row, Transaction
 
 SILENT = timedelta(minutes=2)
@@ -25,8 +25,8 @@ _SILENT, _QUIET = (each // timedelta(microseconds=1) for each in (SILENT, QUIET)
 class CrawlRow(Struct, frozen=True):
     crawl: int
     name: str
-    state: str
-    wanted: str
+    state: CrawlState
+    wanted: CrawlState
     reason: str | None
     calls: int
     items: int
@@ -43,7 +43,7 @@ async def enrol_crawl(tx: Transaction, name: str, flow: str, settings: str, now:
     at = to_micros(now)
     row = await tx.fetch_one(
         "insert into crawls (name, flow, settings, state, wanted, created_at, updated_at) "
-        "values (?, ?, ?, 'running', 'running', ?, ?) "
+        f"values (?, ?, ?, '{CrawlState.RUNNING}', '{CrawlState.RUNNING}', ?, ?) "
         "on conflict (name) do update set flow = excluded.flow, settings = excluded.settings, updated_at = excluded.updated_at "
         "returning crawl, name, state, wanted, reason, calls, items, users, posts",
         *(name, flow, settings, at, at),
@@ -155,13 +155,13 @@ async def read_crawl(tx: Transaction, crawl: int) -> CrawlRow:
     return _crawl_row(row)
 
 
-async def set_state(tx: Transaction, crawl: int, state: str, reason: str | None, now: datetime) -> None:
+async def set_state(tx: Transaction, crawl: int, state: CrawlState, reason: str | None, now: datetime) -> None:
     await tx.execute(
         "update crawls set state = ?, reason = ?, updated_at = ? where crawl = ?", state, reason, to_micros(now), crawl
     )
 
 
-async def set_wanted(tx: Transaction, crawl: int, wanted: str, now: datetime) -> None:
+async def set_wanted(tx: Transaction, crawl: int, wanted: CrawlState, now: datetime) -> None:
     """What `pause`, `resume` and `stop` do: the running process sees it within seconds."""
     await tx.execute("update crawls set wanted = ?, updated_at = ? where crawl = ?", wanted, to_micros(now), crawl)
 
@@ -189,7 +189,8 @@ async def left_alone(tx: Transaction) -> dict[int, int]:
 def _crawl_row(row: Row | None) -> CrawlRow:
     if row is None:
         raise LookupError("the crawl's row is gone from the database")
-    return CrawlRow(**{field: row[field] for field in CrawlRow.__struct_fields__})
+    states = {field: CrawlState(row[field]) for field in ("state", "wanted")}
+    return CrawlRow(**{field: row[field] for field in CrawlRow.__struct_fields__} | states)
 
 
 def _number(row: Row | None, column: str) -> int:
@@ -221,7 +222,8 @@ async def refuse_credential(tx: Transaction, service: str, credential: str, reas
     """Tells everyone who looks that a service refused a credential; the running crawl no longer uses it there."""
     await tx.execute(
         "insert into credentials (service, credential, state, reason, since) "
-        "select service, ?, 'refused', ?, ? from services where name = ? "
-        "on conflict (service, credential) do update set state = 'refused', reason = excluded.reason, since = excluded.since",
+        f"select service, ?, '{CredentialState.REFUSED}', ?, ? from services where name = ? "
+        f"on conflict (service, credential) do update set state = '{CredentialState.REFUSED}', "
+        "reason = excluded.reason, since = excluded.since",
         *(credential, reason[:500], to_micros(now), service),
     )

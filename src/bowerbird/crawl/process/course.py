@@ -10,7 +10,7 @@ from msgspec import structs
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.flows.flow import Stop
-from bowerbird.model import Outcome
+from bowerbird.model import CrawlState, Outcome
 from bowerbird.ports import Clock, Part
 
 _LONGEST_REST = timedelta(days=30)
@@ -65,8 +65,8 @@ class Course:
         """The ending with what parts never managed to do and what servers do not offer; a crawl that brought nothing because of
         it has failed. `prevented`: why the crawl could not do what it is there for, if it could not."""
         tally, parts = self.tally, self.parts
-        if ending.state == "finished" and not tally.size(in_all=False).posts and (why := prevented()):
-            return Ending("failed", why)
+        if ending.state == CrawlState.FINISHED and not tally.size(in_all=False).posts and (why := prevented()):
+            return Ending(CrawlState.FAILED, why)
         failures = [part.failure() for part in parts if part.failure is not None]
         lacking, is_barren = tally.not_offered, self._is_barren(ending)
         if not any(failures) and not lacking and not is_barren:
@@ -79,11 +79,11 @@ class Course:
             reason += f"; nothing was answered at all, the last time: {tally.trouble}"
         if is_unanswered:
             reason += "; nothing else was answered: ask for something else, or ask another server (`bowerbird doctor` says which)"
-        return Ending("failed" if is_unheard or is_refused or is_unanswered or is_barren else ending.state, reason)
+        return Ending(CrawlState.FAILED if is_unheard or is_refused or is_unanswered or is_barren else ending.state, reason)
 
     def _is_barren(self, ending: Ending) -> bool:
         """Whether everything was asked, some of it given up, and not one question answered, be it by "there is no such thing"."""
         counts = self.tally.by_outcome.items()
         answered = sum(count for outcome, count in counts if outcome is Outcome.OK or outcome.is_about_target)
         has_items = bool(self.tally.size(in_all=True).items)
-        return ending.state == "finished" and bool(self.tally.given_up) and not answered and not has_items
+        return ending.state == CrawlState.FINISHED and bool(self.tally.given_up) and not answered and not has_items

@@ -16,7 +16,7 @@ from bowerbird.crawl.process.supervisor import Supervisor, crash_words
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, UserError
 from bowerbird.flows.flow import Size
-from bowerbird.model import Arrival
+from bowerbird.model import Arrival, CrawlState
 
 _CALLS = "calls"
 _PATIENCE = timedelta(seconds=30)
@@ -51,7 +51,7 @@ class Process:
         try:
             await self._begin(seeds)
         except UserError as error:
-            await self._life.finish("failed", str(error))
+            await self._life.finish(CrawlState.FAILED, str(error))
             raise
         watcher = asyncio.create_task(self._watch(watch_every), name="watch")
         for part in self._course.parts:
@@ -59,7 +59,7 @@ class Process:
         try:
             ending = await self._work(slots)
             self._supervisor.dismiss(_CALLS)
-            if ending.state == "finished":
+            if ending.state == CrawlState.FINISHED:
                 await self._supervisor.finish(_PATIENCE, self._is_enough, self._course.last_moment())
         except Exception as error:
             await self._life.fail(str(error) or type(error).__name__)
@@ -75,11 +75,11 @@ class Process:
 
     async def abandon(self, reason: str) -> None:
         """Ends the crawl before it has begun."""
-        await self._life.finish("failed", reason)
+        await self._life.finish(CrawlState.FAILED, reason)
 
     def end(self, reason: str) -> None:
         """Asks for an orderly end: what is in flight comes home first."""
-        self._end(Ending("stopped", reason))
+        self._end(Ending(CrawlState.STOPPED, reason))
 
     def _end(self, ending: Ending) -> None:
         self._is_enough.set()
@@ -147,11 +147,11 @@ class Process:
             except (Busy, DiskFull) as error:
                 self._remarks.refused(str(error))
             except BowerbirdError as error:
-                self._end(Ending("failed", str(error)))
+                self._end(Ending(CrawlState.FAILED, str(error)))
                 return
             except Exception as error:
                 # Without a watcher there is no heartbeat and no way to stop it: better to end in order.
-                self._end(Ending("failed", f"the watch over the crawl broke: {type(error).__name__}: {error}"))
+                self._end(Ending(CrawlState.FAILED, f"the watch over the crawl broke: {type(error).__name__}: {error}"))
                 return
 
     async def _look(self) -> None:
@@ -162,7 +162,7 @@ class Process:
             tally.blocked(words, self._clock.now())
         self._pause(seen.is_paused)
         if seen.stop:
-            self._end(Ending("stopped", seen.stop))
+            self._end(Ending(CrawlState.STOPPED, seen.stop))
         # Other workers' calls count too.
         tally.elsewhere = _minus(seen.size, tally.size(in_all=False))
 

@@ -14,7 +14,7 @@ from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.supervisor import fault_words
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
-from bowerbird.model import Due, Later, Lease, Leased, Loss, Nothing
+from bowerbird.model import CrawlState, Due, Later, Lease, Leased, Loss, Nothing
 from bowerbird.ports import Clock, WorkSource
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Worker:
             raise
         if self._trouble is not None:
             raise self._trouble
-        return self._ending or Ending("stopped", "")
+        return self._ending or Ending(CrawlState.STOPPED, "")
 
     async def _loop(self, slots: int, course: Course) -> None:
         while self._ending is None and self._trouble is None:
@@ -78,7 +78,7 @@ class Worker:
                 self._moved_at, self._has_moved = self._clock.now(), False
             in_flight = sum(not call.done() for call in self._calls)
             if reason := course.enough(in_flight):
-                self.end(Ending("finished", reason))
+                self.end(Ending(CrawlState.FINISHED, reason))
             elif len(self._calls) >= slots or self._is_paused:
                 await self._changed.wait()
             elif (until := course.held_until(in_flight)) is not None:
@@ -197,15 +197,15 @@ class Worker:
     def _over(self, until: datetime | None, due: Due, course: Course) -> Ending | None:
         """How the crawl ends when nothing is in flight and nothing may be asked before `until`; None when it goes on."""
         if reason := course.exhausted(until, due.at):
-            return Ending("finished", reason)
+            return Ending(CrawlState.FINISHED, reason)
         if until is not None or due.at is not None:
             return None
         if due.stuck:
-            return Ending("failed", f"{due.stuck}; {STUCK}")
+            return Ending(CrawlState.FAILED, f"{due.stuck}; {STUCK}")
         if not course.ends_when_empty():
             return None
         given_up = f"; {self._tally.given_up:,} targets {GIVEN_UP}"
-        return Ending("finished", NOTHING_LEFT + (given_up if self._tally.given_up else ""))
+        return Ending(CrawlState.FINISHED, NOTHING_LEFT + (given_up if self._tally.given_up else ""))
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         return await patiently(work, self._clock, self._tally.blocked)

@@ -28,11 +28,12 @@ where t.{_OF_CRAWL} and t.added_by is not null and t.depth = 0
 """
 _GOES_ON = f"""
 select task, lane, target from tasks
-where {_OF_CRAWL} and depth = 0 and (ready = 1 or due is not null or state = 'failed')
+where {_OF_CRAWL} and depth = 0 and (ready = 1 or due is not null or state = '{TaskState.FAILED}')
 """
 _WHICH = "select lane, target from tasks where task = ?"
-_TAKE_UP = """
-update tasks set ready = 1, due = ?, state = 'waiting', attempts = 0, failure = null where task = ? and state = 'retired'
+_TAKE_UP = f"""
+update tasks set ready = 1, due = ?, state = '{TaskState.WAITING}', attempts = 0, failure = null
+where task = ? and state = '{TaskState.RETIRED}'
 """
 _RECORD = """
 insert into changes (at, who, why, kind, lane, target) select ?, ?, ?, 'taken_up', lane, target from tasks where task = ?

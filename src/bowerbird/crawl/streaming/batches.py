@@ -16,7 +16,7 @@ from bowerbird.crawl.streaming.stream_calls import Logbook
 from bowerbird.crawl.streaming.stream_rows import Position, Step
 from bowerbird.errors import Fenced
 from bowerbird.flows.flow import STREAM
-from bowerbird.model import Arrival, CallReport, Charge, Heard, Notice, NoticeKind, Outcome, Saved
+from bowerbird.model import Arrival, CallReport, Charge, Heard, Notice, NoticeKind, Outcome, Saved, StreamState
 from bowerbird.model.wording import noticed
 from bowerbird.ports import Transaction
 
@@ -81,7 +81,7 @@ class Scribe:
         times = [at for at in times if at <= said.received_at + _SKEW]
         newest = max((*times, before.event_at) if before.event_at else times, default=None)
         return Step(
-            state="live",
+            state=StreamState.LIVE,
             cursor=self._stream.kept_cursor(_last([each.cursor for each in said.heard])),
             head=_last([each.head for each in said.heard if not self._is_ahead(each.head, said.received_at)]),
             event_at=newest,

@@ -22,7 +22,7 @@ from bowerbird.crawl.streaming.waits import Trouble
 from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping
 from bowerbird.crawl.work.call_log import Timings
 from bowerbird.errors import Fenced, Taken
-from bowerbird.model import Answer, Answered, Ask, Call, CallReport, Charge, Loss, Outcome, Page
+from bowerbird.model import Answer, Answered, Ask, Call, CallReport, Charge, Loss, Outcome, Page, StreamState
 from bowerbird.ports import Transaction
 
 T = TypeVar("T")
@@ -93,7 +93,7 @@ class Logbook:
         self._position = taken
         return None
 
-    async def keep(self, state: str, reason: str | None = None, alive_at: datetime | None = None) -> None:
+    async def keep(self, state: StreamState, reason: str | None = None, alive_at: datetime | None = None) -> None:
         """Renews the hold; `alive_at`: the connection was alive then and all it had said is saved."""
 
         async def work(tx: Transaction, now: datetime) -> Position:
@@ -121,7 +121,7 @@ class Logbook:
             at = self._books.ledgers.when(self._stream.charges, now)
             if at > now:
                 return at
-            position = await self.advance(tx, Step(state="connecting"), now)
+            position = await self.advance(tx, Step(state=StreamState.CONNECTING), now)
             return position, await self._books.begin(tx, self._stream.lane, self._new_call(now), now)
 
         try:
@@ -175,7 +175,7 @@ class Logbook:
         gap, left = missed(self.position, channel, cause, opened_at), self._left_host
         # From here on everything is heard, unless a cursor leads further back.
         heard_at = None if resumes(self.position, channel) else opened_at
-        step = Step(state="live", connected_at=opened_at, heard_at=heard_at, connections=1)
+        step = Step(state=StreamState.LIVE, connected_at=opened_at, heard_at=heard_at, connections=1)
 
         async def work(tx: Transaction, now: datetime) -> tuple[Position, tuple[Charge, ...]]:
             if gap is not None:
@@ -200,7 +200,7 @@ class Logbook:
         lease = self._out()
 
         async def work(tx: Transaction, now: datetime) -> Position:
-            step = Step(state="waiting", reason=trouble.words, heard_at=alive_at)
+            step = Step(state=StreamState.WAITING, reason=trouble.words, heard_at=alive_at)
             position = await self.advance(tx, step, now)
             if not trouble.is_wanted:
                 await self._note(tx, trouble.outcome, trouble.words, now)
@@ -215,7 +215,7 @@ class Logbook:
 
     async def restart(self) -> None:
         """Leaves a cursor that the service does not know for the oldest it has."""
-        step = Step(state="waiting", cursor=self._stream.kept_cursor(self._stream.channel.restart))
+        step = Step(state=StreamState.WAITING, cursor=self._stream.kept_cursor(self._stream.channel.restart))
         self._position = await self.write(lambda tx, now: self.advance(tx, step, now))
 
     async def abandon(self, why: str) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.model import Claim, Subscription
+from bowerbird.model import Claim, StreamState, Subscription
 from bowerbird.ports import Claims, Row, Transaction
 
 HOLD = timedelta(minutes=2)
@@ -17,8 +17,8 @@ HOLD = timedelta(minutes=2)
 
 _POSITION = "stream, cursor, head, event_at, heard_at, connected_at"
 # Another channel counts in another way: its cursor would mean nothing, or worse, something else.
-_ENROL = """
-insert into streams (crawl, service, name, channel, options, state) values (?, ?, ?, ?, ?, 'idle')
+_ENROL = f"""
+insert into streams (crawl, service, name, channel, options, state) values (?, ?, ?, ?, ?, '{StreamState.IDLE}')
 on conflict (crawl, service, name) do update set options = excluded.options, channel = excluded.channel,
     cursor = case when streams.channel = excluded.channel then streams.cursor end
 returning stream
@@ -29,8 +29,8 @@ update streams set state = ?, reason = ?, cursor = coalesce(?, cursor), head = c
     connections = connections + ?, events = events + ?
 where stream = ? returning {_POSITION}
 """
-_TAKE = f"update streams set state = 'connecting', reason = null where stream = ? returning {_POSITION}"
-_RELEASE = "update streams set state = 'idle' where stream = ?"
+_TAKE = f"update streams set state = '{StreamState.CONNECTING}', reason = null where stream = ? returning {_POSITION}"
+_RELEASE = f"update streams set state = '{StreamState.IDLE}' where stream = ?"
 
 
 class Position(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class Position(Struct, frozen=True, kw_only=True):
 class Step(Struct, frozen=True, kw_only=True):
     """What changes in the row of a stream; what is None stays as it was."""
 
-    state: str
+    state: StreamState
     reason: str | None = None
     cursor: str | None = None
     head: str | None = None

@@ -15,7 +15,7 @@ from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_calls import Logbook
 from bowerbird.crawl.streaming.waits import REFUSED, Pause, Trouble, Waits
 from bowerbird.errors import Fenced
-from bowerbird.model import Ended, Heard, NoticeKind, Outcome
+from bowerbird.model import Ended, Heard, NoticeKind, Outcome, StreamState
 from bowerbird.model.wording import noticed, outcome_words, told
 from bowerbird.ports import Listener, Part
 
@@ -157,7 +157,7 @@ class Streamer:
             allowed_at = await self._logbook.begin_call()
             if allowed_at is None:
                 return True
-            await self._rest(Pause(allowed_at - self._clock.now(), "waiting", self._held_back()))
+            await self._rest(Pause(allowed_at - self._clock.now(), StreamState.WAITING, self._held_back()))
         return False
 
     def _held_back(self) -> str:
@@ -167,7 +167,7 @@ class Streamer:
     async def _while_paused(self) -> None:
         while not self._resumed.is_set():
             now = self._alive_at = self._clock.now()
-            await self._logbook.keep("paused")
+            await self._logbook.keep(StreamState.PAUSED)
             await self._clock.wait(self._resumed, now + BEAT)
 
     async def _rest(self, pause: Pause) -> None:
@@ -190,11 +190,11 @@ class Streamer:
             return self._waits.after(trouble)
         if trouble.outcome is Outcome.BAD_TOKEN and self._signer.may_have_expired(credential, self._stream.provider):
             self._signer.renew(credential)
-            return Pause(timedelta(0), "waiting", trouble.words)
+            return Pause(timedelta(0), StreamState.WAITING, trouble.words)
         # Where only this stream is refused to it, the rest of the service may take it well.
         if trouble.outcome is Outcome.BAD_TOKEN:
             await self._logbook.refuse(credential, trouble.words)
-        return Pause(timedelta(0), "waiting", trouble.words) if self._stream.keys.turn() else self._waits.after(trouble)
+        return Pause(timedelta(0), StreamState.WAITING, trouble.words) if self._stream.keys.turn() else self._waits.after(trouble)
 
     # -- one connection ------------------------------------------------------------------------------------------
 
@@ -266,7 +266,7 @@ class Streamer:
             now = self._alive_at = self._clock.now()
             if now >= beat_at:
                 beat_at = now + BEAT
-                await self._logbook.keep("live", alive_at=None if len(buffer) else buffer.alive_at)
+                await self._logbook.keep(StreamState.LIVE, alive_at=None if len(buffer) else buffer.alive_at)
 
     def _judged(self, heard: list[Heard], buffer: Buffer) -> Trouble | None:
         """Whether the service takes its leave; what it still says after that is saved too."""

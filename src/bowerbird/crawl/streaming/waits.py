@@ -7,12 +7,12 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from bowerbird.model import Backoff, Channel, Outcome
+from bowerbird.model import Backoff, Channel, Outcome, StreamState
 
 LONG_WAIT = timedelta(minutes=15)
 """After a refusal that a human must look into; a new start of the crawl tries at once."""
 
-REFUSED = "refused"
+REFUSED = StreamState.REFUSED
 """The state of a stream that only a human can help."""
 _LIMITED = frozenset({Outcome.RATE_LIMITED, Outcome.SECOND_LIMIT, Outcome.QUOTA_EXHAUSTED})
 _BROKEN = frozenset({Outcome.OK, Outcome.UNANSWERED})
@@ -37,7 +37,7 @@ class Pause(Struct, frozen=True):
     """How long, and what the stream's row says meanwhile."""
 
     wait: timedelta
-    state: str
+    state: StreamState
     words: str
 
 
@@ -57,7 +57,7 @@ class Waits:
             return Pause(max(LONG_WAIT, trouble.retry_after or LONG_WAIT), REFUSED, trouble.words)
         self._failures[rule] += 1
         wait = max(rule.wait(self._failures[rule]), trouble.retry_after or timedelta(0))
-        return Pause(wait, "waiting", trouble.words)
+        return Pause(wait, StreamState.WAITING, trouble.words)
 
     def _rule(self, trouble: Trouble) -> Backoff | None:
         """The row of the network's table; None where only a human can help."""

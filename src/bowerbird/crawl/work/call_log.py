@@ -10,46 +10,48 @@ import msgspec
 
 from bowerbird.clock import to_micros
 from bowerbird.errors import Fenced
-from bowerbird.model import Answer, Answered, Call, Charge, Outcome
+from bowerbird.model import Answer, Answered, Call, CallState, Charge, Outcome
 from bowerbird.ports import Transaction
 
 _SECOND = timedelta(microseconds=1)
-_BEGIN = """
+_BEGIN = f"""
 insert into calls (crawl, lane, facet, credential, worker, state, charges, objects, targets, leased_at, expires_at, rank_micros)
-select ?, ?, ?, ?, worker, 'flying', ?, ?, ?, ?, ?, ? from workers where worker = ? and ended_at is null returning call
+select ?, ?, ?, ?, worker, '{CallState.FLYING}', ?, ?, ?, ?, ?, ? from workers where worker = ? and ended_at is null
+returning call
 """
-_END = """
-update calls set state = 'settled', charges = '', sent_at = ?, received_at = ?, settled_at = ?, status = ?, outcome = ?,
-    results = ?, new_items = ?, bytes = ?, call_micros = ?, seed_micros = ?, settle_micros = ?, detail = ?
-where call = ? and state = 'flying'
+_END = f"""
+update calls set state = '{CallState.SETTLED}', charges = '', sent_at = ?, received_at = ?, settled_at = ?, status = ?,
+    outcome = ?, results = ?, new_items = ?, bytes = ?, call_micros = ?, seed_micros = ?, settle_micros = ?, detail = ?
+where call = ? and state = '{CallState.FLYING}'
 """
-_LOSE = (
-    "update calls set state = 'lost', charges = '', settled_at = ?, outcome = ?, detail = ? where call = ? and state = 'flying'"
-)
+_LOSE = f"""
+update calls set state = '{CallState.LOST}', charges = '', settled_at = ?, outcome = ?, detail = ?
+where call = ? and state = '{CallState.FLYING}'
+"""
 # Its own limits are settled by then; if the worker dies with the connection, what was reserved for its posts is left to book.
 # It has no lease to run out.
 _OPENED = f"""
 update calls set charges = ?, sent_at = ?, received_at = ?, status = ?, results = 0, new_items = 0, bytes = 0,
     expires_at = {to_micros(datetime.max.replace(tzinfo=UTC))}
-where call = ? and state = 'flying'
+where call = ? and state = '{CallState.FLYING}'
 """
-_ABANDONED = """
-select call, charges from calls where state = 'flying'
+_ABANDONED = f"""
+select call, charges from calls where state = '{CallState.FLYING}'
     and (expires_at <= ? or worker not in (select worker from workers where ended_at is null))
 """
-_IN_FLIGHT = "select charges from calls where state = 'flying'"
-_BROUGHT = """
+_IN_FLIGHT = f"select charges from calls where state = '{CallState.FLYING}'"
+_BROUGHT = f"""
 update calls set charges = ?, results = results + ?, new_items = new_items + ?, bytes = bytes + ?
-where call = ? and state = 'flying'
+where call = ? and state = '{CallState.FLYING}'
 """
-_HUNG_UP = """
-update calls set state = 'settled', charges = '', settled_at = ?, outcome = ?, call_micros = ? - sent_at, detail = ?
-where call = ? and state = 'flying'
+_HUNG_UP = f"""
+update calls set state = '{CallState.SETTLED}', charges = '', settled_at = ?, outcome = ?, call_micros = ? - sent_at, detail = ?
+where call = ? and state = '{CallState.FLYING}'
 """
-_SURVEYED = """
+_SURVEYED = f"""
 insert into calls (crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at, sent_at, received_at,
     settled_at, status, outcome, results, new_items, bytes, call_micros, detail)
-values (?, ?, ?, ?, 'settled', '', 0, '', ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)
+values (?, ?, ?, ?, '{CallState.SETTLED}', '', 0, '', ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?)
 """
 _ANSWERED = """
 select 1 as found from calls join lanes on lanes.lane = calls.lane join services on services.service = lanes.service

@@ -25,6 +25,7 @@ from bowerbird.evaluate.crash.scene import Scene
 from bowerbird.evaluate.crash.tally import Tally
 from bowerbird.evaluate.laboratory import BASE, Laboratory
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.model import CrawlState
 
 SETTLING = (LocalWorkSource.settle.__code__,)
 FAILING = (LocalWorkSource.drop.__code__,)
@@ -87,8 +88,8 @@ class FaultRounds:
                     async with asyncio.timeout(_PATIENCE.total_seconds()):
                         ending = await laboratory.run(crawl)
             except TimeoutError:
-                ending = Ending("wedged", "it waits for itself")
-            if ending.state != "finished":
+                ending = Ending(CrawlState.FAILED, "it waits for itself")
+            if ending.state != CrawlState.FINISHED:
                 tally.wedged += 1
                 tally.note("wedged", f"{ending.state}: {ending.reason}")
             return await take_inventory(crawl.database)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.model import Backoff, Claim, Fetched
+from bowerbird.model import Backoff, Claim, Fetched, MediaState
 from bowerbird.modules.media.files import Shelved
 from bowerbird.ports import Claims, Database, Row, Transaction
 
@@ -19,37 +19,38 @@ RETRIES = Backoff(first=timedelta(minutes=1), most=timedelta(hours=6), jitter=0.
 """A host that was down has hundreds of files to give: they do not come back to it all at the same moment."""
 _INTAKE = 500
 _NAME = "media "
-_FIRST_DUE = "select file, due from media_files where state = 'waiting' and kind = ? order by due, file limit ?"
+_FIRST_DUE = f"select file, due from media_files where state = '{MediaState.WAITING}' and kind = ? order by due, file limit ?"
 # The lock first: two who look at the same time shall not both take the same rows in.
 _POSITION = "update media_intake set media_no = media_no returning media_no"
 _MOVE_ON = "update media_intake set media_no = ?"
-_NEWS = """
+_NEWS = f"""
 select 1 as news where exists (select 1 from media where media_no > (select media_no from media_intake))
-    or exists (select 1 from media_files where state = 'doubted')
+    or exists (select 1 from media_files where state = '{MediaState.DOUBTED}')
 """
 _NEXT_MEDIA = "select media_no, id, kind, url from media where media_no > ? order by media_no limit ?"
-_ADD = """
-insert into media_files (id, kind, url, state, due, found_at) values (?, ?, ?, 'waiting', ?, ?)
-on conflict (id) do update set state = 'waiting', url = excluded.url, due = excluded.due, attempts = 0, error = null
-where media_files.state = 'removed'
+_ADD = f"""
+insert into media_files (id, kind, url, state, due, found_at) values (?, ?, ?, '{MediaState.WAITING}', ?, ?)
+on conflict (id) do update set state = '{MediaState.WAITING}', url = excluded.url, due = excluded.due, attempts = 0, error = null
+where media_files.state = '{MediaState.REMOVED}'
 """
 _TRY = "update media_files set attempts = attempts + 1 where file = ?"
-_KEPT = """
-update media_files set state = 'kept', sha256 = ?, bytes = ?, type = ?, path = ?, kept_at = ?, error = null
-where file = ? and state = 'waiting'
+_KEPT = f"""
+update media_files set state = '{MediaState.KEPT}', sha256 = ?, bytes = ?, type = ?, path = ?, kept_at = ?, error = null
+where file = ? and state = '{MediaState.WAITING}'
 """
-_LATER = "update media_files set state = ?, error = ?, due = ? where file = ? and state = 'waiting'"
-_DOUBTED = """
+_LATER = f"update media_files set state = ?, error = ?, due = ? where file = ? and state = '{MediaState.WAITING}'"
+_DOUBTED = f"""
 select f.file, f.id, case when exists (select 1 from media m where m.id = f.id) then 1 else 0 end as is_shown
-from media_files f where f.state = 'doubted' order by f.file limit ?
+from media_files f where f.state = '{MediaState.DOUBTED}' order by f.file limit ?
 """
-_CLEARED = """
-update media_files set state = case when path is not null then 'kept' when attempts < ? then 'waiting' else 'given_up' end
-where file = ? and state = 'doubted'
+_CLEARED = f"""
+update media_files set state = case when path is not null then '{MediaState.KEPT}'
+    when attempts < ? then '{MediaState.WAITING}' else '{MediaState.GIVEN_UP}' end
+where file = ? and state = '{MediaState.DOUBTED}'
 """
-_REMOVED = """
-update media_files set state = 'removed', url = '', sha256 = null, bytes = null, type = null, path = null, error = null
-where file = ? and state = 'doubted'
+_REMOVED = f"""
+update media_files set state = '{MediaState.REMOVED}', url = '', sha256 = null, bytes = null, type = null, path = null,
+    error = null where file = ? and state = '{MediaState.DOUBTED}'
 """
 
 
@@ -80,7 +81,7 @@ class Book:
         self._kinds = kinds
         lock = " for update skip locked" if database.dialect == "postgresql" else ""
         self._next = (
-            "select file, id, url, attempts from media_files where state = 'waiting' and kind = ? and due <= ? "
+            f"select file, id, url, attempts from media_files where state = '{MediaState.WAITING}' and kind = ? and due <= ? "
             f"order by due, file limit ?{lock}"
         )
 
@@ -124,7 +125,7 @@ class Book:
     async def is_unwanted(self, tx: Transaction, wanted: Wanted) -> bool:
         """Whether a post that showed it was taken back while it was being fetched."""
         row = await tx.fetch_one("select state from media_files where file = ?", wanted.file)
-        return row is not None and row["state"] in ("doubted", "removed")
+        return row is not None and row["state"] in (MediaState.DOUBTED, MediaState.REMOVED)
 
     async def fail(self, tx: Transaction, wanted: Wanted, fetched: Fetched, now: datetime) -> None:
         """It is tried again later, or given up; nothing changes when it is another worker's business by now."""
@@ -132,7 +133,7 @@ class Book:
             return
         is_over = fetched.is_final or wanted.attempts >= MOST_ATTEMPTS
         due = now + max(RETRIES.wait(wanted.attempts, wanted.media), min(fetched.retry_after or timedelta(0), RETRIES.most))
-        state = "given_up" if is_over else "waiting"
+        state = MediaState.GIVEN_UP if is_over else MediaState.WAITING
         await tx.execute(_LATER, state, fetched.failure[:500], to_micros(due), wanted.file)
 
     async def doubts(self, tx: Transaction) -> list[Doubt]:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
-from bowerbird.model import NETWORKS
+from bowerbird.model import NETWORKS, TaskState
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.completeness.world import LaneFacts
 from bowerbird.store.people.names import has_local_keys, id_for
@@ -42,7 +42,7 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     """How far a task has come."""
 
     target: str
-    state: str
+    state: TaskState
     ready: bool
     cursor: str | None
     due: datetime | None
@@ -55,10 +55,11 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     def is_pending(self, as_of: datetime) -> bool:
         """Whether it has been promised a visit that did not come, or did not end."""
         is_due = self.due is not None and self.due <= as_of
-        return self.visits == 0 or self.cursor is not None or self.ready or is_due or self.state in ("leased", "failed")
+        is_unended = self.cursor is not None or self.state in (TaskState.LEASED, TaskState.FAILED)
+        return self.visits == 0 or self.ready or is_due or is_unended
 
     def waits_since(self, as_of: datetime) -> datetime:
-        is_told = self.due is not None and self.due <= as_of and self.attempts == 0 and self.state != "leased"
+        is_told = self.due is not None and self.due <= as_of and self.attempts == 0 and self.state != TaskState.LEASED
         return self.due if is_told and self.due is not None else self.visited_at or self.added_at
 
 
@@ -189,7 +190,7 @@ def _pairs(database: Database, at: Mapping[int, int]) -> tuple[Any, ...]:
 def _task(row: Row) -> TaskFacts:
     return TaskFacts(
         target=row["target"],
-        state=row["state"],
+        state=TaskState(row["state"]),
         ready=bool(row["ready"]),
         cursor=row["cursor"],
         due=_when(row["due"]),

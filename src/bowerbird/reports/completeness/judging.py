@@ -13,6 +13,7 @@ from math import ceil, sqrt
 
 from msgspec import Struct
 
+from bowerbird.model import TaskState
 from bowerbird.reports.completeness.entries import Cause, Missing, given_up, left_out, opted_out, retired, summed
 from bowerbird.reports.completeness.facts import WEEK, ShortfallFacts, TaskFacts
 from bowerbird.reports.completeness.rates import Rate, missed
@@ -193,9 +194,9 @@ def _waiting(account: Evidence) -> tuple[Cause, str]:
     task = account.task
     if account.left_out:
         return left_out(account.left_out)
-    if task is not None and task.state == "failed":
+    if task is not None and task.state == TaskState.FAILED:
         return given_up(task.failure)
-    if task is not None and task.state == "retired":
+    if task is not None and task.state == TaskState.RETIRED:
         return retired(task.failure)
     if account.was_out:
         return Cause.OUTAGE, "the service was down for most of the time in which it waited to be asked"

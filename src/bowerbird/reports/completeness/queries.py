@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
-from bowerbird.model import Subject
+from bowerbird.model import Subject, TaskState
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.completeness.entries import Cause, Entry, Missing, given_up, left_out, opted_out, retired, summed
 from bowerbird.reports.completeness.facts import AccountReader, ShortfallFacts, TaskFacts
@@ -155,9 +155,9 @@ def _waiting(query: _Query, around: Surroundings) -> list[Missing]:
 def _why(query: _Query, around: Surroundings) -> tuple[Cause, str]:
     if query.lane.left_out:
         return left_out(query.lane.left_out)
-    if query.task.state == "failed":
+    if query.task.state == TaskState.FAILED:
         return given_up(query.task.failure)
-    if query.task.state == "retired":
+    if query.task.state == TaskState.RETIRED:
         return retired(query.task.failure)
     if around.was_out(query.lane, query.task.waits_since(query.lane.as_of)):
         return Cause.OUTAGE, "the service was down for most of the time in which it waited to be asked"

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.model import StreamState
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.completeness.entries import Cause, Entry, Missing, summed
 from bowerbird.reports.completeness.rates import Rate, missed
@@ -113,7 +114,7 @@ def _missing(rate: Rate, gap: _Gap) -> Missing:
 
 def _unheard(row: Row, rate: Rate) -> list[Missing]:
     """A connection that is down now: what it misses becomes a gap when it is up again."""
-    if row["state"] in ("live", "idle") or row["heard_at"] is None or row["as_of"] <= row["heard_at"]:
+    if row["state"] in (StreamState.LIVE, StreamState.IDLE) or row["heard_at"] is None or row["as_of"] <= row["heard_at"]:
         return []
     after, before = from_micros(row["heard_at"]), from_micros(row["as_of"])
     return [missed(rate, Cause.OUTAGE, "not connected at the moment; may yet be filled", after, before)]

@@ -13,6 +13,7 @@ from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import SPENT, Purse
+from bowerbird.model import CrawlState
 from bowerbird.model.money import dollars, in_dollars, thousandths
 from bowerbird.model.times import span
 from bowerbird.reports.next_steps.again import Again
@@ -29,7 +30,7 @@ _COUNTED = ("calls", "items", "users", "posts")
 class Ended(Struct, frozen=True, kw_only=True):
     """How a crawl stands, as its store tells."""
 
-    state: str
+    state: CrawlState
     reason: str = ""
     size: Size = Size()
     waiting: frozenset[tuple[str, str]] = frozenset()
@@ -49,7 +50,7 @@ class Ended(Struct, frozen=True, kw_only=True):
 def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
     """What to do about a crawl; `plan`: what its file says now, None where nobody knows."""
     applying = _applying(plan, ended)
-    is_done = ended.state == "finished" and ended.reason.startswith(NOTHING_LEFT) and GIVEN_UP not in ended.reason
+    is_done = ended.state == CrawlState.FINISHED and ended.reason.startswith(NOTHING_LEFT) and GIVEN_UP not in ended.reason
     if is_done and not applying:
         lacking = [each for each in ended.left_out if each.advice and each.targets]
         if first := tuple(f"to ask for {each.facet} of {each.service} too, {each.advice}" for each in lacking):
@@ -69,7 +70,7 @@ def next_step(plan: CrawlPlan | None, again: Again, ended: Ended) -> Step:
 
 def _failed(ended: Ended) -> tuple[tuple[str, ...], str]:
     """What is to be mended first, or that it may be mended by now."""
-    if ended.state != "failed":
+    if ended.state != CrawlState.FAILED:
         return (), ""
     if not ended.touched:
         return ("mend what it failed for, named above",), ""
@@ -86,7 +87,7 @@ def _applying(plan: CrawlPlan | None, ended: Ended) -> tuple[str, ...]:
 
 def _unknown(ended: Ended) -> Iterator[str]:
     """Where its file cannot be read: what it ended with may stand there."""
-    if ended.state == "finished":
+    if ended.state == CrawlState.FINISHED:
         yield f"raise what ended it under [stop] of its crawl file, unless the command line did ({ended.reason})"
 
 

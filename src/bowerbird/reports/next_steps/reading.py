@@ -12,6 +12,7 @@ from bowerbird.crawl.life.plan_versions import held
 from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import purses
 from bowerbird.limits.rows import read_all
+from bowerbird.model import TaskState
 from bowerbird.ports import Transaction
 from bowerbird.reports.next_steps.again import Again
 from bowerbird.reports.next_steps.agreed import read_agreed
@@ -19,7 +20,7 @@ from bowerbird.reports.next_steps.deciding import Ended
 from bowerbird.reports.status.left_out import read_left_out
 from bowerbird.reports.status.summary import CrawlReport, LaneReport
 
-_WAITING = ("waiting", "leased")
+_WAITING = (TaskState.WAITING, TaskState.LEASED)
 
 
 async def read_ended(tx: Transaction, crawl: CrawlReport, lanes: tuple[LaneReport, ...], again: Again, now: datetime) -> Ended:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.model import CallState, CredentialState, MediaState, PostFate
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.counting.counts import Count, Counter
 from bowerbird.reports.seeds.unknown_seeds import unfound_handles
@@ -19,13 +20,13 @@ _GONE = (
     "deletions where subject = 'post'",
 )
 _SAMPLE = 1_000
-_PACE = """
+_PACE = f"""
 select count(*) as calls, coalesce(sum(new_items), 0) as items, min(settled_at) as since, max(settled_at) as until
-from (select settled_at, new_items from calls where state = 'settled' order by call desc limit ?) as recent
+from (select settled_at, new_items from calls where state = '{CallState.SETTLED}' order by call desc limit ?) as recent
 """
-_REFUSED = """
+_REFUSED = f"""
 select s.name as service, s.provider, c.credential, c.reason, c.since from credentials c join services s on s.service = c.service
-where c.state = 'refused' order by c.since desc
+where c.state = '{CredentialState.REFUSED}' order by c.since desc
 """
 _QUARANTINE = """
 select s.facet, s.why, s.items, (select count(*) from quarantine q where q.source = s.source) as kept
@@ -47,13 +48,14 @@ from (
     where u.posts > 0
 ) as sample
 """
-_FATE = """
-case when deleted_at is not null then 'deleted'
-when exists (select 1 from users u where u.user_no = author and u.opts_out = 1) then 'opted_out' else 'kept' end
+_FATE = f"""
+case when deleted_at is not null then '{PostFate.DELETED}'
+when exists (select 1 from users u where u.user_no = author and u.opts_out = 1) then '{PostFate.OPTED_OUT}'
+else '{PostFate.KEPT}' end
 """
-_TROUBLE = """
+_TROUBLE = f"""
 select error from (select file, state, error from media_files order by file desc limit ?) as recent
-where error is not null and state in ('waiting', 'given_up') order by file desc limit 1
+where error is not null and state in ('{MediaState.WAITING}', '{MediaState.GIVEN_UP}') order by file desc limit 1
 """
 
 

@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.flows.flow import Flow
+from bowerbird.model import TaskState
 from bowerbird.ports import Transaction
 
 # Who was asked before and sleeps until the next time waits for nothing.
-_WAITS = "(t.ready = 1 or t.state = 'failed' or (t.due is not null and (t.visits = 0 or t.attempts > 0)))"
+_WAITS = f"(t.ready = 1 or t.state = '{TaskState.FAILED}' or (t.due is not null and (t.visits = 0 or t.attempts > 0)))"
 _LEFT_OUT = f"""
 select l.lane, l.facet, l.left_out, l.left_out_at, c.name as crawl, c.flow, s.name as service,
     (select count(*) from tasks t where t.lane = l.lane and {_WAITS}) as waiting

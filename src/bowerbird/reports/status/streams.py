@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.model import StreamState
 from bowerbird.ports import Row, Transaction
 
 # A listing that ended after the task was woken for the gap also began after it: it has seen all that was missed.
@@ -51,7 +52,7 @@ class StreamReport(Struct, frozen=True, kw_only=True):
     service: str
     name: str
     channel: str
-    state: str
+    state: StreamState
     reason: str | None
     connections: int
     events: int
@@ -64,7 +65,7 @@ class StreamReport(Struct, frozen=True, kw_only=True):
 
     @property
     def live_since(self) -> datetime | None:
-        return self.connected_at if self.state == "live" else None
+        return self.connected_at if self.state == StreamState.LIVE else None
 
     @property
     def lag(self) -> timedelta | None:
@@ -104,7 +105,8 @@ async def read_gaps(tx: Transaction, most: int = 100) -> tuple[GapReport, ...]:
 
 
 def _stream(row: Row) -> StreamReport:
-    return StreamReport(**{name: _read(name, row[name]) for name in StreamReport.__struct_fields__})
+    values = {name: _read(name, row[name]) for name in StreamReport.__struct_fields__}
+    return StreamReport(**values | {"state": StreamState(row["state"])})
 
 
 def _gap(row: Row) -> GapReport:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from bowerbird.model import CrawlState, TaskState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.status.timings import Timings
 
@@ -16,8 +17,8 @@ class CrawlReport(Struct, frozen=True, kw_only=True):
     crawl: int
     name: str
     flow: str
-    state: str
-    wanted: str
+    state: CrawlState
+    wanted: CrawlState
     reason: str | None
     calls: int
     items: int
@@ -45,7 +46,7 @@ class LaneReport(Struct, frozen=True, kw_only=True):
     crawl: str
     service: str
     facet: str
-    tasks: dict[str, Count]
+    tasks: dict[TaskState, Count]
     left_out: str | None = None
     """Why it is not asked, and what to do; None: it is."""
 

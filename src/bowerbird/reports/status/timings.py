@@ -7,10 +7,11 @@ from statistics import median
 
 from msgspec import Struct
 
+from bowerbird.model import CallState
 from bowerbird.ports import Row, Transaction
 
 _STEPS = ("rank_micros", "call_micros", "seed_micros", "settle_micros")
-_RECENT_CALLS = f"select {', '.join(_STEPS)} from calls where state = 'settled' order by call desc limit ?"
+_RECENT_CALLS = f"select {', '.join(_STEPS)} from calls where state = '{CallState.SETTLED}' order by call desc limit ?"
 
 
 class Timings(Struct, frozen=True, kw_only=True):

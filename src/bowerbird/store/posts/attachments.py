@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 
 from bowerbird.db.texts import Checked
-from bowerbird.model import Post, PostKind, tags_by_form
+from bowerbird.model import MediaState, Post, PostKind, tags_by_form
 from bowerbird.ports import Database
 from bowerbird.store.context import Sighting
 from bowerbird.store.people.identities import People
@@ -33,7 +33,8 @@ class PartStatements:
 def doubt_media(database: Database) -> str:
     """Marks the files that some posts show, before these no longer do: whoever keeps files looks whether another post does."""
     shown = f"(select id from media where post_no {database.any('bigint')})"
-    return f"update media_files set state = 'doubted' where state in ('waiting', 'kept', 'given_up') and id in {shown}"
+    known = ", ".join(f"'{state}'" for state in (MediaState.WAITING, MediaState.KEPT, MediaState.GIVEN_UP))
+    return f"update media_files set state = '{MediaState.DOUBTED}' where state in ({known}) and id in {shown}"
 
 
 def bears_parts(s: Sighting, post: Post) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from bowerbird.clock import from_micros
-from bowerbird.model import Page, Post, PostKind, Recalled, Saved, SavedPost, SavedUser, Service, Subject, User
+from bowerbird.model import Page, Post, PostKind, Recalled, Saved, SavedPost, SavedUser, Service, Subject, TaskState, User
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.judgements.rows import read_judgements, standing_values
 from bowerbird.store.people.names import has_local_keys, id_for
@@ -24,7 +24,9 @@ _POST = ("id", "kind", "text", "language", "replies", "reposts", "likes", "quote
 _USER = ("id", "handle", "name", "description", "location", "language", "followers", "following", "posts")
 _FLAGS = ("is_protected", "is_bot", "is_verified", "opts_out")
 # A task is well when it waits, will come due, was given up or retired, or was visited after the post was listed.
-_IS_WELL = "t.ready = 1 or t.due is not null or t.state in ('failed', 'retired') or t.visited_at >= listed.at"
+_IS_WELL = (
+    f"t.ready = 1 or t.due is not null or t.state in ('{TaskState.FAILED}', '{TaskState.RETIRED}') or t.visited_at >= listed.at"
+)
 
 
 Listed = Sequence[tuple[int, Page, Saved]]
