@@ -30,7 +30,7 @@ from bowerbird.db.migrate import scripts
 from bowerbird.db.migrate import statements as steps_of
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.frontier import TaskFrontier, statements
-from bowerbird.model import Answer, Arrival, Ask, Draw, Lease, Page, Progress, Saved, Settled, Standing, Turn
+from bowerbird.model import Answer, Answered, Arrival, Ask, Call, Draw, Page, Progress, Settled, Standing, Turn
 from bowerbird.ports import Database
 
 LANE = 1
@@ -85,16 +85,14 @@ class Bench:
             await self.frontier.sweep(tx, now)
             tasks = await self.frontier.lease(tx, Turn(LANE), [Draw(objects)], now)
             ask = Ask("profiles", tuple(task.target for task in tasks))
-            lease = Lease(
-                call=0, service="s", ask=ask, tasks=tuple(tasks), credential="c", charges=(), leased_at=now, expires_at=now
-            )
-            number = await self.log.begin(tx, LANE, lease)
-        lease = msgspec.structs.replace(lease, call=number)
+            call = Call(worker=1, ask=ask, credential="c", charges=(), leased_at=now, until=now)
+            number = await self.log.begin(tx, LANE, call)
+        call = msgspec.structs.replace(call, call=number)
         answer = Answer(status=200, sent_at=now, received_at=now)
         settled = [Settled(task=task, progress=Progress(), standing=Standing(self.rng.random(), now)) for task in tasks]
         async with self.database.transaction() as tx:
             await self.frontier.settle(tx, settled, now)
-            await self.log.end(tx, lease, answer, Page(), Saved(), Timings(), now)
+            await self.log.end(tx, Answered(call, answer, Page()), Timings(), now)
         return time.perf_counter() - watch
 
     async def seed(self, rows: int) -> float:

@@ -27,8 +27,17 @@ def lease(pages: int) -> Lease:
     task = Task(task=7, lane=1, target="1", token=1, pages=pages)
     ask = Ask("timeline", ("1",))
     return Lease(
-        call=1, service="s", ask=ask, tasks=(task,), credential=None, charges=(), leased_at=EPOCH, expires_at=EPOCH
-    )  # fmt: skip
+        call=1,
+        worker=1,
+        service=SERVICE,
+        ask=ask,
+        request=SPEAKS.request(ask),
+        tasks=(task,),
+        credential=None,
+        charges=(),
+        leased_at=EPOCH,
+        until=EPOCH,
+    )
 
 
 async def read(database: Database, pages: Sequence[Page]) -> list[Page]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.answers.unreadable import is_of_items
+from bowerbird.crawl.answers.visits import seeds_left_alone
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.model import Lease, Outcome, Page, Settled, Task
 from bowerbird.model.wording import outcome_words
@@ -83,6 +84,17 @@ def _is_at_cap(lane: Lane, task: Task, page: Page, cap: int) -> bool:
 
 def _is_long(lane: Lane, task: Task) -> bool:
     return task.pages + 1 >= _LONG and task.progress.newest is None and lane.facet.lists_own_posts
+
+
+async def note_missing(
+    tx: Transaction, lane: Lane, lease: Lease, page: Page, ended: list[Settled], now: datetime
+) -> tuple[str, ...]:
+    """Writes down what this call will never bring; answers the seeds among it that asked not to be collected."""
+    await note_shortfall(tx, lane, lease, page, ended, now)
+    left_alone = seeds_left_alone(lane, lease.tasks, page)
+    if left_alone:
+        await note_left_alone(tx, lane, lease.call, left_alone, now)
+    return left_alone
 
 
 async def note_left_alone(tx: Transaction, lane: Lane, call: int, seeds: Sequence[str], now: datetime) -> None:

@@ -49,7 +49,7 @@ def visits_of(
 def ended(lane: Lane, page: Page, visits: Sequence[Visit], *, goes_on: bool) -> list[Settled]:
     """What becomes of each task after its visit. `goes_on`: what the server does not offer is asked in another way."""
     found = []
-    answers = answers_to([visit.task for visit in visits], page, lane.facet)
+    answers = answers_to([visit.task for visit in visits], page, lane.facet) if page.broken else [page] * len(visits)
     for visit, answer in zip(visits, answers, strict=True):
         verdict = Verdict.UNASKED if goes_on else judge(visit.task, answer, len(visits), lane.max_pages)
         visit = replace(visit, is_finished=verdict is Verdict.VISITED)

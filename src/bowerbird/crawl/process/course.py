@@ -39,6 +39,7 @@ class Course:
         self.parts = parts
         self.exhausted = exhausted
         self.held_until = held_until
+        self._feeding = [part.feeds for part in parts if part.feeds is not None]
 
     def enough(self, in_flight: int) -> str:
         """Why no more calls are to be made, with so many in flight; empty: more are."""
@@ -48,8 +49,10 @@ class Course:
         return self._stop.reached(structs.replace(size, calls=size.calls + in_flight, elapsed=elapsed, earlier=before)) or ""
 
     def is_fed(self) -> bool:
-        """Whether a part may still add targets that were listed before."""
-        return any(part.feeds() for part in self.parts if part.feeds is not None)
+        """Whether a part may still add targets that were listed before; who has ended that does not begin again."""
+        if self._feeding:
+            self._feeding = [feeds for feeds in self._feeding if feeds()]
+        return bool(self._feeding)
 
     def ends_when_empty(self) -> bool:
         """Whether the crawl is over when nothing is left to ask: not while a part listens that may bring more."""

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from bowerbird.crawl.access.how_to_add import how_to_add, renew_line
 from bowerbird.crawl.life.not_asked import barred, is_asked_by_others, mark_lane, takers
+from bowerbird.crawl.work.good_answers import GoodAnswers
 from bowerbird.crawl.work.lanes import Lane, Lanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.strikes import Strikes, refusal
@@ -18,16 +19,16 @@ class Blocked:
     """Watches refused credentials; what a lane loses is kept in the store until a later start asks it again."""
 
     def __init__(
-        self,
-        lanes: Lanes,
-        scheduler: Scheduler,
-        taken: Callable[[], Collection[str]],
+        self, lanes: Lanes, scheduler: Scheduler, taken: Callable[[], Collection[str]], good: GoodAnswers | None = None
     ) -> None:
         """`taken`: the names that new credentials cannot have."""
         self._taken = taken
         self._lanes = lanes
         self._scheduler = scheduler
-        self._strikes = Strikes()
+        self._strikes = Strikes(good)
+
+    def is_calm(self) -> bool:
+        return self._strikes.is_calm()
 
     def is_out(self, tx: Transaction, lane: Lane, lease: Lease, page: Page) -> bool:
         """Whether the credential of a call is to be put aside."""

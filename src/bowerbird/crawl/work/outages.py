@@ -34,6 +34,10 @@ class Outages:
         self._is_clear: set[str] = set()
         """Services whose last answer was good, and that have no open row."""
 
+    def is_calm(self, service: str) -> bool:
+        """Whether the last answer of a service was good, and nothing of an outage is left to write down."""
+        return service in self._is_clear
+
     async def note(self, tx: Transaction, service: str, page: Page, now: datetime) -> None:
         """Hears how one call ended; an answer after an answer costs nothing."""
         if page.outcome.is_passing:

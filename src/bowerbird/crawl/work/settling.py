@@ -8,8 +8,8 @@ from datetime import datetime
 from msgspec import structs
 
 from bowerbird.crawl.answers import endless_lists
-from bowerbird.crawl.answers.short_lists import note_left_alone, note_shortfall
-from bowerbird.crawl.answers.visits import ended, seeds_left_alone, visits_of
+from bowerbird.crawl.answers.short_lists import note_missing
+from bowerbird.crawl.answers.visits import ended, visits_of
 from bowerbird.crawl.work.bookkeeping import Bookkeeping
 from bowerbird.crawl.work.call_log import Timings
 from bowerbird.crawl.work.lanes import Lane
@@ -44,12 +44,10 @@ class Settler:
         await self._targets.add(tx, lane.seeder.seed(lane.facet.name, lease.tasks, page, saved), lease.call, now)
         seeded_at = clock.stopwatch()
         visits = await self._visits(tx, lane, lease.tasks, page, saved, now)
-        tasks = ended(lane, page, visits, goes_on=self._watch.goes_on(lane, page))
-        await self._targets.end(tx, tasks, self._watch.witness(lane, lease, page), lease.call, now)
+        tasks = ended(lane, page, visits, goes_on=weighed.goes_on)
+        await self._targets.end(tx, tasks, weighed.witness, lease.call, now)
         done = Answered(lease, answer, page, saved)
-        report = _report(lane, done, tasks, seeds_left_alone(lane, lease.tasks, page))
-        await note_shortfall(tx, lane, lease, page, tasks, now)
-        await note_left_alone(tx, lane, lease.call, report.left_alone, now)
+        report = _report(lane, done, tasks, await note_missing(tx, lane, lease, page, tasks, now))
         timings = Timings(seed=seeded_at - saved_at, settle=clock.stopwatch() - began_at)
         await self._books.end(tx, done, report, timings, now)
         not_offered = await self._watch.note(tx, lane, lease, weighed, now)

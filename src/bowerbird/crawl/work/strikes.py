@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
+from bowerbird.crawl.work.good_answers import GoodAnswers
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.model import Lease, Outcome, Page
 from bowerbird.model.wording import quoted
@@ -17,18 +18,20 @@ _REFUSALS = (Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE)
 class Strikes:
     """Counts refusals; what is remembered here is lost with the process."""
 
-    def __init__(self) -> None:
+    def __init__(self, good: GoodAnswers | None = None) -> None:
         self._in_a_row: Counter[tuple[str | None, int]] = Counter()
         """By credential and lane: a single refusal may be a passing mood of the server."""
-        self._good: Counter[tuple[str, str | None]] = Counter()
-        """Good answers by service and credential."""
+        self._good = (good or GoodAnswers()).with_credential
         self._good_before: dict[tuple[str | None, int], int] = {}
         """How many there were when a lane was first refused."""
         self.words: dict[int, str] = {}
         """By lane that lost a credential: what was refused, to whom, and in which words."""
-
         self.lost: dict[int, str | None] = {}
         """By lane that lost a credential: which."""
+
+    def is_calm(self) -> bool:
+        """Whether nobody is being refused: a good answer then changes nothing here but a count."""
+        return not any(self._in_a_row.values())
 
     def is_out(self, tx: Transaction, lane: Lane, lease: Lease, page: Page) -> bool:
         """Counts an answer, and says whether the credential is to be put aside: refused several times in a row."""

@@ -8,7 +8,6 @@ several objects and the lane never answered at all, in no earlier process either
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,6 +16,7 @@ from msgspec import Struct, field, structs
 from bowerbird.crawl.access.surveys import keep_refusal
 from bowerbird.crawl.life.not_asked import mark_lane
 from bowerbird.crawl.work.call_log import has_answered
+from bowerbird.crawl.work.good_answers import GoodAnswers
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page
 from bowerbird.model.wording import quoted
@@ -57,21 +57,21 @@ class _Refusals(Struct):
 class Unsupported:
     """Watches the answers of every lane; what is remembered here is lost with the process, refusals are kept in the store."""
 
-    def __init__(self, lanes: dict[int, Lane], frontier: Frontier) -> None:
+    def __init__(self, lanes: dict[int, Lane], frontier: Frontier, good: GoodAnswers | None = None) -> None:
         self._lanes = lanes
         self._frontier = frontier
-        self._answered: Counter[int] = Counter()
-        self._answering: Counter[str] = Counter()
-        """Good answers by lane, and by service."""
+        self._good = good or GoodAnswers()
         self._looks: dict[int, _Look] = {}
         self._unexplained: dict[int, _Doubts] = {}
         self._answered_before: set[tuple[int, int]] = set()
         """Lanes that answered an earlier process, or another one, about so many objects at once."""
         self._refusing: dict[int, _Refusals] = {}
-        self._last: dict[int, str] = {}
-        """A target of each lane that was answered."""
         self.closed: dict[int, str] = {}
         """By lane: what the server does not offer, as a sentence."""
+
+    def is_calm(self) -> bool:
+        """Whether nothing is in doubt: a good answer then changes nothing here but a count."""
+        return not self._looks and not self._refusing
 
     # -- in a settle -------------------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class Unsupported:
 
     async def _may_pass(self, tx: Transaction, lane: Lane, lease: Lease) -> bool:
         """Whether a route without another way that refuses will answer again: it has before, and not long ago."""
-        if _has_other_way(lane) or not (self._answered[lane.lane] or await self._has_answered_before(tx, lane, objects=1)):
+        if _has_other_way(lane) or not (self._good.of_lane[lane.lane] or await self._has_answered_before(tx, lane, objects=1)):
             return False
         refusals = self._refusing.setdefault(lane.lane, _Refusals(lease.leased_at))
         refusals.times += 1
@@ -104,16 +104,16 @@ class Unsupported:
 
     def _is_missing(self, lane: Lane, lease: Lease) -> bool:
         look = self._looks.get(lease.tasks[0].task)
-        return look is not None and look.times + 1 >= LOOKS and self._answered[lane.lane] > look.answered
+        return look is not None and look.times + 1 >= LOOKS and self._good.of_lane[lane.lane] > look.answered
 
     def _looks_like_no_route(self, lane: Lane, lease: Lease, page: Page) -> bool:
         doubts = self._unexplained.get(lane.lane)
-        if doubts is None or self._answered[lane.lane] or lane.facet.is_own_route:
+        if doubts is None or self._good.of_lane[lane.lane] or lane.facet.is_own_route:
             return False
         # One missing object says the same however often it is asked; where no object is named none is missing.
         is_nameless = page.perhaps is Outcome.NOT_OFFERED
         times = doubts.looks + 1 if is_nameless else len(doubts.tasks | {lease.tasks[0].task})
-        return times >= LOOKS and self._answering[lane.service.name] > doubts.answering
+        return times >= LOOKS and self._good.of_service[lane.service.name] > doubts.answering
 
     async def _has_answered_before(self, tx: Transaction, lane: Lane, objects: int = 0) -> bool:
         """Looked up in the query log, once: what answered at any time is a route that the server has."""
@@ -140,10 +140,10 @@ class Unsupported:
     def witness(self, lane: Lane, lease: Lease, page: Page) -> list[Arrival]:
         """A target that was answered before, asked once more: whether the lane still answers tells what a silence means."""
         look = self._looks.get(lease.tasks[0].task)
-        if page.perhaps is None or look is None or lane.lane not in self._last:
+        if page.perhaps is None or look is None or lane.lane not in self._good.last:
             return []
-        has_answered = self._answered[lane.lane] > look.answered
-        return [] if has_answered else [Arrival(lane=lane.lane, target=self._last[lane.lane])]
+        has_answered = self._good.of_lane[lane.lane] > look.answered
+        return [] if has_answered else [Arrival(lane=lane.lane, target=self._good.last[lane.lane])]
 
     # -- after a settle ----------------------------------------------------------------------------------------------
 
@@ -159,10 +159,8 @@ class Unsupported:
             for task in lease.tasks:
                 self._looks.pop(task.task, None)
         if page.outcome is Outcome.OK:
-            self._answered[lane.lane] += 1
+            self._good.add(lane, lease)
             self._refusing.pop(lane.lane, None)
-            self._answering[lane.service.name] += 1
-            self._last[lane.lane] = lease.tasks[0].target
         if learned is None:
             return
         if self.goes_on(lane, page):
@@ -173,14 +171,14 @@ class Unsupported:
     def _doubted(self, lane: Lane, lease: Lease) -> None:
         task = lease.tasks[0].task
         before = self._looks.get(task)
-        answered = self._answered[lane.lane]
+        answered = self._good.of_lane[lane.lane]
         # A look counts only if somebody was answered since the one before.
         times = 1 if before is None else before.times + (answered > before.answered)
         self._looks.pop(task, None)
         self._looks[task] = _Look(times, answered)
         if len(self._looks) > _MOST_LOOKS:
             del self._looks[next(iter(self._looks))]
-        doubts = self._unexplained.setdefault(lane.lane, _Doubts(self._answering[lane.service.name]))
+        doubts = self._unexplained.setdefault(lane.lane, _Doubts(self._good.of_service[lane.service.name]))
         doubts.looks += 1
         if len(doubts.tasks) < LOOKS:
             doubts.tasks.add(task)
