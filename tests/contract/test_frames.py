@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -48,6 +49,14 @@ async def test_a_deleted_post_leaves_its_frame_and_the_others_stay(crawled: Craw
     assert (b"words 7-1" in await framed(crawled), kept["x:7"]) == (False, None)
     assert [kept[f"x:{number}"] for number in range(1, 21) if number != 7] == [written(n).raw for n in range(1, 21) if n != 7]
     assert await crawled.count("posts", "id = 'x:7' and (frame is not null or frame_place is not null)") == 0
+
+
+async def test_payloads_that_are_deleted_at_the_same_time_all_leave_their_frame(crawled: Crawled) -> None:
+    await crawled.save(Page(posts=tuple(written(number, author=f"x:{number}") for number in range(1, 21))), TIMELINE, "1")
+    gone = (Gone(Subject.POST, str(number), Outcome.NOT_FOUND, is_stated=True) for number in range(1, 11))
+    await asyncio.gather(*(crawled.save(Page(gone=(each,)), TIMELINE, "1") for each in gone))
+    left = await framed(crawled)
+    assert [number for number in range(1, 21) if b"words %d-1" % number in left] == list(range(11, 21))
 
 
 async def test_copies_of_a_deleted_post_leave_their_frames(crawled: Crawled) -> None:
