@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,11 @@ from store_pages import Crawled, user
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
-from bowerbird.model import Page
+from bowerbird.model import Page, Side, Subject
 from bowerbird.ports import Database, Row, Transaction
+from bowerbird.reports.browsing.lines import PostFilter, browse_posts, browse_relations, browse_users
+from bowerbird.reports.browsing.pages import Ask
+from bowerbird.reports.counting.by_time import Unit, calls_by_time, found_by_time
 from bowerbird.reports.histories.absences import APART, kept_apart
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.histories.find_account import find_accounts
@@ -133,6 +136,18 @@ async def test_status_reads_no_whole_table(large: Explained) -> None:
 async def test_a_history_reads_no_whole_table(large: Explained, text: str) -> None:
     await find_history(large, text)
     assert large.whole_tables() == []
+
+
+async def test_a_page_and_a_count_by_time_read_no_whole_table(large: Explained) -> None:
+    for ask in (Ask(), Ask(newest_first=False)):
+        await browse_users(large, ask)
+        await browse_posts(large, ask)
+        await browse_posts(large, ask, PostFilter(author="x:far"))
+        await browse_relations(large, "x:far", Side.FOLLOWERS, ask)
+    now = RealClock().now()
+    await found_by_time(large, Subject.POST, Unit.DAY, now - timedelta(days=2), now)
+    await calls_by_time(large, Unit.DAY, now - timedelta(days=2), now)
+    assert [sql for sql in large.whole_tables() if " limit ?" not in sql] == []
 
 
 async def test_what_is_gone_is_found_without_reading_what_is_not(large: Explained) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import date, datetime, timedelta
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.ports import Database, Row, Transaction
@@ -22,11 +22,11 @@ _SUMS = """
 count(*) as stored, sum(case when deleted_at is not null then 1 else 0 end) as deleted,
     sum(case when deleted_at is null and author in (select user_no from users where opts_out = 1) then 1 else 0 end) as opted_out
 """
+# One look at the table: posts of which nobody knows when they were written are the group without a day.
 _POSTS = f"""
-select ({_WRITTEN}) / {_DAY // timedelta(microseconds=1)} as day, {_SUMS}
-from posts where created_at is not null and {{found}} group by 1 order by 1
+select case when created_at is null then null else ({_WRITTEN}) / {_DAY // timedelta(microseconds=1)} end as day, {_SUMS}
+from posts where {{found}} group by 1
 """
-_WITHOUT = f"select {_SUMS} from posts where created_at is null and {{found}}"
 _BY_ANY = "1 = 1"
 _BY_ONE = "found_by in (select k.call from calls k join crawls c on c.crawl = k.crawl where c.name = ?)"
 _FIRST = "posts that this crawl was the first to bring"
@@ -82,11 +82,7 @@ class Days:
 
     async def entries(self, tx: Transaction) -> list[Entry]:
         """Every day that has posts, or lacks some."""
-        found, names = _found_by(self._crawl)
-        rows = await tx.fetch(_POSTS.format(found=found), *names)
-        stored = {_day(row["day"]): _posts(row) for row in rows}
-        row = await tx.fetch_one(_WITHOUT.format(found=found), *names)
-        stored[UNDATED] = _posts(row) if row else PostSums()
+        stored = {UNDATED: PostSums()} | await _by_day(tx, self._crawl)
         days = sorted({*stored, *self._missing})
         return [self._entry(day, stored.get(day, PostSums())) for day in days]
 
@@ -97,12 +93,16 @@ class Days:
 
 async def read_sums(database: Database, crawl: str | None = None) -> PostSums:
     """All stored posts, or those that one crawl was the first to bring: what the lines by day add up to."""
-    found, names = _found_by(crawl)
     async with database.reading() as tx:
-        whole = await tx.fetch_one(f"select {_SUMS} from posts where {found}", *names)
-        without = await tx.fetch_one(_WITHOUT.format(found=found), *names)
-    undated = _posts(without).captured if without else 0
-    return structs.replace(_posts(whole) if whole else PostSums(), undated=undated)
+        days = await _by_day(tx, crawl)
+    sums = {name: sum(getattr(day, name) for day in days.values()) for name in ("stored", "deleted", "opted_out")}
+    return PostSums(**sums, undated=days.get(UNDATED, PostSums()).captured)
+
+
+async def _by_day(tx: Transaction, crawl: str | None) -> dict[str, PostSums]:
+    found, names = _found_by(crawl)
+    rows = await tx.fetch(_POSTS.format(found=found), *names)
+    return {UNDATED if row["day"] is None else _day(row["day"]): _posts(row) for row in rows}
 
 
 def _found_by(crawl: str | None) -> tuple[str, tuple[str, ...]]:
