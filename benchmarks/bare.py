@@ -1,8 +1,8 @@
 """The bare loop: what a careful programmer writes by hand with the same libraries for one Mastodon server.
 
 It fetches timelines, decodes them with msgspec, compresses each raw item with a dictionary learned from the first thousand, and
-writes the same columns and tables of the same schema with `executemany`, one commit per page. It has no frontier, no ledger,
-no log, no history and no quarantine, and a page that is not what it expects ends it.
+writes the same columns and tables of the same schema with `executemany`, one commit per page; posts have a unique index on their
+ids. It has no frontier, no ledger, no log, no history and no quarantine, and a page that is not what it expects ends it.
 """
 
 from __future__ import annotations
@@ -154,6 +154,9 @@ class BareLoop:
         self._db = sqlite_module().connect(path, isolation_level=None, cached_statements=512)
         for pragma in ("journal_mode = wal", "synchronous = full", "cache_size = -65536", "wal_autocheckpoint = 4000"):
             self._db.execute(f"pragma {pragma}")
+        # Its own, as anybody would make it; and what an upsert needs.
+        self._db.execute("create unique index bare_posts_id on posts (id)")
+        self._db.execute("drop index posts_id")
         self._posts, self._users = Packer(1), Packer(2)
         self._calls = 0
 

@@ -31,6 +31,9 @@ from bowerbird.ports import Clock, Row, Transaction
 SAFE_VERSION = (3, 51, 3)
 """Earlier ones can corrupt a WAL when it is reset while another connection reads (fixed upstream in 3.51.3)."""
 
+_TURNS = 3
+"""So many turns of the loop a commit to a file waits for company: a turn without work takes no time, and one with an answer to
+settle brings a transaction that needs no commit of its own."""
 _PATIENCE = timedelta(seconds=30)
 _WAITS = Backoff(first=timedelta(milliseconds=5), most=timedelta(milliseconds=250))
 _LOG_KEPT = timedelta(minutes=1)
@@ -172,7 +175,7 @@ class SqliteDatabase:
                 self._ended.append((durable, mine))
         finally:
             # Whatever befell this one, others may wait for the commit.
-            loop.call_soon(self._commit)
+            loop.call_soon(self._commit, _TURNS if self._thread is not None else 0)
         await durable
 
     def _undo(self, mine: Hooks, error: BaseException, is_joining: bool) -> None:
@@ -189,9 +192,13 @@ class SqliteDatabase:
                 # Where others had joined, SQLite itself gave up the whole transaction, and they must know.
                 self._tell(self._translated(error))
 
-    def _commit(self) -> None:
+    def _commit(self, turns: int = 0) -> None:
+        """Commits what has ended, after so many more turns of the loop in which others may come to their end too."""
         # Whoever is in the middle of a transaction comes here again at its end.
         if self._lock.locked() or self._committing or self._is_closed or not self._writer.in_transaction:
+            return
+        if turns:
+            asyncio.get_running_loop().call_soon(self._commit, turns - 1)
             return
         if self._thread is None:
             self._tell(self._write_down())
