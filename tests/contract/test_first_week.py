@@ -148,3 +148,17 @@ async def test_handles_that_led_to_nobody_are_found_without_reading_the_whole_lo
         rows = await tx.fetch(f"{explain} {HANDLES}", 0)
     plan = " ".join(str(tuple(row.values()) if hasattr(row, "values") else tuple(row)) for row in rows)
     assert "calls_in_vain" in plan, plan
+
+
+@pytest.mark.parametrize("flow", ["timelines", "graph", "robots", "sample"])
+def test_a_crawl_whose_only_seed_is_nobody_says_so_and_does_not_ask_for_ever(flow: str, capsys: Capsys) -> None:
+    """A batch of Bluesky leaves out whom it does not know, and robots go round."""
+    with running(dialect="bluesky") as server:
+        Path("a.toml").write_text(
+            f'flow = "{flow}"\nseeds = ["@nobody.example"]\n'
+            f'service = {{ provider = "bluesky", base = "{server.base}", name = "sim" }}\n'
+        )
+        ended = result(["crawl", "a.toml", "--for", "8s", "--quiet"], capsys)
+    assert (ended["state"], ended["seeds_not_found"]) == ("failed", ["@nobody.example"]), ended["reason"]
+    assert "its only seed was not found" in ended["reason"]
+    assert ended["calls"] < 10

@@ -271,3 +271,11 @@ def test_calls_are_spread_only_where_their_number_and_the_time_are_known(stop: s
 def test_calls_are_spread_when_the_file_says_so() -> None:
     assert not parsed(TEXT).stop.spread
     assert parsed(TEXT.replace(BOTH, f"{BOTH}\nspread = true")).stop.spread
+
+
+@pytest.mark.parametrize("name", sorted(builtin_flows()))
+def test_who_a_batch_leaves_out_is_asked_about_alone_wherever_seeds_go_to_batches(name: str) -> None:
+    """Otherwise a seed that is not there is told from one that is quiet by nobody."""
+    flow = parse_flow(builtin_flows()[name], f"{name}.toml", provider("bluesky").facets, RANKERS)
+    asked = {(edge.source, edge.to) for edge in flow.edges if edge.take == "missing"}
+    assert ("profiles" in flow.seeds) == (("profiles", "profile") in asked)

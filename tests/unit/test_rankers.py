@@ -224,3 +224,15 @@ def test_gather_asks_at_full_periods_so_that_what_came_in_between_goes_together(
     times = [datetime(2026, 1, 5, 12, minute, 30, tzinfo=UTC) for minute in (0, 3, 5)]
     due = [gather.added(Arrival(lane=1, target="a"), None, now).due for now in times]
     assert due == [datetime(2026, 1, 5, 12, minute, tzinfo=UTC) for minute in (5, 5, 10)]
+
+
+@pytest.mark.parametrize("name", ["fifo", "circular", "oldest_first", "random"])
+def test_who_is_not_to_be_had_rests_for_a_day_however_quickly_others_come_round(name: str) -> None:
+    """A circle of one account that is not there was gone round as fast as the service answered."""
+    chosen, hour = ranker(name, {}, timedelta(hours=1)), timedelta(hours=1)
+    task = Task(task=1, lane=1, target="7", token=0, added_at=START)
+    seen = {
+        outcome: chosen.visited(Visit(task=task, at=START, outcome=outcome, is_finished=True)).due
+        for outcome in (Outcome.OK, Outcome.NOT_FOUND, Outcome.SUSPENDED)
+    }
+    assert seen == {Outcome.OK: START + hour, Outcome.NOT_FOUND: START + 24 * hour, Outcome.SUSPENDED: START + 24 * hour}

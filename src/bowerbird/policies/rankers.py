@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from bowerbird.model import Arrival, Draw, Standing, Task, Visit
-from bowerbird.policies.moments import lot, seconds
+from bowerbird.policies.moments import ABSENT, lot, seconds
 
 
 class Fifo:
@@ -99,5 +99,7 @@ class Random(Fifo):
 
 
 def next_due(visit: Visit, revisit: timedelta | None) -> datetime | None:
-    """When a visited target may be asked again: `revisit` later, or never by itself."""
-    return None if revisit is None else visit.at + revisit
+    """When a visited target may be asked again: `revisit` later, or never by itself; one that is not to be had after a day."""
+    if revisit is None:
+        return None
+    return visit.at + (max(revisit, ABSENT) if visit.outcome.is_about_target else revisit)
