@@ -31,11 +31,6 @@ def _emptied(names: Collection[str]) -> str:
     return ", ".join(f"{name} = null" for name in (*names, "raw", "raw_dictionary"))
 
 
-def _naming(column: str, which: str) -> str:
-    """The numbers of posts that name some others (`g`) in one of their columns."""
-    return f"(select c.post_no from posts g cross join posts c where {which} and {is_same(f'c.{column}', 'g.id')})"
-
-
 class PurgeStatements:
     """The statements of this file in one database's words."""
 
@@ -62,18 +57,17 @@ class PurgeStatements:
             f"returning {_PAYLOAD}"
             for told_by in (WITHDRAWN, RETAINED)
         )
-        # Reposts and quotes carry a copy of what they pass on, and whoever passes on a quote carries what is quoted there. A
-        # statement of its own each: all may then use an index.
-        reposts, quotes = (_naming(column, f"g.post_no {bigint}") for column in ("repost_of", "quote_of"))
-        quotes_of = f"g.post_no in {quotes}"
-        with_payload = f"(raw is not null or frame is not null) returning {_PAYLOAD}"
-        self.copies = (
-            *(f"delete from {table} where post_no in {reposts}" for table in ("post_history", "post_versions")),
-            f"update posts set text = null, links = null, poll = null where post_no in {reposts}",
+        self.reposts, self.quotes = (
+            f"select c.post_no from posts g cross join posts c where g.post_no {bigint} and {is_same(f'c.{column}', 'g.id')}"
+            for column in ("repost_of", "quote_of")
         )
-        self.copied_payloads = tuple(
-            f"update posts set raw = null, raw_dictionary = null where post_no in {those} and {with_payload}"
-            for those in (reposts, quotes, _naming("repost_of", quotes_of), _naming("quote_of", quotes_of))
+        self.passed_on = (
+            *(f"delete from {table} where post_no {bigint}" for table in ("post_history", "post_versions")),
+            f"update posts set text = null, links = null, poll = null where post_no {bigint}",
+        )
+        self.payloads = (
+            f"update posts set raw = null, raw_dictionary = null where post_no {bigint} "
+            f"and (raw is not null or frame is not null) returning {_PAYLOAD}"
         )
         tables = ("post_tags", "post_cashtags", "post_mentions", "media", "post_history", "post_versions", "reactions")
         self.post_parts = (
@@ -128,14 +122,26 @@ async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int],
     """Empties posts, what hangs on them, and the copies that reposts and quotes carry. `is_unwanted`: they are not gone, their
     author asked not to be collected."""
     await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
-    for statement in sql.copies:
-        await s.execute_in(statement, posts)
-    emptied = [row for statement in sql.copied_payloads for row in await s.fetch_in(statement, posts)]
+    emptied = await _purge_copies(s, sql, posts)
     emptied += await s.fetch_in(sql.unwanted_rows if is_unwanted else sql.post_rows, posts, *withdrawing(s), s.at)
     await sql.frames.drop(s, emptied)
     for statement in sql.post_parts:
         await s.execute_in(statement, posts)
     await s.tx.execute(_MARK)
+
+
+async def _purge_copies(s: Sighting, sql: PurgeStatements, posts: Collection[int]) -> list[Row]:
+    """Empties what others carry of these posts: reposts and quotes have a copy of what they pass on, and whoever passes on a
+    quote has a copy of what is quoted there. Most posts have none, so they are looked for first."""
+    reposts, quotes = await _numbers(s, sql.reposts, posts), await _numbers(s, sql.quotes, posts)
+    carriers = await _numbers(s, sql.reposts, quotes) | await _numbers(s, sql.quotes, quotes)
+    for statement in sql.passed_on:
+        await s.execute_in(statement, sorted(reposts))
+    return await s.fetch_in(sql.payloads, sorted(reposts | quotes | carriers))
+
+
+async def _numbers(s: Sighting, statement: str, posts: Collection[int]) -> set[int]:
+    return {row["post_no"] for row in await s.fetch_in(statement, posts)}
 
 
 async def bury(s: Sighting, subject: str, ids: Collection[str], reason: str) -> None:
