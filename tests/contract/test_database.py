@@ -295,3 +295,13 @@ async def test_what_many_rows_return_comes_back_from_one_call(database: Database
         first = await tx.fetch_many(f"{_CRAWL} returning name", [(1, "a", *_REST), (2, "b\0", *_REST)])
         again = await tx.fetch_many(f"{_CRAWL} returning name", [(2, "b", *_REST), (3, "c", *_REST)])
     assert [row["name"] for row in (*first, *again)] == ["a", "b", "c"]
+
+
+async def test_a_server_without_room_for_more_locks_says_what_to_set(migrated_url: str) -> None:
+    database = await open_database(migrated_url, RealClock())
+    with pytest.raises(DiskFull, match="max_locks_per_transaction"):
+        async with database.transaction() as tx:
+            await tx.execute("select pg_advisory_xact_lock(each) from generate_series(1, 1000000) as each")
+    async with database.transaction() as tx:
+        assert await tx.fetch_one("select 1 as one") is not None
+    await database.close()

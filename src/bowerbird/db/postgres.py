@@ -27,7 +27,7 @@ _PATIENCE = 60
 """Seconds within which one statement of a running crawl must be answered, and the next one follow it."""
 _UPGRADE = 7 * 24 * 3600
 """Seconds that one statement of an upgrade may take: it may write every row of a large store anew."""
-_DISK = (asyncpg.DiskFullError, asyncpg.OutOfMemoryError, asyncpg.ReadOnlySQLTransactionError)
+_DISK = (asyncpg.DiskFullError, asyncpg.ReadOnlySQLTransactionError)
 _BUSY = (
     asyncpg.SerializationError,
     asyncpg.DeadlockDetectedError,
@@ -130,6 +130,9 @@ def _translated(connection: Any) -> Iterator[None]:
     """What a statement raises, sorted by what the caller does next."""
     try:
         yield
+    except asyncpg.OutOfMemoryError as error:
+        hint = "Raise max_locks_per_transaction in its settings, give it more memory, or let fewer workers save at once."
+        raise DiskFull(f"PostgreSQL has no room for what it must remember: {error}. {hint}") from error
     except _DISK as error:
         raise DiskFull(f"PostgreSQL cannot write: {error}. Free some space on its disk.") from error
     except _BUSY as error:
