@@ -49,6 +49,7 @@ from bowerbird.model import (
     Reason,
     Recalled,
     Request,
+    Retuned,
     Ruling,
     Saved,
     Secret,
@@ -235,6 +236,10 @@ class Listener(Protocol):
 
     def hear(self, messages: Sequence[bytes]) -> Heard: ...
 
+    def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
+        """Hears by another subscription from the next message on; what it remembers of those before stays."""
+        ...
+
 
 @runtime_checkable
 class StreamProvider(Provider, Protocol):
@@ -257,8 +262,29 @@ class StreamProvider(Provider, Protocol):
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener: ...
 
+    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
+        """How an open connection comes to hear something else, given the answers to the steps before: a request to send first
+        (rules), what to do then, a page whose outcome says why it cannot be; None where only another connection can. What both
+        subscriptions hear must not be missed for a moment."""
+        ...
+
     def fill_target(self, wanted: Subscription) -> str:
         """The target of the channel's `fills` facet that lists what the subscription hears."""
+        ...
+
+
+class Retunable(Protocol):
+    """A stream whose subscription can be changed while it is heard, by any worker of its crawl."""
+
+    @property
+    def wanted(self) -> Subscription:
+        """What it hears now, as far as this worker knows."""
+        ...
+
+    async def retune(self, wanted: Subscription, reason: Reason) -> bool:
+        """Has the stream hear something else on the same channel, from a moment on that `changes` will tell; False when it is
+        to hear that already. Nothing is missed meanwhile where the network allows it; where not, there is a gap. Raises
+        `UserError` for what the network would refuse."""
         ...
 
 

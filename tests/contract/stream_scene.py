@@ -11,13 +11,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import structs
+
 from bowerbird.clock import VIRTUAL_START, VirtualClock, from_micros, run_virtual, to_micros
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.crawl.streaming.hearing import Hearing
-from bowerbird.crawl.streaming.stream import Key, Keys, Stream
+from bowerbird.crawl.streaming.stream import Key, Keys, Stream, Tuning
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.crawl.work.bookkeeping import Bookkeeping
@@ -51,6 +53,7 @@ from bowerbird.model import (
     Reaction,
     ReactionKind,
     Request,
+    Retuned,
     Secret,
     Service,
     Subject,
@@ -70,6 +73,7 @@ MINUTE = timedelta(minutes=1)
 SERVICE = Service(name="bird", provider="tiny", base="https://bird.example")
 PAID = Limit(bucket="{service}/posts", allowance=5, window=10 * MINUTE, kind=WindowKind.FIRST_CALL, per_call=0, per_result=1)
 CONNECTS = Limit(bucket="{service}:connect", allowance=5, window=15 * MINUTE, kind=WindowKind.FIRST_CALL)
+CHANGES = Limit(bucket="{service}:change", allowance=2, window=15 * MINUTE, kind=WindowKind.FIRST_CALL)
 FLOW = Flow(
     name="listen",
     facets=(FacetUse("hashtag"), FacetUse("profile"), FacetUse("repo")),
@@ -96,6 +100,9 @@ class TinyListener:
     def __init__(self, cursor: str | None, has_cursor: bool) -> None:
         self._cursor = int(cursor or 0)
         self._has_cursor = has_cursor
+
+    def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
+        """Hears whatever is said."""
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         words = [message.decode().split() for message in messages]
@@ -157,7 +164,7 @@ class TinyProvider:
         "live": _channel("live", fills="hashtag", silence=45 * SECOND),
         "timed": _channel("timed", fills="hashtag", key_time=KeyTime(START - timedelta(hours=1), bits=4), disorder=10 * SECOND),
         "strict": _channel("strict", limits=(CONNECTS,)),
-        "careful": _channel("careful"),
+        "careful": _channel("careful", change=(CHANGES,)),
         "paid": _channel("paid", limits=(PAID,)),
     }
 
@@ -193,7 +200,7 @@ class TinyProvider:
         return Secret(name=secret.name, values=secret.values | opened) if answer.status == 200 else None
 
     def subscription(self, channel: str, options: Mapping[str, Sequence[str]]) -> Subscription:
-        return Subscription(channel=channel)
+        return Subscription(channel=channel, options={name: tuple(values) for name, values in options.items()})
 
     def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
         """`careful` sends its rules first."""
@@ -202,6 +209,7 @@ class TinyProvider:
         if answers and answers[-1].status != 200:
             return Page(outcome=Outcome.BAD_REQUEST, detail="rule 1 is no rule")
         query = (("cursor", cursor),) if cursor is not None else ()
+        query += tuple(("words", word) for word in wanted.options.get("words", ()))
         return Opening(request=Request(path="/stream", query=query), greetings=(b"hello",))
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
@@ -215,6 +223,16 @@ class TinyProvider:
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> TinyListener:
         return TinyListener(cursor, self.channels[wanted.channel].has_cursor)
+
+    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
+        """`careful` changes its rules beside the connection; the others need another one."""
+        if after.channel != "careful":
+            return None
+        if not answers:
+            return Request(path="/rules", method="PUT")
+        if answers[-1].status != 200:
+            return self.refused(after, answers[-1])
+        return Retuned(messages=(b"other words",))
 
     def fill_target(self, wanted: Subscription) -> str:
         return "cats"
@@ -333,10 +351,15 @@ class Scene:
         self.worker = 0
 
     async def streamer(
-        self, channel: str = "ticks", *credentials: str | None, store: Store | None = None, host: Service = SERVICE
+        self,
+        channel: str = "ticks",
+        *credentials: str | None,
+        store: Store | None = None,
+        host: Service = SERVICE,
+        words: tuple[str, ...] = (),
     ) -> Streamer:
         """A streamer of a new worker of the same crawl."""
-        provider, wanted = TinyProvider(), Subscription(channel=channel)
+        provider, wanted = TinyProvider(), Subscription(channel=channel, options={"words": words} if words else {})
         async with self.database.transaction() as tx:
             crawl = (await registry.enrol_crawl(tx, "crawl", "{}", "{}", self.clock.now())).crawl
             service = await registry.enrol_service(tx, SERVICE, "x")
@@ -345,7 +368,9 @@ class Scene:
             number = await enrol_stream(tx, crawl, service, wanted)
             lane = await registry.enrol_lane(tx, crawl, service, channel)
         seeder = FlowSeeder(FLOW, numbers)
-        charges = fill(provider.channels[channel].facet, SERVICE.name, None)
+        facet = provider.channels[channel].facet
+        change = structs.replace(facet, limits=provider.channels[channel].change)
+        charges, changes = (tuple(fill(each, SERVICE.name, None)) for each in (facet, change))
         lanes = {numbers[use.name]: _lane(numbers[use.name], provider, use.name, seeder) for use in FLOW.facets}
         self.hearing = self._hearing(crawl, Lanes(lanes), store or Store(self.database))
         async with self.database.transaction() as tx:
@@ -355,12 +380,12 @@ class Scene:
             crawl=crawl,
             me=lambda: worker,
             lane=lane,
-            wanted=wanted,
+            tuning=Tuning(wanted),
             service=SERVICE,
             host=host,
             provider=provider,
             seeder=seeder,
-            keys=Keys([Key(each, charges) for each in credentials or (None,)]),
+            keys=Keys([Key(each, charges, changes) for each in credentials or (None,)]),
         )
         return Streamer(self.hearing, stream)
 

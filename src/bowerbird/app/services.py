@@ -20,14 +20,14 @@ from bowerbird.crawl.life.rebuilding import queues_of
 from bowerbird.crawl.seeding.homes import Homes, host_of
 from bowerbird.crawl.seeding.seeder import FlowSeeder, HeardSeeder
 from bowerbird.crawl.seeding.starts import starts
-from bowerbird.crawl.streaming.stream import Key, Keys, Stream
+from bowerbird.crawl.streaming.stream import Key, Keys, Stream, Tuning
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.stream_plans import StreamPlan
 from bowerbird.flows.flow import STREAM, FacetUse, Flow
 from bowerbird.limits.filling import fill
-from bowerbird.model import Service
+from bowerbird.model import Channel, Credential, Service
 from bowerbird.policies.registry import WALKS, Place, is_batched_lookup, ranker
 from bowerbird.ports import Clock, FlavouredProvider, Ranker, TabledProvider, Transaction
 from bowerbird.providers import provider
@@ -162,13 +162,20 @@ async def _stream(tx: Transaction, given: Given, view: _View, planned: StreamPla
         crawl=given.crawl,
         me=given.me.number,
         lane=await registry.enrol_lane(tx, given.crawl, number, f"stream {wanted.name}"),
-        wanted=wanted,
+        tuning=Tuning(wanted),
         service=service,
         host=planned.host,
         provider=listening(speaks),
         seeder=view.seeder,
-        keys=Keys([Key(each.name if each else None, paid(channel.facet, service, each, given.plan)) for each in able]),
+        keys=Keys([_key(channel, service, each, given.plan) for each in able]),
     )
+
+
+def _key(channel: Channel, service: Service, credential: Credential | None, plan: CrawlPlan) -> Key:
+    """What opening a stream as somebody takes, and what changing it then does."""
+    change = structs.replace(channel.facet, limits=channel.change)
+    charges, changes = (paid(facet, service, credential, plan) for facet in (channel.facet, change))
+    return Key(credential.name if credential else None, charges, changes)
 
 
 def _ranker(given: Given, use: FacetUse, place: Place) -> Ranker:

@@ -60,7 +60,7 @@ from bowerbird.model.post_addresses import post_address, post_at
 from bowerbird.model.profiles import ids_at
 from bowerbird.model.servers import origin
 from bowerbird.model.states import CallState, CrawlState, CredentialState, MediaState, PostFate, StreamState, TaskState
-from bowerbird.model.streams import Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Subscription, Wire
+from bowerbird.model.streams import Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Retuned, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
 from bowerbird.model.work import CallReport, Due, Later, Leased, Loss, Nothing, Offer
@@ -136,6 +136,7 @@ __all__ = [
     "RelationEnd",
     "RelationKind",
     "Request",
+    "Retuned",
     "Ruling",
     "Saved",
     "SavedPost",

@@ -12,7 +12,7 @@ from bowerbird.model.backoff import Backoff
 from bowerbird.model.calls import Request
 from bowerbird.model.items import Page
 from bowerbird.model.kinds import Outcome
-from bowerbird.model.limits import Facet
+from bowerbird.model.limits import Facet, Limit
 
 _DECIMAL = "0123456789"
 _LONGEST_KEY = 30
@@ -100,6 +100,8 @@ class Channel(Struct, frozen=True, kw_only=True):
     """The cursor of the oldest that the service has, to go on from where it says that ours lies ahead of it; empty: wait."""
     announces: str = ""
     """The facet that fetches what a message only announces, by the target in `Heard.refetch`."""
+    change: tuple[Limit, ...] = ()
+    """What a change of what is heard takes from, where it is asked of the service while a connection is open."""
     lost: Backoff
     """After a connection that broke or could not be made."""
     refused: Backoff
@@ -172,6 +174,15 @@ class Opening(Struct, frozen=True, kw_only=True):
     """What compressed messages were compressed with."""
     rules: tuple[str, ...] = ()
     """Ids of the filter rules that are ours, where a connection also brings what other rules match."""
+
+
+class Retuned(Struct, frozen=True, kw_only=True):
+    """How an open connection comes to hear something else."""
+
+    messages: tuple[bytes, ...] = ()
+    """Sent as text messages; none where the change is made elsewhere already, or by the listener alone."""
+    rules: tuple[str, ...] = ()
+    """As in `Opening`."""
 
 
 class Ended(Struct, frozen=True, gc=False):

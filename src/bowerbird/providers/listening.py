@@ -7,7 +7,21 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from bowerbird.model import EPOCH, Answer, Heard, Notice, NoticeKind, Outcome, Page, Post, Reading, Subject, Unplaced, User
+from bowerbird.model import (
+    EPOCH,
+    Answer,
+    Heard,
+    Notice,
+    NoticeKind,
+    Outcome,
+    Page,
+    Post,
+    Reading,
+    Subject,
+    Subscription,
+    Unplaced,
+    User,
+)
 from bowerbird.providers import headers
 from bowerbird.providers.amounts import check_values
 from bowerbird.providers.gathering import Gathering
@@ -64,9 +78,6 @@ class Recent:
         if len(self._versions) > self._most:
             del self._versions[next(iter(self._versions))]
         return False
-
-    def forget(self, key: str) -> None:
-        self._versions.pop(key, None)
 
 
 class Hearing(Generic[G]):
@@ -157,6 +168,9 @@ class MessageListener(ABC, Generic[G]):
     @abstractmethod
     def read(self, hearing: Hearing[G], message: bytes) -> None:
         """One message that is not empty; one that raises `UNREADABLE` is quarantined alone."""
+
+    def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
+        """Nothing changes: the service itself leaves out what is not wanted."""
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         hearing = Hearing(self.gathering)

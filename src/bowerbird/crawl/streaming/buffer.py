@@ -59,6 +59,10 @@ class Buffer:
         self._change(len(messages), sum(map(len, messages)))
         self._has_news.set()
 
+    def stir(self) -> None:
+        """Wakes whoever waits for messages, without one."""
+        self._has_news.set()
+
     def end(self, ended: Ended) -> None:
         """No more will come; what is here can still be taken. The first reason stays."""
         self.ended = self.ended or ended
@@ -100,6 +104,30 @@ class Buffer:
             self._has_room.clear()
         else:
             self._has_room.set()
+
+
+class OpenLine:
+    """An open connection that is read into a buffer, until it is closed."""
+
+    def __init__(self, connection: Connection, buffer: Buffer, silence: timedelta, clock: Clock) -> None:
+        self.buffer = buffer
+        self._connection = connection
+        self._reader = asyncio.create_task(receive_into(buffer, connection, silence, clock))
+        # However it ends, nobody shall wait for more of it.
+        self._reader.add_done_callback(lambda _: buffer.end(Ended("the reader broke down")))
+
+    async def send(self, message: bytes) -> None:
+        await self._connection.send(message)
+
+    def check(self) -> None:
+        """Raises what broke the reader, if anything did."""
+        if self._reader.done() and not self._reader.cancelled():
+            self._reader.result()
+
+    async def close(self) -> None:
+        self._reader.cancel()
+        await asyncio.gather(self._reader, return_exceptions=True)
+        await self._connection.close()
 
 
 async def receive_into(buffer: Buffer, connection: Connection, silence: timedelta, clock: Clock) -> None:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.streaming.stream import Stream
-from bowerbird.model import Answer, Opening, Outcome, Page, Request, Wire
+from bowerbird.model import Answer, Opening, Outcome, Page, Request, Retuned, Subscription, Wire
 from bowerbird.ports import Clock, Connection, StreamTransport
 
 _MOST_STEPS = 20
@@ -42,6 +42,24 @@ class Dialler:
     async def dial(self, cursor: str | None) -> Line | Refusal:
         opening = await self._prepare(cursor)
         return opening if isinstance(opening, Refusal) else await self._connect(opening)
+
+    async def change(self, before: Subscription, after: Subscription) -> tuple[Retuned | Refusal | None, Answer | None]:
+        """Asks the service for what is needed before an open connection hears something else; with its last answer, if any."""
+        stream = self._stream
+        answers: list[Answer] = []
+        for _ in range(_MOST_STEPS):
+            step = stream.provider.retune(before, after, answers)
+            last = answers[-1] if answers else None
+            if isinstance(step, Page):
+                return Refusal(step, last or self._unsent(), is_ours=False), last
+            if not isinstance(step, Request):
+                return step, last
+            signed = await self._signed(step)
+            if isinstance(signed, Answer):
+                return self._no_login(signed), last
+            answers.append(await self._transport.send(stream.host, signed))
+        page = Page(outcome=Outcome.UNREADABLE, detail=f"{_MOST_STEPS} requests did not lead to a change")
+        return Refusal(page, answers[-1], is_ours=False), answers[-1]
 
     async def _prepare(self, cursor: str | None) -> Opening | Refusal:
         stream = self._stream

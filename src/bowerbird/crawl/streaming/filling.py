@@ -21,7 +21,6 @@ class Filler:
         self._targets = targets
         self._stream = stream
         self._lane = lane
-        self._target = stream.provider.fill_target(stream.wanted) if lane is not None else ""
 
     async def arrange(self, tx: Transaction, call: int | None, now: datetime) -> None:
         """Gives every gap that waits for one a listing that begins after it.
@@ -29,19 +28,20 @@ class Filler:
         A listing under way may have begun before the gap ended: the gap then waits, and this is asked again.
         """
         lane = self._lane
-        if lane is None or not self._target:
+        target = self._stream.provider.fill_target(self._stream.wanted) if lane is not None else ""
+        if lane is None or not target:
             return
         gaps = await waiting_gaps(tx, self._stream.stream)
-        if not gaps or await is_listing(tx, self._database, lane.lane, self._target):
+        if not gaps or await is_listing(tx, self._database, lane.lane, target):
             return
         # A search that is polled anyway has its own place, and what it lists tells what search alone would find.
-        is_at_it = lane.is_polled and await has_listed(tx, lane.lane, self._target)
+        is_at_it = lane.is_polled and await has_listed(tx, lane.lane, target)
         newest = None if is_at_it else gaps[0].after_key
         arrival = Arrival(
             lane=lane.lane,
-            target=self._target,
+            target=target,
             newest=newest,
-            is_paged=lane.is_paged(self._target, Progress(newest=newest)),
+            is_paged=lane.is_paged(target, Progress(newest=newest)),
         )
         await self._targets.add(tx, [arrival], call, now)
-        await give_to_task(tx, gaps, lane.lane, self._target, now)
+        await give_to_task(tx, gaps, lane.lane, target, now)

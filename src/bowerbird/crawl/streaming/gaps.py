@@ -39,6 +39,8 @@ class Cause(StrEnum):
     """The user paused the crawl."""
     OUTAGE = "outage"
     """The service could not be reached, or refused, between two connections."""
+    RETUNE = "retune"
+    """It was to hear something else, and the service ended the old connection when the new one was opened."""
     OUTDATED = "outdated"
     """The cursor lay before what the service still had."""
 

@@ -15,6 +15,8 @@ class Key(Struct, frozen=True):
 
     credential: str | None = None
     charges: tuple[Charge, ...] = ()
+    changes: tuple[Charge, ...] = ()
+    """What a change takes that is asked of the service while a connection is open."""
 
 
 class Keys:
@@ -39,6 +41,13 @@ class Keys:
         return self._place > 0
 
 
+class Tuning:
+    """What a stream hears now; a change takes effect at one moment, between two messages."""
+
+    def __init__(self, wanted: Subscription) -> None:
+        self.wanted = wanted
+
+
 class Stream(Struct, frozen=True, kw_only=True):
     """What a streamer listens to; `stream` is its number in the database, `lane` that of the channel's calls."""
 
@@ -47,7 +56,7 @@ class Stream(Struct, frozen=True, kw_only=True):
     me: Callable[[], int]
     """The number of this worker, as it is now."""
     lane: int
-    wanted: Subscription
+    tuning: Tuning
     service: Service
     """Whose items it brings."""
     host: Service
@@ -65,6 +74,15 @@ class Stream(Struct, frozen=True, kw_only=True):
     def charges(self) -> tuple[Charge, ...]:
         """What opening a connection takes from each bucket."""
         return self.keys.current.charges
+
+    @property
+    def changes(self) -> tuple[Charge, ...]:
+        """What a change of the rules of an open connection takes from each bucket."""
+        return self.keys.current.changes
+
+    @property
+    def wanted(self) -> Subscription:
+        return self.tuning.wanted
 
     @property
     def channel(self) -> Channel:

@@ -40,6 +40,8 @@ class Logbook:
         self._position: Position | None = None
         self.lease: Call | None = None
         """The call that is out: the connection, from before it is opened until it has ended."""
+        self.beside: Call | None = None
+        """A second call: for a change, or for the connection that is to follow the one that is open."""
         self.seam = Seam()
 
     @property
@@ -117,62 +119,96 @@ class Logbook:
     async def begin_call(self) -> datetime | None:
         """Charges a connection and logs it before it is opened; if its limits say later, answers when."""
 
+        begun = await self._begin(self._stream.charges, StreamState.CONNECTING)
+        if isinstance(begun, datetime):
+            return begun
+        self.lease = begun
+        return None
+
+    async def begin_beside(self, charges: Sequence[Charge]) -> Call | datetime:
+        """The same for a second call while a connection is open."""
+        begun = await self._begin(charges, StreamState.LIVE)
+        self.beside = begun if isinstance(begun, Call) else None
+        return begun
+
+    async def _begin(self, charges: Sequence[Charge], state: StreamState) -> Call | datetime:
         async def work(tx: Transaction, now: datetime) -> tuple[Position, Call] | datetime:
-            at = self._books.ledgers.when(self._stream.charges, now)
+            at = self._books.ledgers.when(charges, now)
             if at > now:
                 return at
-            position = await self.advance(tx, Step(state=StreamState.CONNECTING), now)
-            return position, await self._books.begin(tx, self._stream.lane, self._new_call(now), now)
+            position = await self.advance(tx, Step(state=state), now)
+            return position, await self._books.begin(tx, self._stream.lane, self._new_call(charges, now), now)
 
         try:
             begun = await self.write(work)
         except Taken:
-            return self._books.ledgers.when(self._stream.charges, self._books.clock.now())
+            return self._books.ledgers.when(charges, self._books.clock.now())
         if isinstance(begun, datetime):
             return begun
-        self._position, self.lease = begun
-        return None
+        self._position, lease = begun
+        return lease
 
-    def _new_call(self, now: datetime) -> Call:
+    def _new_call(self, charges: Sequence[Charge], now: datetime) -> Call:
         stream = self._stream
         return Call(
             worker=stream.me(),
             ask=Ask(stream.channel.facet.name, (stream.name,)),
             credential=stream.credential,
-            charges=stream.charges,
+            charges=tuple(charges),
             leased_at=now,
             until=now + LEASE_TIME,
         )
 
     async def refused(self, refusal: Refusal) -> None:
         """Ends a call that led to no connection."""
-        lease, page = self._out(), refusal.page
+        await self._ended(self._out(), refusal)
+        self.lease = None
+        self._landed(refusal.page.outcome, refusal.page.detail)
+
+    async def end_beside(self, lease: Call, refusal: Refusal | None, answer: Answer | None) -> None:
+        """Ends a second call that led to no connection: a change that was made, or whatever was refused."""
+        now = self._books.clock.now()
+        done = Refusal(Page(), answer or Answer(status=200, sent_at=now, received_at=now), is_ours=False)
+        await self._ended(lease, refusal or done)
+        self.beside = None
+        self._landed((refusal or done).page.outcome, (refusal or done).page.detail)
+
+    def take_over(self, lease: Call) -> None:
+        """The second call is the connection from now on."""
+        self.lease, self.beside = lease, None
+
+    async def _ended(self, lease: Call, refusal: Refusal) -> None:
+        page = refusal.page
         # The streamer waits by the network's rules for connections; only a limit is the bucket's own business.
         outcome = Outcome.OK if page.outcome.is_passing or not refusal.is_ours else page.outcome
         reading = page.reading if refusal.is_ours else None
 
         async def work(tx: Transaction, now: datetime) -> None:
             await self._books.ledgers.settle(tx, lease.charges, Page(outcome=outcome, reading=reading), refusal.answer)
-            await self._note(tx, page.outcome, page.detail, now)
+            if page.outcome is not Outcome.OK:
+                await self._note(tx, lease.call, page.outcome, page.detail, now)
             await registry.count(tx, self._stream.crawl, 0, 0, 0)
             if not await self._books.log.end(tx, Answered(lease, refusal.answer, page), Timings(), now):
                 raise Fenced(f"call {lease.call} was declared lost before its answer came")
 
         await self.write(work)
-        self._landed(page.outcome, page.detail)
 
     async def refuse(self, credential: str, words: str) -> None:
         """Tells everyone who looks that the service refuses whom the stream was opened as."""
         service = self._stream.service.name
         await self.write(lambda tx, now: registry.refuse_credential(tx, service, credential, words, now))
 
-    async def connected(self, answer: Answer, cause: Cause) -> None:
-        """The call has become a connection: its limits are settled, and what nobody heard before it is a gap."""
+    async def connected(self, answer: Answer, cause: Cause | None) -> None:
+        """The call has become a connection: its limits are settled, and what nobody heard before it is a gap; without a cause it
+        was opened while the one before was still heard."""
         lease, channel = self._out(), self._stream.channel
         metered = tuple(structs.replace(charge, amount=0) for charge in lease.charges if charge.limit.per_result)
         said = self._stream.provider.refused(self._stream.wanted, answer).reading
         opened_at = answer.received_at
-        gap, left = missed(self.position, channel, cause, opened_at), self._left_host
+        # What ended the last connection may have come after this one was open.
+        heard_until = max(opened_at, self.position.heard_at or opened_at)
+        gap = None if cause is None else missed(self.position, channel, cause, heard_until)
+        left = self._left_host
         # From here on everything is heard, unless a cursor leads further back.
         heard_at = None if resumes(self.position, channel) else opened_at
         step = Step(state=StreamState.LIVE, connected_at=opened_at, heard_at=heard_at, connections=1)
@@ -181,7 +217,7 @@ class Logbook:
             if gap is not None:
                 await add_gap(tx, self.position.stream, structs.replace(gap, detail=_moved(left)) if left else gap, lease.call)
             if left:
-                await self._note(tx, Outcome.OK, _moved(left), now)
+                await self._note(tx, lease.call, Outcome.OK, _moved(left), now)
             position = await self.advance(tx, step, now)
             await self._filler.arrange(tx, lease.call, now)
             await self._books.ledgers.settle(tx, lease.charges, Page(reading=said), answer)
@@ -203,7 +239,7 @@ class Logbook:
             step = Step(state=StreamState.WAITING, reason=trouble.words, heard_at=alive_at)
             position = await self.advance(tx, step, now)
             if not trouble.is_wanted:
-                await self._note(tx, trouble.outcome, trouble.words, now)
+                await self._note(tx, lease.call, trouble.outcome, trouble.words, now)
             await self._books.ledgers.delivered(tx, lease.charges, 0, now)
             await registry.count(tx, self._stream.crawl, 0, 0, 0)
             if not await self._books.log.hung_up(tx, lease.call, trouble.outcome, trouble.words, now):
@@ -211,6 +247,7 @@ class Logbook:
             return position
 
         self._position = await self.write(work)
+        self.lease = None
         self._landed(trouble.outcome, trouble.words)
 
     async def restart(self) -> None:
@@ -220,26 +257,26 @@ class Logbook:
 
     async def abandon(self, why: str) -> None:
         """Books a call that will not be heard of again: it is spent, and the log says why."""
-        lease, self.lease, self._position = self.lease, None, None
-        if lease is None:
-            return
+        leases = [lease for lease in (self.lease, self.beside) if lease is not None]
+        self.lease = self.beside = self._position = None
 
         async def work(tx: Transaction, now: datetime) -> None:
-            await self._books.lose(tx, lease, Loss("lost", why), now)
+            for lease in leases:
+                await self._books.lose(tx, lease, Loss("lost", why), now)
 
-        await self.write(work)
+        if leases:
+            await self.write(work)
 
     def _out(self) -> Call:
         if self.lease is None:
             raise LookupError("no call is out")
         return self.lease
 
-    async def _note(self, tx: Transaction, outcome: Outcome, words: str, now: datetime) -> None:
+    async def _note(self, tx: Transaction, call: int, outcome: Outcome, words: str, now: datetime) -> None:
         part = f"{self._stream.service.name}/{self._stream.name}"
-        await registry.note_error(tx, self._stream.crawl, part, str(outcome), self.call, words, now)
+        await registry.note_error(tx, self._stream.crawl, part, str(outcome), call, words, now)
 
     def _landed(self, outcome: Outcome, words: str) -> None:
-        self.lease = None
         report = CallReport(facet=self._stream.channel.facet.name, outcome=outcome, results=0, new_items=0, detail=words)
         self._tally.settled(report, self._books.clock.now())
 

@@ -15,12 +15,13 @@ from bowerbird.ports import Claims, Row, Transaction
 HOLD = timedelta(minutes=2)
 """A worker that has not renewed its claim for so long has lost the stream to whoever comes."""
 
-_POSITION = "stream, cursor, head, event_at, heard_at, connected_at"
+_POSITION = "stream, tuned, cursor, head, event_at, heard_at, connected_at"
 # Another channel counts in another way: its cursor would mean nothing, or worse, something else.
 _ENROL = f"""
 insert into streams (crawl, service, name, channel, options, state) values (?, ?, ?, ?, ?, '{StreamState.IDLE}')
 on conflict (crawl, service, name) do update set options = excluded.options, channel = excluded.channel,
-    cursor = case when streams.channel = excluded.channel then streams.cursor end
+    cursor = case when streams.channel = excluded.channel then streams.cursor end,
+    tuned = case when streams.channel = excluded.channel and streams.options = excluded.options then streams.tuned end
 returning stream
 """
 _STEP = f"""
@@ -38,6 +39,8 @@ class Position(Struct, frozen=True, kw_only=True):
 
     stream: int
     claim: Claim
+    tuned: str | None = None
+    """The options it is to hear by, where these are not those of its crawl file."""
     cursor: str | None = None
     head: str | None = None
     event_at: datetime | None = None
@@ -98,7 +101,7 @@ def _position(row: Row | None, stream: int, claim: Claim) -> Position:
     if row is None:
         raise LookupError(f"stream {stream} is gone from the database")
     times = {name: _time(row[name]) for name in ("event_at", "heard_at", "connected_at")}
-    return Position(stream=stream, claim=claim, cursor=row["cursor"], head=row["head"], **times)
+    return Position(stream=stream, claim=claim, tuned=row["tuned"], cursor=row["cursor"], head=row["head"], **times)
 
 
 def _time(micros: Any) -> datetime | None:

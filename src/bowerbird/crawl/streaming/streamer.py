@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from msgspec import structs
 
 from bowerbird.crawl.streaming.batches import Dictation, Scribe
-from bowerbird.crawl.streaming.buffer import MOST_MESSAGES, SILENT, Batch, Buffer, receive_into
+from bowerbird.crawl.streaming.buffer import MOST_MESSAGES, SILENT, Batch, Buffer, OpenLine
 from bowerbird.crawl.streaming.connecting import Dialler, Line, Refusal
 from bowerbird.crawl.streaming.filling import Filler
 from bowerbird.crawl.streaming.gaps import Cause
 from bowerbird.crawl.streaming.hearing import Hearing
+from bowerbird.crawl.streaming.parting import PAUSED, RETUNED, STOPPED, parting, trouble_of
+from bowerbird.crawl.streaming.retuning import BOTH_LINES, SAME_LINE, Retuner
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_calls import Logbook
 from bowerbird.crawl.streaming.waits import REFUSED, Pause, Trouble, Waits
 from bowerbird.errors import Fenced
-from bowerbird.model import Ended, Heard, NoticeKind, Outcome, StreamState
-from bowerbird.model.wording import noticed, outcome_words, told
+from bowerbird.model import Call, Ended, Heard, NoticeKind, Outcome, Reason, StreamState, Subscription
+from bowerbird.model.wording import told
 from bowerbird.ports import Listener, Part
 
 MOST_AT_ONCE = 10_000
@@ -31,12 +36,9 @@ _ABOUT_KEYS = frozenset({Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE})
 """Refusals of whom it is opened as: another may be let in."""
 _ABOUT_US = frozenset({Outcome.BAD_TOKEN, Outcome.FORBIDDEN_SCOPE, Outcome.NOT_OFFERED})
 """Refusals of whoever asks, or of the stream as such: no other wording of the subscription would help."""
-STOPPED = Ended("asked to stop")
-PAUSED = Ended("asked to pause")
-RESET = (
-    "the service has never come as far as our cursor: its numbering was reset. The cursor is kept; to hear on from now, give "
-    "the stream another name in the crawl file"
-)
+OVERLAP = timedelta(seconds=5)
+"""How long two connections are heard, and posts of old rules are taken: what was sent before a change is there by then."""
+NEVER = datetime.max.replace(tzinfo=UTC)
 
 RESTARTED = "the service has never come as far as our cursor: heard again from the oldest it has"
 
@@ -57,6 +59,13 @@ class Streamer:
         self._logbook = Logbook(books, stream, filler, hearing.tally)
         self._scribe = Scribe(hearing, stream, self._logbook)
         self._waits = Waits(stream.channel)
+        self._retuner = Retuner(stream, self._dialler, self._logbook, books.clock)
+        self._successor: tuple[Call, Line, OpenLine] | None = None
+        self._turns_at = NEVER
+        """When a change that is under way ends: nothing of what was heard before can come any more."""
+        self._rules: Sequence[str] = ()
+        self._is_asked = False
+        """A change was asked for, here."""
         self._buffer: Buffer | None = None
         self._ending = asyncio.Event()
         self._resumed = asyncio.Event()
@@ -136,6 +145,7 @@ class Streamer:
         """One connection after the other, each with its call, as long as the stream is ours."""
         cause = Cause.START
         while await self._begin_call():
+            await self._retuner.adopt()
             line = await self._dialler.dial(self._logbook.position.cursor)
             if isinstance(line, Refusal):
                 trouble = await self._refused(line)
@@ -199,25 +209,42 @@ class Streamer:
     # -- one connection ------------------------------------------------------------------------------------------
 
     async def _converse(self, line: Line, cause: Cause) -> tuple[Trouble, Cause]:
-        """Saves what a connection says until it ends; answers why, and what the gap is called that this leaves."""
+        """Saves what a connection says, and those that follow it without a break, until the last ends; answers why, and what the
+        gap is called that this leaves."""
+        listener = self._listener(line)
+        opened = self._opened(line)
+        try:
+            trouble, cause = await self._hear_out(opened, line, listener, cause)
+            while (after := self._successor) is not None:
+                (_, line, opened), self._successor = after, None
+                self._logbook.take_over(after[0])
+                joins = trouble.words == RETUNED.reason
+                trouble, cause = await self._hear_out(opened, line, listener, None if joins else Cause.RETUNE)
+        finally:
+            if self._successor is not None:
+                await self._successor[2].close()
+                self._successor = None
+        return trouble, cause
+
+    def _opened(self, line: Line) -> OpenLine:
+        buffer = Buffer(self._clock, self._most_unsaved())
+        return OpenLine(line.connection, buffer, self._stream.channel.silence, self._clock)
+
+    async def _hear_out(self, opened: OpenLine, line: Line, listener: Listener, cause: Cause | None) -> tuple[Trouble, Cause]:
         began_at, began_from = self._clock.now(), self._logbook.position.cursor
-        self._has_connected = True
-        buffer = self._buffer = Buffer(self._clock, self._most_unsaved())
-        reader = asyncio.create_task(receive_into(buffer, line.connection, self._stream.channel.silence, self._clock))
-        # However it ends, nobody shall wait for more of it.
-        reader.add_done_callback(lambda _: buffer.end(Ended("the reader broke down")))
+        self._has_connected, self._turns_at, self._rules = True, NEVER, line.opening.rules
+        buffer = self._buffer = opened.buffer
         try:
             if self._ending.is_set():
                 buffer.end(STOPPED)
             elif not self._resumed.is_set():
                 buffer.end(PAUSED)
             await self._logbook.connected(line.answer, cause)
-            trouble = await self._write_down(buffer, self._listener(line))
-            if reader.done() and not reader.cancelled():
-                reader.result()
+            trouble = await self._write_down(opened, listener)
+            opened.check()
         finally:
             self._buffer = None
-            await self._close(reader, line)
+            await opened.close()
         if self._clock.now() - began_at >= STEADY:
             self._waits.succeeded()
         if self._is_blocked(buffer, began_from):
@@ -225,7 +252,7 @@ class Streamer:
         await self._logbook.hung_up(trouble, buffer.alive_at)
         if trouble.words == RESTARTED:
             await self._logbook.restart()
-        causes = {SILENT: Cause.SILENCE, PAUSED: Cause.PAUSE}
+        causes = {SILENT: Cause.SILENCE, PAUSED: Cause.PAUSE, RETUNED: Cause.RETUNE}
         return trouble, causes.get(buffer.ended, Cause.CUT) if buffer.ended is not None else Cause.CUT
 
     def _is_blocked(self, buffer: Buffer, began_from: str | None) -> bool:
@@ -246,31 +273,81 @@ class Streamer:
         stream = self._stream
         return stream.provider.listener(stream.wanted, line.opening, stream.service, self._logbook.position.cursor)
 
-    async def _close(self, reader: asyncio.Task[None], line: Line) -> None:
-        reader.cancel()
-        await asyncio.gather(reader, return_exceptions=True)
-        await line.connection.close()
-
-    async def _write_down(self, buffer: Buffer, listener: Listener) -> Trouble:
+    async def _write_down(self, opened: OpenLine, listener: Listener) -> Trouble:
         """Saves batch after batch until the connection has ended and nothing is left of it."""
         trouble: Trouble | None = None
-        has_begun, beat_at = False, self._clock.now() + BEAT
+        buffer, has_begun, beat_at = opened.buffer, False, self._clock.now() + BEAT
         while True:
-            batch = await buffer.take(MOST_AT_ONCE, beat_at)
+            batch = await buffer.take(MOST_AT_ONCE, self._clock.now() if self._is_asked else min(beat_at, self._turns_at))
             if batch is not None:
                 heard, has_begun = _understood(batch, listener, has_begun)
                 await self._scribe.save(Dictation(heard, batch.size, batch.received_at))
                 trouble = trouble or self._judged(heard, buffer)
             elif buffer.ended is not None:
-                return trouble or _trouble(buffer.ended)
+                # Who opened another connection expects that the service may end this one.
+                ended = trouble or trouble_of(buffer.ended)
+                return ended if self._successor is None else structs.replace(ended, is_wanted=True)
             now = self._alive_at = self._clock.now()
-            if now >= beat_at:
-                beat_at = now + BEAT
+            if now >= beat_at or self._is_asked:
+                beat_at, self._is_asked = now + BEAT, False
                 await self._logbook.keep(StreamState.LIVE, alive_at=None if len(buffer) else buffer.alive_at)
+            if buffer.ended is None:
+                await self._retuned(opened, listener, now)
+
+    # -- another subscription ------------------------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> Subscription:
+        """What the stream hears now."""
+        return self._stream.wanted
+
+    async def retune(self, wanted: Subscription, reason: Reason) -> bool:
+        """Implements `ports.Retunable`; another worker that has the stream learns of it with what it writes next."""
+        is_new = await self._retuner.ask(wanted, reason)
+        self._is_asked = self._is_asked or is_new
+        if is_new and self._buffer is not None:
+            self._buffer.stir()
+        return is_new
+
+    async def _retuned(self, opened: OpenLine, listener: Listener, now: datetime) -> None:
+        """Makes a change that is asked for, and ends one that is under way."""
+        if now >= self._turns_at:
+            self._turns_at = NEVER
+            if self._successor is not None:
+                opened.buffer.end(RETUNED)
+                return
+            listener.retune(self._stream.wanted, self._rules)
+        if self._turns_at != NEVER or (after := self._retuner.wanted()) is None:
+            return
+        tuned = self._logbook.position.tuned
+        if self._stream.provider.retune(self._stream.wanted, after, ()) is not None:
+            await self._change(opened, listener, after, tuned)
+        elif self._stream.channel.has_cursor:
+            # The next connection goes on where this one ends.
+            opened.buffer.end(RETUNED)
+        elif (successor := await self._retuner.succeed(after)) is not None:
+            self._successor = (successor.lease, successor.line, self._opened(successor.line))
+            self._turns_at = self._clock.now() + OVERLAP
+            listener.retune(after, successor.line.opening.rules)
+            await self._retuner.took_effect(tuned, BOTH_LINES)
+
+    async def _change(self, opened: OpenLine, listener: Listener, after: Subscription, tuned: str | None) -> None:
+        """Over the open connection. What the old rules matched may still be on its way."""
+        changed = await self._retuner.change(after)
+        if changed is None:
+            return
+        for message in changed.messages:
+            await opened.send(message)
+        self._stream.tuning.wanted = after
+        listener.retune(after, (*self._rules, *changed.rules))
+        self._rules = changed.rules
+        if changed.rules:
+            self._turns_at = self._clock.now() + OVERLAP
+        await self._retuner.took_effect(tuned, SAME_LINE)
 
     def _judged(self, heard: list[Heard], buffer: Buffer) -> Trouble | None:
         """Whether the service takes its leave; what it still says after that is saved too."""
-        trouble = self._restarting(heard) or _parting(heard) or self._spent()
+        trouble = self._restarting(heard) or parting(heard) or self._spent()
         if trouble is not None:
             buffer.end(Ended(trouble.words))
         elif any(each.events for each in heard):
@@ -308,20 +385,3 @@ def _understood(batch: Batch, listener: Listener, has_begun: bool) -> tuple[list
     if alone < len(batch.messages):
         heard.append(listener.hear(batch.messages[alone:]))
     return heard, has_begun
-
-
-def _parting(heard: list[Heard]) -> Trouble | None:
-    """How the service ends the connection, if it says so."""
-    notices = [notice for each in heard for notice in each.notices]
-    if any(notice.kind is NoticeKind.FUTURE for notice in notices):
-        return Trouble(outcome=Outcome.BAD_REQUEST, words=RESET, was_open=True, is_final=True)
-    closing = next((each.closing for each in heard if each.closing is not None), None)
-    if closing is None:
-        return None
-    words = "; ".join(noticed(notice) for notice in notices if notice.kind is not NoticeKind.UNDELIVERED)
-    return Trouble(outcome=closing, words=words or f"the service ends the connection: {outcome_words(closing)}", was_open=True)
-
-
-def _trouble(ended: Ended) -> Trouble:
-    words = f"{ended.reason} ({ended.status})" if ended.status else ended.reason
-    return Trouble(outcome=Outcome.OK, words=words, was_open=True, is_wanted=ended in (STOPPED, PAUSED))

@@ -14,6 +14,7 @@ from bowerbird.model import (
     Outcome,
     Page,
     Request,
+    Retuned,
     Secret,
     Service,
     Subscription,
@@ -110,6 +111,9 @@ class Bluesky:
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
         return streams.listener(wanted, opening, positions.in_time(cursor, wanted.channel, self._now), self._now)
+
+    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
+        return streams.retuned(before, after)
 
     def fill_target(self, wanted: Subscription) -> str:
         """Nothing: these streams go back by themselves, and what lies further back no facet lists."""

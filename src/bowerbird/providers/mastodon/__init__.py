@@ -18,6 +18,7 @@ from bowerbird.model import (
     Outcome,
     Page,
     Request,
+    Retuned,
     Secret,
     Service,
     Subscription,
@@ -116,6 +117,11 @@ class Mastodon:
         from bowerbird.providers.mastodon import streams
 
         return streams.MastodonListener(wanted, self.channels[wanted.channel].facet, service, self.flavour)
+
+    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
+        from bowerbird.providers.mastodon import streams
+
+        return streams.retuned(before, after)
 
     def fill_target(self, wanted: Subscription) -> str:
         return channels.fill_target(wanted)

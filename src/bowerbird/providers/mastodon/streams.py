@@ -20,6 +20,7 @@ from bowerbird.model import (
     Outcome,
     Page,
     Request,
+    Retuned,
     Service,
     Subject,
     Subscription,
@@ -74,6 +75,22 @@ def _about(wanted: Subscription) -> list[tuple[str, str]]:
     return [(option, value) for option in ("tag", "list") for value in wanted.options.get(option, ())]
 
 
+def retuned(before: Subscription, after: Subscription) -> Retuned | None:
+    """On a WebSocket streams come and go while it is open: first those that come. A long answer has one alone."""
+    if base_name(after.channel) != after.channel:
+        return None
+    had, has = _subscribed(before), _subscribed(after)
+    orders = [("subscribe", each) for each in has if each not in had] + [("unsubscribe", each) for each in had if each not in has]
+    return Retuned(messages=tuple(msgspec.json.encode({"type": order, **each}) for order, each in orders))
+
+
+def _subscribed(wanted: Subscription) -> list[dict[str, str]]:
+    """The streams of a WebSocket, as it is told to take them up."""
+    name = base_name(wanted.channel)
+    stream = _STREAMS.get(name, name) + (":media" if has_only_media(wanted) else "")
+    return [{"stream": stream, option: value} for option, value in _about(wanted)] or [{"stream": stream}]
+
+
 def refused(answer: Answer) -> Page:
     """What came instead of a stream."""
     ended, detail = outcome(answer)
@@ -120,7 +137,6 @@ class MastodonListener(MessageListener[MastodonGathering]):
         key = payload.decode().strip().strip('"')
         if not (key.isprintable() and 0 < len(key) <= _LONGEST_KEY):
             raise ValueError("a deletion that names no post")
-        self.recent.forget(key)
         hearing.lose(Subject.POST, key)
 
 

@@ -15,6 +15,7 @@ from bowerbird.model import (
     Outcome,
     Page,
     Request,
+    Retuned,
     Service,
     Subscription,
     Trial,
@@ -76,6 +77,10 @@ class TwitterV1(XFamily):
         from bowerbird.providers.twitter_v1 import streams
 
         return streams.ClassicListener(self.channels[wanted.channel].facet)
+
+    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
+        """Words are part of how a stream is opened: only another connection hears others."""
+        return None
 
     def fill_target(self, wanted: Subscription) -> str:
         return channels.fill_target(wanted)

@@ -118,7 +118,6 @@ class ClassicListener(MessageListener[TwitterGathering]):
     def read(self, hearing: Classic, message: bytes) -> None:
         said = _messages.read(message)
         if said.delete is not None:
-            self.recent.forget(said.delete.status.key)
             hearing.lose(Subject.POST, said.delete.status.key)
         elif said.status_withheld is not None:
             _withhold(hearing, Subject.POST, said.status_withheld)

@@ -17,6 +17,7 @@ from bowerbird.model import (
     Outcome,
     Page,
     Request,
+    Retuned,
     Secret,
     Service,
     Subscription,
@@ -99,6 +100,11 @@ class XV2(XFamily):
         from bowerbird.providers.x import streams
 
         return streams.XListener(self.channels[wanted.channel].facet, opening.rules)
+
+    def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
+        from bowerbird.providers.x import streams
+
+        return streams.retuned(after, answers)
 
     def fill_target(self, wanted: Subscription) -> str:
         return channels.fill_target(wanted)

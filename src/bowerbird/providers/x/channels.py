@@ -44,6 +44,10 @@ _RULES = (_before("rules", 450, 9), _before("rule_changes", 100, 2))
 """What may be sent before a filtered stream opens: pages of a thousand rules are read, some are deleted, some added."""
 
 
+_CHANGE = (_before("rules", 450, 9), _before("rule_changes", 100, 3))
+"""The same while a stream is open, where what is told by another tag is deleted before and the rest after."""
+
+
 def _channel(name: str) -> Channel:
     window = Limit(
         bucket="{service}/app:{app}/{facet}",
@@ -54,7 +58,10 @@ def _channel(name: str) -> Channel:
     facet = Facet(name=name, subject=Subject.WORD, yields=frozenset({"users", "posts"}), results_per_call=_RESERVE)
     facet = msgspec.structs.replace(facet, limits=(window, *paid_posts(facet), *(_RULES if name == "filter" else ())))
     plain = line_channel(facet, _OPTIONS[name], _SILENCE, "search" if name == "filter" else "")
-    return msgspec.structs.replace(plain, needs=_NEEDS.get(name, frozenset()), kinds=frozenset({"app"}), disorder=LATEST)
+    change = _CHANGE if name == "filter" else ()
+    return msgspec.structs.replace(
+        plain, needs=_NEEDS.get(name, frozenset()), kinds=frozenset({"app"}), disorder=LATEST, change=change
+    )
 
 
 CHANNELS: Mapping[str, Channel] = {name: _channel(name) for name in _ALLOWED}

@@ -54,9 +54,12 @@ _problems = Reader(_RuleProblem)
 _existing = Reader(_Existing)
 
 
-def settle(wanted: Subscription, answers: Sequence[Answer]) -> Request | Page | Ids:
-    """The next call, the reason why there is none, or, when every rule is in place, the ids of those whose posts are ours."""
-    steps = _steps(_wanted(wanted), _prefix(wanted))
+def settle(wanted: Subscription, answers: Sequence[Answer], *, is_live: bool = False) -> Request | Page | Ids:
+    """The next call, the reason why there is none, or, when every rule is in place, the ids of those whose posts are ours.
+
+    `is_live`: a connection is open, so that new rules come before old ones go: what both match is not missed in between.
+    """
+    steps = _steps(_wanted(wanted), _prefix(wanted), is_live)
     try:
         request = next(steps)
         for answer in answers:
@@ -81,19 +84,26 @@ def _wanted(wanted: Subscription) -> list[Rule]:
     return [Rule(value, f"{prefix}:{tag}" if tag else prefix) for tag, value in parts]
 
 
-def _steps(wanted: list[Rule], prefix: str) -> _Steps:
+def _steps(wanted: list[Rule], prefix: str, is_live: bool) -> _Steps:
     known = yield from _listed()
     ours = [rule for rule in known if rule.tag == prefix or (rule.tag or "").startswith(f"{prefix}:")]
     asked = {(rule.value, rule.tag) for rule in wanted}
     kept = {(rule.value, rule.tag): rule.id for rule in ours if (rule.value, rule.tag) in asked}
-    stale = [rule.id for rule in ours if rule.id not in kept.values()]
-    if stale:
-        _envelope((yield _change({"delete": {"ids": stale}})))
+    stale = [rule for rule in ours if rule.id not in kept.values()]
+    # The same words under another tag cannot be there twice.
+    first = [rule for rule in stale if not is_live or rule.value in {each.value for each in wanted}]
+    yield from _deleted(first)
     # What somebody else asked for already cannot be added again, but hearing it is all we want.
     shared = {rule.value: rule.id for rule in known if rule not in ours}
     missing = [rule for rule in wanted if (rule.value, rule.tag) not in kept and rule.value not in shared]
     added = (yield from _added(missing)) if missing else ()
+    yield from _deleted([rule for rule in stale if rule not in first])
     return *kept.values(), *(shared[rule.value] for rule in wanted if rule.value in shared), *added
+
+
+def _deleted(rules: list[Rule]) -> Generator[Request, Answer, None]:
+    if rules:
+        _envelope((yield _change({"delete": {"ids": [rule.id for rule in rules]}})))
 
 
 def _listed() -> Generator[Request, Answer, list[Rule]]:

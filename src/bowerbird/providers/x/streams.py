@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from bowerbird.model import Answer, Ask, Facet, Heard, NoticeKind, Opening, Outcome, Page, Request, Subscription
+from bowerbird.model import Answer, Ask, Facet, Heard, NoticeKind, Opening, Outcome, Page, Request, Retuned, Subscription
 from bowerbird.providers import headers
 from bowerbird.providers.items import UNREADABLE, Reader, is_there
 from bowerbird.providers.listening import NO_ANSWER, Hearing, MessageListener, no_stream
@@ -67,6 +67,14 @@ def next_step(wanted: Subscription, answers: Sequence[Answer]) -> Request | Open
     return Opening(request=Request(path=_PATHS[wanted.channel], query=(*chosen, *OF_POSTS)), rules=rules)
 
 
+def retuned(after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
+    """Rules are changed beside the connection, which goes on; the other streams have nothing to change."""
+    if after.channel != "filter":
+        return None
+    rules = settle(after, answers, is_live=True)
+    return Retuned(rules=rules) if isinstance(rules, tuple) else rules
+
+
 def refused(answer: Answer) -> Page:
     """What came instead of a stream."""
     said = headers.reading(answer.headers, "x-rate-limit")
@@ -80,6 +88,9 @@ class XListener(MessageListener[XGathering]):
     def __init__(self, facet: Facet, rules: Sequence[str]) -> None:
         super().__init__()
         self._ask, self._facet, self._rules = Ask(facet.name, ()), facet, frozenset(rules)
+
+    def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
+        self._rules = frozenset(rules)
 
     def gathering(self) -> XGathering:
         return XGathering(self._ask, self._facet, NO_ANSWER)

@@ -33,6 +33,8 @@ _CAUSES = {
     "start": Cause.OUTAGE,
     "cut": Cause.OUTAGE,
     "silence": Cause.OUTAGE,
+    "pause": Cause.OUTAGE,
+    "retune": Cause.REACH,
     "outage": Cause.OUTAGE,
     "outdated": Cause.REACH,
     "undelivered": Cause.REACH,

@@ -33,6 +33,8 @@ _GAP_WORDS = {
     "start": "nobody listened: the crawl was not running",
     "cut": "the connection broke",
     "silence": "the connection was dead without a word",
+    "pause": "the crawl was paused",
+    "retune": "it was to hear something else, and the service ended the old connection at once",
     "outage": "the service could not be reached",
     "outdated": "away for longer than the service can replay",
     "undelivered": "the service says that it held messages back",

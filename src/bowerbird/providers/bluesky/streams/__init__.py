@@ -8,11 +8,11 @@ from bowerbird.providers.bluesky.streams.channels import CHANNELS, FIREHOSE, JET
 from bowerbird.providers.bluesky.streams.firehose import FirehoseListener
 from bowerbird.providers.bluesky.streams.jetstream import JetstreamListener
 from bowerbird.providers.bluesky.streams.jetstream_v2 import JetstreamV2Listener
-from bowerbird.providers.bluesky.streams.opening import opened, refused
+from bowerbird.providers.bluesky.streams.opening import opened, refused, retuned
 from bowerbird.providers.bluesky.streams.positions import Now
 from bowerbird.providers.bluesky.streams.subscriptions import subscription
 
-__all__ = ["CHANNELS", "listener", "opened", "refused", "subscription"]
+__all__ = ["CHANNELS", "listener", "opened", "refused", "retuned", "subscription"]
 
 
 def listener(wanted: Subscription, opening: Opening, cursor: str | None, now: Now = None) -> Listener:

@@ -68,6 +68,9 @@ class FirehoseListener:
         known = positions.read(cursor)
         self._is_resumed = known is not None
         self._order = positions.Order(known.number if known else -1, positions.LEAP)
+        self.retune(wanted, ())
+
+    def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
         patterns = collections(wanted)
         self._collections = frozenset(each for each in MAPPED if any(fnmatchcase(each, pattern) for pattern in patterns))
         self._dids = frozenset(wanted.options.get("dids", ()))

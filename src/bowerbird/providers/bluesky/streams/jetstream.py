@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw, Struct
 
-from bowerbird.model import Heard, NoticeKind, Opening, Outcome, from_micros
+from bowerbird.model import Heard, NoticeKind, Opening, Outcome, Subscription, from_micros
 from bowerbird.providers.amounts import check_values
 from bowerbird.providers.bluesky.streams import changes, positions
 from bowerbird.providers.bluesky.streams.channels import MAPPED
@@ -61,6 +61,9 @@ class JetstreamListener:
         # The cursor is a time and inclusive: another event may have happened in that very microsecond.
         self._order = positions.Order(known.number - 1 if known else 0)
         self._unpacker = Unpacker(opening.dictionary)
+
+    def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
+        """Nothing changes: the service itself leaves out what is not wanted."""
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         told = Telling()

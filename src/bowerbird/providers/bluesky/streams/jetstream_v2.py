@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec import Raw, Struct, field
 
-from bowerbird.model import Heard, Opening, to_micros
+from bowerbird.model import Heard, Opening, Subscription, to_micros
 from bowerbird.providers.amounts import check_values
 from bowerbird.providers.bluesky.streams import changes, positions
 from bowerbird.providers.bluesky.streams.channels import MAPPED
@@ -67,6 +67,9 @@ class JetstreamV2Listener:
         self._known = positions.read(cursor)
         self._order = positions.Order(self._known.number if self._known else -1)
         self._unpacker = Unpacker(opening.dictionary)
+
+    def retune(self, wanted: Subscription, rules: Sequence[str]) -> None:
+        """Nothing changes: the service itself leaves out what is not wanted."""
 
     def hear(self, messages: Sequence[bytes]) -> Heard:
         told = Telling()

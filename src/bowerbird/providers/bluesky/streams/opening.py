@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from bowerbird.model import Answer, Opening, Outcome, Page, Request, Subscription
+from bowerbird.model import Answer, Opening, Outcome, Page, Request, Retuned, Subscription
 from bowerbird.providers import headers
 from bowerbird.providers.bluesky.outcomes import outcome, said
 from bowerbird.providers.bluesky.streams import positions
@@ -24,6 +24,8 @@ _DICTIONARY = Request(path="/xrpc/network.bsky.jetstream.getZstdDictionary")
 _MOST_DIDS_IN_ADDRESS = 100
 """About 4,000 characters; a longer list goes in a message, because proxies refuse long addresses."""
 _NO_SUCH_METHOD = (404, 501)
+_FIXED = ("compress", "dictionary")
+"""What a connection has from its beginning to its end."""
 _NO_DICTIONARY = "the host gives no dictionary away: set compress = false, or give the dictionary itself"
 _RETIRED = "UnknownZstdDictionary"
 
@@ -47,6 +49,14 @@ def opened(wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) 
     if not is_dictionary(answers[-1].body):
         return Page(outcome=Outcome.UNREADABLE, detail=f"no zstd dictionary in {len(answers[-1].body)} bytes")
     return _opening(wanted, cursor, answers[-1].body)
+
+
+def retuned(before: Subscription, after: Subscription) -> Retuned | None:
+    """The first Jetstream takes filters while it is open, the firehose is filtered here; the second takes no word from us."""
+    is_filter_alone = all(before.options.get(name) == after.options.get(name) for name in _FIXED)
+    if after.channel == JETSTREAM_V2 or not is_filter_alone:
+        return None
+    return Retuned(messages=(_hello(after),)) if after.channel == JETSTREAM else Retuned()
 
 
 def refused(answer: Answer) -> Page:
