@@ -45,6 +45,7 @@ def test_what_is_public_of_an_address_holds_nothing_of_its_password(password: st
         ("postgresql://ada:hu/sh@db.example/crawls", "postgresql://db.example/crawls"),
         ("postgresql://ada@db.example/crawls?password=a@hush", "postgresql://…"),
         ("postgresql://ada:hu?sh@db.example/crawls", "postgresql://…"),
+        ("postgresql:/ada:XX://X@host/crawls", "…"),
         ("crawl.db", "crawl.db"),
         ("folder/some@place/crawl.db", "folder/some@place/crawl.db"),
     ],

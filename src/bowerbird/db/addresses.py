@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from bowerbird.errors import StoreError
 
 _POSTGRES = ("postgresql://", "postgres://")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _VAULT = "vault:"
 _HOST = r"(?:[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?"
 _HOSTS = re.compile(rf"{_HOST}(?:,{_HOST})*")
@@ -37,6 +38,9 @@ def public(where: str) -> str:
     if not mark:
         # A path, unless it looks like an address that was written wrongly.
         return HIDDEN + where.rpartition("@")[2] if re.search(r":.*@", where) else where
+    if not _SCHEME.fullmatch(scheme):
+        # The mark stands in the password of an address that was written wrongly.
+        return HIDDEN
     # Where a ? or @ is part of the password the two readings differ, and none can be trusted.
     by_user, by_options = rest.rpartition("@")[2].partition("?")[0], rest.partition("?")[0].rpartition("@")[2]
     is_plain = by_user == by_options and _SHOWN.fullmatch(by_user)
