@@ -14,7 +14,8 @@ from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
-from bowerbird.reports.completeness import VIEWS, Cause, Entry, Total, ledger, ledgers
+from bowerbird.reports.completeness import VIEWS, Cause, Entry, Total, ledger, ledgers, read_sums
+from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.settings import to_ms
@@ -171,6 +172,11 @@ def test_of_posts_asked_for_by_id_it_says_what_became_of_each(store: str) -> Non
             await laboratory.run(crawl)
             (entry,) = await lines(crawl.database, "id")
             together = [line async for line in ledgers(crawl.database, facet_of, VIEWS)]
+            days = ViewSums("day", 1)
+            for _, each in [line for line in together if line[0] == "day"]:
+                days.add(each)
+            assert days.posts == await read_sums(crawl.database)
+            assert days.posts.opted_out > 0
             assert together == [(view, each) for view in VIEWS for each in await lines(crawl.database, view)]
         assert entry.captured + entry.deleted + entry.likely == len(keys) + 1
         assert entry.of(Cause.DELETED) >= 1, "the one that never was"

@@ -86,7 +86,8 @@ def command(
             async with database.reading() as tx:
                 left_out = await read_left_out(tx, chosen)
             lines = await _read(database, views, chosen, top, out)
-            return chosen, left_out, lines, await read_sums(database, chosen)
+            sums = lines["day"].posts if "day" in lines else await read_sums(database, chosen)
+            return chosen, left_out, lines, sums
 
     chosen, left_out, lines, sums = asyncio.run(read())
     captured = {view: each.captured for view, each in lines.items() if each.captured is not None}

@@ -91,6 +91,13 @@ class Days:
         return _entry(day, self._crawl, posts, tuple(_together([*others, *opted_out(posts.opted_out)])), bool(others))
 
 
+def posts_of(day: Entry) -> PostSums:
+    """The stored posts that the line of a day counts."""
+    opted_out = day.of(Cause.OPTED_OUT)
+    stored = day.captured + day.deleted + opted_out
+    return PostSums(stored, day.deleted, opted_out, day.captured if day.subject == UNDATED else 0)
+
+
 async def read_sums(database: Database, crawl: str | None = None) -> PostSums:
     """All stored posts, or those that one crawl was the first to bring: what the lines by day add up to."""
     async with database.reading() as tx:

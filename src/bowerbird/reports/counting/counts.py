@@ -42,7 +42,8 @@ class Counter:
         chosen = ", ".join(f"{expression} as {name}" for name, expression in parts.items())
         names = ", ".join(parts)
         # Materialised: or else the whole table may be read in the order of the groups, to save sorting the few rows of a sample.
-        sampled = f"with sampled as materialized (select {chosen} from {table} {where})"
+        how = "as materialized" if where else "as"
+        sampled = f"with sampled {how} (select {chosen} from {table} {where})"
         rows = await tx.fetch(f"{sampled} select {names}, count(*) as n from sampled group by {names} order by {names}")
         return {tuple(row[name] for name in parts): Count(round(row["n"] * scale), is_exact=scale == 1.0) for row in rows}
 
