@@ -14,6 +14,8 @@ _BLANKS = re.compile(r"\n{3,}")
 _PLAIN = {"<p>": "", "</p>": "\n\n", "<br>": "\n", "<br/>": "\n", "<br />": "\n", "</a>": "", "<span>": "", "</span>": ""}
 """What the tags do to the lines that nearly all posts consist of; see `_break` for the others."""
 _LONGEST_TAG = 200
+_HASHTAG, _MENTION = ' class="mention hashtag"', ' class="u-url mention"'
+"""How Mastodon itself writes what is no link of the author's; other software's ways are read attribute by attribute."""
 _QUOTE = "quote-inline"
 """The class of what a server wrote itself, for software that shows no quotes: `RE:` and the address of the quoted post."""
 
@@ -74,7 +76,10 @@ def _anchors(pieces: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     tags: list[str] = []
     for place in range(1, len(pieces), 2):
         tag = pieces[place]
-        if not tag.startswith(("<a ", "<A ")):
+        if not tag.startswith(("<a ", "<A ")) or _MENTION in tag:
+            continue
+        if _HASHTAG in tag:
+            tags += _hashtag(pieces, place)
             continue
         values = _attributes(tag)
         classes, address = values.get("class", ""), values.get("href", "")
