@@ -33,8 +33,9 @@ from store_pages import (
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.model import Facet, Gone, Outcome, Page, Progress, Saved, Service, Subject, Task, User
+from bowerbird.model import Broken, Facet, Gone, Outcome, Page, Progress, Saved, Service, Subject, Task, User
 from bowerbird.ports import Transaction
+from bowerbird.store.intake.quarantine import KEPT
 from bowerbird.store.locks import MOST_NAMES
 from migrated import Migrated
 
@@ -165,6 +166,20 @@ async def test_posts_that_come_while_their_author_leaves_are_empty(fleet: Fleet)
     hidden = await fleet[0].rows("select reason from unavailable where until is null")
     assert len(hidden) == 20
     assert await fleet[0].count("posts", "text is not null") == 0
+
+
+async def test_items_that_cannot_be_used_are_counted_exactly_and_kept_within_their_bound(fleet: Fleet) -> None:
+    reasons = ("no author", "no id", "no time")
+    pages: list[Asked] = []
+    for n in range(12):
+        some = reasons if n % 2 else reasons[::-1]
+        broken = tuple(Broken(Subject.POST, f"item {n} {place}".encode(), why) for why in some for place in range(10))
+        pages.append((Page(broken=broken, results=30), TIMELINE, "1"))
+    await at_once(fleet, pages)
+    counted = await fleet[0].rows("select items from quarantine_sources")
+    assert [row["items"] for row in counted] == [120, 120, 120]
+    assert await fleet[0].count("quarantine") == 3 * KEPT
+    assert await deadlocks(fleet) == 0
 
 
 # -- whoever has nothing in common does not wait -----------------------------------------------------------------------

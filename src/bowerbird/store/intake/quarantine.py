@@ -35,8 +35,10 @@ _COUNT = """
 insert into quarantine_sources (service, facet, why, items, bytes, first_at, last_at) values (?, ?, ?, ?, ?, ?, ?)
 on conflict (service, facet, why) do update set items = quarantine_sources.items + excluded.items,
     bytes = quarantine_sources.bytes + excluded.bytes, last_at = excluded.last_at
-returning source, (select count(*) from quarantine q where q.source = quarantine_sources.source) as kept
+returning source
 """
+# Asked when the row of the source is ours: what another page has kept meanwhile is then counted too.
+_KEPT = "select count(*) as kept from quarantine where source = ?"
 _SET_ASIDE = """
 insert into quarantine (source, call, facet, subject, why, at, bytes, raw) values (?, ?, ?, ?, ?, ?, ?, ?) returning item
 """
@@ -51,11 +53,13 @@ async def set_aside(s: Sighting, facet: str, broken: Sequence[Broken]) -> None:
         return
     await forget_old(s.tx, s.at)
     known = {row["why"] for row in await s.tx.fetch(_KNOWN, s.service, facet)}
-    for why, items in _by_reason(broken, known).items():
+    # In one order, so that two pages with the same reasons do not wait for each other in a circle.
+    for why, items in sorted(_by_reason(broken, known).items()):
         size = sum(len(item.raw) for item in items)
         source = await s.tx.fetch_one(_COUNT, s.service, facet, why, len(items), size, s.at, s.at)
         if source is not None:
-            await _keep(s, facet, source["source"], items[: max(0, KEPT - source["kept"])])
+            row = await s.tx.fetch_one(_KEPT, source["source"])
+            await _keep(s, facet, source["source"], items[: max(0, KEPT - (row["kept"] if row else 0))])
 
 
 async def _keep(s: Sighting, facet: str, source: int, items: Sequence[Broken]) -> None:
