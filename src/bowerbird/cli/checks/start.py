@@ -175,9 +175,8 @@ def check_askable(plan: CrawlPlan, vault: Vault, flavours: Mapping[str, Flavour]
     if any(name in facets for facets in lost.values() for name in plan.flow.seeds):
         sorted_seeds(plan, lost).check(skips_bad=plan.skips_bad)
     vain = in_vain(plan, lost)
-    for planned in plan.services if vain else ():
-        name = planned.service.name
-        facet = next(each for each in lost[name] if each in vain)
+    # A service may have none of these facets by its nature: it is another one that does not answer them.
+    for name, facet in ((name, facet) for name, facets in lost.items() for facet in facets if facet in vain):
         found, advice = missing(facet, lost[name][facet])
         raise UserError(f"{name} {found}" + (f"; {advice}" if advice else "; ask another server"))
 
