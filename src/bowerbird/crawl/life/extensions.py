@@ -21,7 +21,7 @@ class Extensions(Struct, frozen=True):
     rankers: Mapping[str, RankerMaker] = {}
     seeder: SeederMaker = lambda usual, lanes: usual
     judges: Sequence[Judge] = ()
-    """Asked about every page beside those of the crawl file."""
+    """Asked about every page, as those of the crawl file are."""
 
     def ranker(self, name: str, revisit: timedelta | None, otherwise: Callable[[], Ranker]) -> Ranker:
         return self.rankers[name](revisit) if name in self.rankers else otherwise()

@@ -41,15 +41,15 @@ def kept(flow: Flow, lost: Collection[str]) -> Flow:
     return flow.without(frozenset(name for name in walked if name in lost)) if is_walking else flow
 
 
-async def mark(tx: Transaction, crawl: int, me: Enrolment, aside: Mapping[int, Lane], now: datetime) -> None:
+async def mark(tx: Transaction, crawl: int, me: Enrolment, waiting: Mapping[int, Lane], now: datetime) -> None:
     """Writes down which lanes of a crawl are left out by now, and why; all others are asked.
 
     Credentials are each worker's own: what one leaves out that joins others, these may ask.
     """
     known = [row["lane"] for row in await tx.fetch(_KNOWN, crawl)]
-    await tx.execute_many(_CLEAR, [(lane,) for lane in known if lane not in aside])
+    await tx.execute_many(_CLEAR, [(lane,) for lane in known if lane not in waiting])
     if await me.is_lone(tx, now):
-        for number, lane in aside.items():
+        for number, lane in waiting.items():
             await mark_lane(tx, number, lane.left_out, now)
 
 

@@ -15,8 +15,8 @@ async def enrol(tx: Transaction, crawl: str, now: datetime, *, is_alone: bool) -
 
     The caller has written the row of the crawl: of two that start at the same time, the second waits there for the first.
     """
-    if is_alone and (crew := await living(tx, crawl, now)):
-        raise UserError(running_already(crawl, crew[0], now))
+    if is_alone and (others := await living(tx, crawl, now)):
+        raise UserError(running_already(crawl, others[0], now))
     return Enrolment(crawl, await registry.enrol_worker(tx, crawl, now))
 
 

@@ -43,7 +43,7 @@ class _Watched(Struct, frozen=True):
 
 
 class Supervisor:
-    """Runs parts beside each other; none of them can take the crawl down."""
+    """Runs parts at the same time; none of them can take the crawl down."""
 
     def __init__(self, clock: Clock, noted: Noted) -> None:
         self._clock = clock

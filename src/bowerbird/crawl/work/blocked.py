@@ -31,7 +31,7 @@ class Blocked:
         return self._strikes.is_calm()
 
     def is_out(self, tx: Transaction, lane: Lane, lease: Lease, page: Page) -> bool:
-        """Whether the credential of a call is to be put aside."""
+        """Whether the credential of a call is to be used no more."""
         return self._strikes.is_out(tx, lane, lease, page)
 
     def _losing(self, lane: Lane, page: Page, credential: str | None) -> frozenset[int]:

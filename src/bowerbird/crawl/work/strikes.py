@@ -1,4 +1,4 @@
-"""When a refused credential is put aside, and for which lanes: a refusal belongs to what was refused."""
+"""When a refused credential is used no more, and for which lanes: a refusal belongs to what was refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Strikes:
         return not any(self._in_a_row.values())
 
     def is_out(self, tx: Transaction, lane: Lane, lease: Lease, page: Page) -> bool:
-        """Counts an answer, and says whether the credential is to be put aside: refused several times in a row."""
+        """Counts an answer, and says whether the credential is to be used no more: refused several times in a row."""
         place = (lease.credential, lane.lane)
         if page.outcome not in _REFUSALS:
             if not page.outcome.is_passing:
