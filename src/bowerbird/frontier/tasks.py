@@ -10,8 +10,8 @@ from bowerbird.clock import from_micros, to_micros
 from bowerbird.errors import Fenced
 from bowerbird.frontier import statements as sql
 from bowerbird.frontier.adding import Additions
-from bowerbird.frontier.claiming import Claims
 from bowerbird.frontier.held import LARGEST_BLOCK, Held
+from bowerbird.frontier.leasing import Leasing
 from bowerbird.model import Arrival, Draw, Progress, Reason, Setback, Settled, Standing, Task, TaskState, Turn
 from bowerbird.ports import Database, Row, Transaction
 
@@ -32,7 +32,7 @@ class TaskFrontier:
         self._lease = lease
         self._call = call
         self._held = Held(in_memory)
-        self._claims = Claims(database)
+        self._leasing = Leasing(database)
         self._additions = Additions(database)
         self._find_held = sql.held(database.any("bigint"), database.dialect)
         self._sweep = sql.sweep(database.dialect)
@@ -118,7 +118,7 @@ class TaskFrontier:
         size = self._held.claim_size(turn, draw, now)
         is_banded = draw.low > float("-inf") or draw.high < float("inf")
         where = (turn.lane, int(turn.is_paged), *((draw.low, draw.high) if is_banded else ()), size)
-        claimed = await self._claims.claim(tx, where, to_micros(now + self._lease), self._me())
+        claimed = await self._leasing.lease(tx, where, to_micros(now + self._lease), self._me())
         return [_task(row, token) for row, token in claimed]
 
     # -- ending leases -------------------------------------------------------------------------------------------

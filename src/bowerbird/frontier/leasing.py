@@ -12,11 +12,11 @@ from typing import Any
 from bowerbird.frontier import statements as sql
 from bowerbird.ports import Database, Row, Transaction
 
-Claimed = tuple[Row, int]
+Leased = tuple[Row, int]
 """A task as it stood before its lease, and the token of the lease."""
 
 
-class Claims:
+class Leasing:
     """Leases tasks on either database: PostgreSQL chooses and leases them in one statement."""
 
     def __init__(self, database: Database) -> None:
@@ -25,7 +25,7 @@ class Claims:
         self._choose_and_claim = {banded: sql.choose_and_claim(banded=banded) for banded in (False, True)}
         self._claim_chosen = sql.claim_chosen(database.any("bigint"))
 
-    async def claim(self, tx: Transaction, where: Sequence[Any], until: int, worker: int) -> list[Claimed]:
+    async def lease(self, tx: Transaction, where: Sequence[Any], until: int, worker: int) -> list[Leased]:
         """Leases the next tasks: `where` is the half of a lane, its band of priorities if there is one, and how many."""
         is_banded = len(where) > 3
         if self._database.dialect == "postgresql":
