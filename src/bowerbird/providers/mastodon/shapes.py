@@ -21,6 +21,8 @@ _WHERE = frozenset({*_LABELS.split(), "based in", "lives in", "i live in"})
 _OPEN = frozenset({"public", "unlisted", None})
 _SCHEMES = ("https://", "http://", "tag:")
 """How ids begin; the last are those of posts before ActivityPub."""
+_HOST = re.compile(r"https?://([a-z0-9.-]+(?::[0-9]+)?)(?:/|$)")
+"""The server in an address as nearly all are written; others are taken apart by the rules."""
 _RULES = {"gotosocial": 0, "takahe": 1}
 """Which of the ways to write an account's id is that of the software, where it does not send ids."""
 _STATUS_URI = re.compile(
@@ -264,6 +266,8 @@ def _handle(account: Account, identity: str) -> str:
 
 
 def _host(address: str) -> str:
+    if plain_host := _HOST.match(address):
+        return plain_host[1]
     try:
         return urlsplit(address).netloc
     except ValueError:
