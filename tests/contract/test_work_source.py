@@ -8,10 +8,17 @@ from typing import Any
 
 import msgspec
 import pytest
+from stream_scene import TinyVault
 from work_scene import ALLOWANCE, MINUTE, SECOND, SERVICE, UNASKABLE, Scene, Wrap, play
 
+from bowerbird.crawl.access.signing import Signer
+from bowerbird.crawl.process.caller import Caller
+from bowerbird.crawl.process.course import Course
+from bowerbird.crawl.process.tally import Tally
+from bowerbird.crawl.process.worker import Worker
 from bowerbird.errors import Fenced
-from bowerbird.model import Answer, CallReport, Due, Later, Lease, Leased, Loss, Nothing, Offer, Outcome
+from bowerbird.flows.flow import Stop
+from bowerbird.model import Answer, CallReport, Due, Later, Lease, Leased, Loss, Nothing, Offer, Outcome, Request, Service
 from bowerbird.ports import WorkSource
 
 Play = Callable[[Callable[[Scene], Awaitable[None]]], None]
@@ -301,5 +308,35 @@ def test_a_task_that_comes_due_is_ready_after_a_wake(on_stage: Play) -> None:
         await scene.clock.sleep_until(due.at)
         assert (await source.wake()).at == scene.clock.now()
         assert await leased(scene, source, scene.offer())
+
+    on_stage(work)
+
+
+class Wordy:
+    """A transport that answers every question with the same words."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self.asked: list[str] = []
+
+    async def send(self, service: Service, request: Request) -> Answer:
+        self.asked += [value for _, value in request.query]
+        return self._scene.answer("posts 3")
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def test_a_worker_needs_nothing_but_its_source_and_loses_one_call_to_a_fault_of_ours(on_stage: Play) -> None:
+    async def work(scene: Scene) -> None:
+        source, transport, tally = await scene.source(), Wordy(scene), Tally(scene.clock.now())
+        await scene.add("timeline", UNASKABLE, "2")
+        signer = Signer(TinyVault(), transport, scene.clock)
+        caller = Caller(signer, {}, frozenset({"profile", "timeline"}), lambda: scene.worker)
+        worker = Worker(source, caller, scene.clock, tally)
+        ending = await worker.run(2, Course(Stop(), tally, scene.clock))
+        assert (ending.state, tally.given_up) == ("finished", 1)
+        assert "given up" in ending.reason
+        assert (transport.asked, await scene.posts()) == (["2"], ["x:3"])
 
     on_stage(work)

@@ -125,9 +125,9 @@ class Scene:
         seeder, scheduler = FlowSeeder(FLOW, self._lanes), Scheduler(ledgers)
         lanes = Lanes({number: _lane(number, provider, name, seeder) for name, number in self._lanes.items()})
         credentials = [Credential(name=key, provider="wordy") for key in keys]
-        scheduler.add(
-            Turn(self._lanes["profile"]), 1.0, {each.name: fill(provider.facets["profile"], "bird", each) for each in credentials}
-        )
+        options = {each.name: fill(provider.facets["profile"], "bird", each) for each in credentials}
+        if options:
+            scheduler.add(Turn(self._lanes["profile"]), 1.0, options)
         scheduler.add(Turn(self._lanes["timeline"]), 1.0, {None: ()})
         frontier = TaskFrontier(self.database, lambda: worker, lease=3 * MINUTE, call=MINUTE)
         books = Bookkeeping(
