@@ -11,7 +11,7 @@ from stream_scene import FLOW, SECOND, SERVICE, START, Scene, play
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.rebuilding import Queues, Rebuilder, queues_of
 from bowerbird.crawl.process.caller import Caller
-from bowerbird.crawl.process.course import Course
+from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.seeder import FlowSeeder
 from bowerbird.crawl.work.lanes import Lanes
@@ -133,8 +133,8 @@ def test_the_loop_of_calls_does_not_end_while_targets_may_still_be_added() -> No
         source = LocalWorkSource(books, targets.lanes, scene.scheduler, watch, settler)
         worker = Worker(source, Caller(hearing.signer, {}, frozenset(), lambda: scene.worker), scene.clock, scene.tally)
         feeding = Part(name="feeding", run=nothing, feeds=lambda: scene.clock.now() < over)
-        course = Course(Stop(), scene.tally, scene.clock, [feeding])
-        assert (await worker.run(1, course)).reason == "nothing is left to ask"
+        rules = StopRules(Stop(), scene.tally, scene.clock, [feeding])
+        assert (await worker.run(1, rules)).reason == "nothing is left to ask"
         assert scene.clock.now() >= over
 
     play(work)

@@ -13,7 +13,7 @@ from work_scene import ALLOWANCE, MINUTE, SECOND, SERVICE, UNASKABLE, Scene, Wra
 
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.process.caller import Caller
-from bowerbird.crawl.process.course import Course
+from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.errors import Fenced
@@ -334,7 +334,7 @@ def test_a_worker_needs_nothing_but_its_source_and_loses_one_call_to_a_fault_of_
         signer = Signer(TinyVault(), transport, scene.clock)
         caller = Caller(signer, {}, frozenset({"profile", "timeline"}), lambda: scene.worker)
         worker = Worker(source, caller, scene.clock, tally)
-        ending = await worker.run(2, Course(Stop(), tally, scene.clock))
+        ending = await worker.run(2, StopRules(Stop(), tally, scene.clock))
         assert (ending.state, tally.given_up) == ("finished", 1)
         assert "given up" in ending.reason
         assert (transport.asked, await scene.posts()) == (["2"], ["x:3"])

@@ -26,11 +26,11 @@ from bowerbird.crawl.life.plan_versions import agree
 from bowerbird.crawl.life.rebuilding import Rebuilder
 from bowerbird.crawl.process.caller import Caller
 from bowerbird.crawl.process.claims import WorkerClaims
-from bowerbird.crawl.process.course import Course
 from bowerbird.crawl.process.enrolment import Enrolment, enrol
 from bowerbird.crawl.process.pacing import Pacing
 from bowerbird.crawl.process.process import Process
 from bowerbird.crawl.process.remarks import Remarks
+from bowerbird.crawl.process.stop_rules import Brakes, StopRules
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.admission import Admission
@@ -156,12 +156,12 @@ class _Opening(Struct, frozen=True):
         exhausted = Means(self.ledgers, plan.name, [each.charges for each in gathered.streams], clock).exhausted
         spread = spread_of(plan.flow.stop, gathered.lanes.values(), gathered.charges)
         pacing = Pacing(spread, lanes, scheduler, tally, clock)
-        course = Course(plan.flow.stop, tally, clock, parts, exhausted, pacing.held_until)
+        rules = StopRules(plan.flow.stop, tally, clock, parts, Brakes(exhausted, pacing.held_until))
         prevented = str if gathered.streams else watch.prevented
         return Crawl(
             plan=plan,
             database=self.database,
-            process=Process(Life(books, me, lanes, targets), worker, course, Remarks(self.database, clock), prevented),
+            process=Process(Life(books, me, lanes, targets), worker, rules, Remarks(self.database, clock), prevented),
             ledgers=self.ledgers,
             tally=tally,
             lanes=gathered.lanes,

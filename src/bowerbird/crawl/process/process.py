@@ -8,10 +8,10 @@ from contextlib import suppress
 from datetime import timedelta
 
 from bowerbird.crawl.life.life import Life
-from bowerbird.crawl.process.course import Course
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.remarks import Remarks
 from bowerbird.crawl.process.restarts import keep_running
+from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.supervisor import Supervisor, crash_words
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, UserError
@@ -32,15 +32,17 @@ class _BrokenOff(Exception):
 class Process:
     """Runs one crawl here, as one of those that may work on it."""
 
-    def __init__(self, life: Life, worker: Worker, course: Course, remarks: Remarks, prevented: Callable[[], str] = str) -> None:
+    def __init__(
+        self, life: Life, worker: Worker, rules: StopRules, remarks: Remarks, prevented: Callable[[], str] = str
+    ) -> None:
         """`prevented`: why the crawl could not do what it is there for, if it could not."""
         self._life = life
         self._worker = worker
-        self._course = course
+        self._rules = rules
         self._remarks = remarks
         self._prevented = prevented
-        self._clock = course.clock
-        self._supervisor = Supervisor(course.clock, self._note_part)
+        self._clock = rules.clock
+        self._supervisor = Supervisor(rules.clock, self._note_part)
         self._is_enough = asyncio.Event()
         self._loop: asyncio.Task[Ending] | None = None
         self.is_begun = False
@@ -54,13 +56,13 @@ class Process:
             await self._life.finish(CrawlState.FAILED, str(error))
             raise
         watcher = asyncio.create_task(self._watch(watch_every), name="watch")
-        for part in self._course.parts:
+        for part in self._rules.parts:
             self._supervisor.start(part)
         try:
             ending = await self._work(slots)
             self._supervisor.dismiss(_CALLS)
             if ending.state == CrawlState.FINISHED:
-                await self._supervisor.finish(_PATIENCE, self._is_enough, self._course.last_moment())
+                await self._supervisor.finish(_PATIENCE, self._is_enough, self._rules.last_moment())
         except Exception as error:
             await self._life.fail(str(error) or type(error).__name__)
             raise
@@ -69,7 +71,7 @@ class Process:
             watcher.cancel()
             with suppress(asyncio.CancelledError):
                 await watcher
-        ending = self._course.judged(ending, self._prevented)
+        ending = self._rules.judged(ending, self._prevented)
         await self._life.finish(ending.state, ending.reason)
         return ending
 
@@ -92,13 +94,13 @@ class Process:
     # -- the loop of calls ---------------------------------------------------------------------------------------
 
     async def _begin(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> None:
-        tally, begun = self._course.tally, await self._life.begin()
+        tally, begun = self._rules.tally, await self._life.begin()
         self.is_begun = True
         if begun.trouble:
             tally.blocked(begun.trouble, self._clock.now())
         tally.ran_before, tally.elsewhere = begun.ran_before, begun.size
         self._pause(begun.is_paused)
-        for part in self._course.parts:
+        for part in self._rules.parts:
             if part.prepare is not None:
                 await part.prepare()
         await self._life.add_seeds(seeds)
@@ -121,7 +123,7 @@ class Process:
 
     async def _looped(self, slots: int) -> Ending:
         """One run of the loop of calls in a task of its own, watched; raises `_BrokenOff` when it was silent for long."""
-        self._loop = asyncio.create_task(self._worker.run(slots, self._course), name=_CALLS)
+        self._loop = asyncio.create_task(self._worker.run(slots, self._rules), name=_CALLS)
         self._supervisor.attend(_CALLS, self._loop, self._worker.is_alive_since, _SILENCE, self._break_off)
         try:
             return await self._loop
@@ -155,7 +157,7 @@ class Process:
                 return
 
     async def _look(self) -> None:
-        tally = self._course.tally
+        tally = self._rules.tally
         await self._remarks.ask_the_time()
         seen = await self._life.look(self._remarks.made)
         for words in (*self._remarks.written(seen.remarks), *seen.troubles):
@@ -168,7 +170,7 @@ class Process:
 
     async def _note_part(self, part: str, words: str) -> None:
         """Writes down what befell a part of the process, and shows it."""
-        self._course.tally.blocked(f"{part}: {words}", self._clock.now())
+        self._rules.tally.blocked(f"{part}: {words}", self._clock.now())
         await self._life.note(part, words)
 
 

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from bowerbird.crawl.process.caller import Caller
-from bowerbird.crawl.process.course import Course
 from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT, STUCK, Ending
 from bowerbird.crawl.process.patience import patiently
+from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.supervisor import fault_words
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
@@ -58,11 +58,11 @@ class Worker:
         self._is_paused = is_paused
         self._changed.set()
 
-    async def run(self, slots: int, course: Course) -> Ending:
-        """Runs until ended, until nothing is left, or until the course of the crawl says that it is enough."""
+    async def run(self, slots: int, rules: StopRules) -> Ending:
+        """Runs until ended, until nothing is left, or until the crawl's rules say that it is enough."""
         self._trouble = None
         try:
-            await self._loop(slots, course)
+            await self._loop(slots, rules)
             await self._land()
         except asyncio.CancelledError:
             await self._break_off()
@@ -71,29 +71,29 @@ class Worker:
             raise self._trouble
         return self._ending or Ending(CrawlState.STOPPED, "")
 
-    async def _loop(self, slots: int, course: Course) -> None:
+    async def _loop(self, slots: int, rules: StopRules) -> None:
         while self._ending is None and self._trouble is None:
             self._changed.clear()
             if self._has_moved or not self._calls:
                 self._moved_at, self._has_moved = self._clock.now(), False
             in_flight = sum(not call.done() for call in self._calls)
-            if reason := course.enough(in_flight):
+            if reason := rules.enough(in_flight):
                 self.end(Ending(CrawlState.FINISHED, reason))
             elif len(self._calls) >= slots or self._is_paused:
                 await self._changed.wait()
-            elif (until := course.held_until(in_flight)) is not None:
+            elif (until := rules.held_until(in_flight)) is not None:
                 await self._hold(until)
             else:
                 try:
-                    await self._step(self._room(slots, course), course)
+                    await self._step(self._room(slots, rules), rules)
                 except Exception as error:
                     # Whatever it is, what is in flight comes home first.
                     self._trouble = error
 
-    def _room(self, slots: int, course: Course) -> int:
-        """How many calls may be begun at once: as many as there are free slots, and as the course of the crawl lets go."""
+    def _room(self, slots: int, rules: StopRules) -> int:
+        """How many calls may be begun at once: as many as there are free slots, and as the crawl's rules let go."""
         room, begun = 1, len(self._calls)
-        while begun + room < slots and not course.enough(begun + room) and course.held_until(begun + room) is None:
+        while begun + room < slots and not rules.enough(begun + room) and rules.held_until(begun + room) is None:
             room += 1
         return room
 
@@ -104,9 +104,9 @@ class Worker:
         await self._clock.wait(self._changed, until)
         self._rests_until = None
 
-    async def _step(self, room: int, course: Course) -> None:
+    async def _step(self, room: int, rules: StopRules) -> None:
         # Asked before anything is awaited: who ends feeding meanwhile may have left something.
-        is_fed = course.is_fed()
+        is_fed = rules.is_fed()
         try:
             work = await self._patiently(lambda: self._source.lease(self._caller.offer(room)))
         except Fenced as fenced:
@@ -118,7 +118,7 @@ class Worker:
             for lease in work.leases:
                 self._start(lease)
         elif isinstance(work, Nothing) or work.at > self._clock.now():
-            await self._rest(work, is_fed, course)
+            await self._rest(work, is_fed, rules)
         # A burst of leases must not keep answers waiting.
         await asyncio.sleep(0)
 
@@ -180,13 +180,13 @@ class Worker:
     async def _drop(self, lease: Lease, loss: Loss) -> int:
         return await self._patiently(lambda: self._source.drop(lease, loss))
 
-    async def _rest(self, work: Later | Nothing, is_fed: bool, course: Course) -> None:
+    async def _rest(self, work: Later | Nothing, is_fed: bool, rules: StopRules) -> None:
         """Waits for the next window, the next due task, an answer or a control, whichever comes first."""
         # Asked before anything is awaited: a call that comes home meanwhile may have made something ready.
         is_alone = not self._calls
         until, due = work.at if isinstance(work, Later) else None, await self._patiently(self._source.wake)
         now = self._clock.now()
-        if is_alone and not is_fed and (ending := self._over(until, due, course)):
+        if is_alone and not is_fed and (ending := self._over(until, due, rules)):
             self.end(ending)
             return
         self._tally.waits(until, due.at)
@@ -194,15 +194,15 @@ class Worker:
         await self._clock.wait(self._changed, self._rests_until)
         self._rests_until = None
 
-    def _over(self, until: datetime | None, due: Due, course: Course) -> Ending | None:
+    def _over(self, until: datetime | None, due: Due, rules: StopRules) -> Ending | None:
         """How the crawl ends when nothing is in flight and nothing may be asked before `until`; None when it goes on."""
-        if reason := course.exhausted(until, due.at):
+        if reason := rules.exhausted(until, due.at):
             return Ending(CrawlState.FINISHED, reason)
         if until is not None or due.at is not None:
             return None
         if due.stuck:
             return Ending(CrawlState.FAILED, f"{due.stuck}; {STUCK}")
-        if not course.ends_when_empty():
+        if not rules.ends_when_empty():
             return None
         given_up = f"; {self._tally.given_up:,} targets {GIVEN_UP}"
         return Ending(CrawlState.FINISHED, NOTHING_LEFT + (given_up if self._tally.given_up else ""))

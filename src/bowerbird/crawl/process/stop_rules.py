@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.tally import Tally
@@ -21,24 +21,26 @@ HeldUntil = Callable[[int], datetime | None]
 """When the crawl's own pace lets the next call go, told how many are in flight; None: now."""
 
 
-class Course:
+class Brakes(Struct, frozen=True):
+    """What holds calls back besides the limits of servers."""
+
+    exhausted: Exhausted = lambda calls_at, due: ""
+    held_until: HeldUntil = lambda in_flight: None
+
+
+NO_BRAKES = Brakes()
+
+
+class StopRules:
     """How far a crawl is to go in this process."""
 
-    def __init__(
-        self,
-        stop: Stop,
-        tally: Tally,
-        clock: Clock,
-        parts: Sequence[Part] = (),
-        exhausted: Exhausted = lambda calls_at, due: "",
-        held_until: HeldUntil = lambda in_flight: None,
-    ) -> None:
+    def __init__(self, stop: Stop, tally: Tally, clock: Clock, parts: Sequence[Part] = (), brakes: Brakes = NO_BRAKES) -> None:
         self._stop = stop
         self.tally = tally
         self.clock = clock
         self.parts = parts
-        self.exhausted = exhausted
-        self.held_until = held_until
+        self.exhausted = brakes.exhausted
+        self.held_until = brakes.held_until
         self._feeding = [part.feeds for part in parts if part.feeds is not None]
 
     def enough(self, in_flight: int) -> str:
