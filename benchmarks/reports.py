@@ -21,12 +21,12 @@ import msgspec
 from msgspec import Struct
 
 from benchmarks.large_store import CHOSEN, RENAMED, SERVICE, handle_of, large_store
-from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.cli.commands.status import read_page
 from bowerbird.cli.which import Place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.reports.browsing.post_ids import PostIds, read_post_ids
 from bowerbird.reports.completeness import VIEWS, ledgers
+from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.histories.absences import APART, kept_apart
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.settings import load_settings

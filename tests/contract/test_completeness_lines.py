@@ -10,11 +10,11 @@ import pytest
 from msgspec import structs
 
 from bowerbird.app import Crawl
-from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
 from bowerbird.reports.completeness import VIEWS, Cause, Entry, Total, ledger, ledgers, read_sums
+from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.reports.completeness import Cause, ledger
+from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.histories.absences import AbsentUser, kept_apart
 from bowerbird.reports.seeds.unknown_seeds import closed_seeds, last_call, unfound_handles, unfound_seeds
 from bowerbird.simulated.service import Setup

@@ -11,10 +11,10 @@ import pytest
 from msgspec import Struct
 
 from bowerbird.app import Crawl
-from bowerbird.cli.commands.completeness import facet_of
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.reports.completeness import Cause, Entry, ledger
+from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.simulated.faults import Faults, Outage
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import Availability, WorldSettings

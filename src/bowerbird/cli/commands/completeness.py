@@ -19,10 +19,9 @@ from bowerbird.cli.screens.sums import show_sums, sums_values
 from bowerbird.cli.which import Place, PlaceArgument, find_place, meant_crawl, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
-from bowerbird.model import Facet
 from bowerbird.ports import Database
-from bowerbird.providers import PROVIDERS, provider
 from bowerbird.reports.completeness import VIEWS, Cause, Entry, PostSums, Total, ledgers, read_sums
+from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.left_out import LeftOut, read_left_out
@@ -108,11 +107,6 @@ def command(
     told = {"store": found.shown, "crawl": chosen, "out": out, "left_out": msgspec.to_builtins(left_out)}
     told["posts"] = sums_values(sums, captured, chosen)
     output.result(told | {view: _values(each) for view, each in lines.items()})
-
-
-def facet_of(name: str, facet: str) -> Facet | None:
-    """A facet of a network by name; None for what is no facet, such as a stream."""
-    return provider(name).facets.get(facet) if name in PROVIDERS else None
 
 
 async def _chosen(database: Database, place: Place, crawl: str | None) -> str | None:

@@ -13,6 +13,7 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.flow import Size
 from bowerbird.model import CrawlState
+from bowerbird.reports.counting.posts import fate_values, total
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status.glimpse import as_values
 
@@ -61,7 +62,7 @@ def report_values(run: Run) -> dict[str, Any]:
         "seeds_left_alone": run.left_alone,
         "seeds_left_alone_in_all": run.left_alone_in_all,
     }
-    stored = post_counts.values(run.fates)
+    stored = fate_values(run.fates)
     return values | ending | seeds | {"posts_stored": stored, "posts_opted_out": stored["opted_out"]}
 
 
@@ -122,6 +123,6 @@ def _left_alone(run: Run) -> str:
 
 def _stored(run: Run) -> str:
     """Everything in the store; of a store that several crawls share, what this one brought."""
-    stored, own = post_counts.total(run.fates), run.last.whole.posts
+    stored, own = total(run.fates), run.last.whole.posts
     shared = f"; {own:,} of them by this crawl" if stored.is_exact and stored.value > own else ""
     return post_counts.told(run.fates) + shared

@@ -18,12 +18,12 @@ from bowerbird.cli.live.views import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.endings import NOTHING_LEFT, Ending
-from bowerbird.model import CrawlState, Subject
+from bowerbird.model import CrawlState, PostFate, Subject
 from bowerbird.ports import Clock
 from bowerbird.reports.counting.counts import Count
+from bowerbird.reports.counting.posts import read_fates
 from bowerbird.reports.seeds.unknown_seeds import closed_seeds, hopeless, last_call, unfound_seeds
 from bowerbird.reports.status.glimpse import Glimpse
-from bowerbird.reports.status.health import read_fates
 from bowerbird.settings import service_manager
 
 Enough = Callable[[Glimpse], str]
@@ -54,8 +54,8 @@ class Run(Struct, frozen=True):
     first_left_alone: tuple[str, ...] = ()
     left_alone_in_all: int = 0
     """The same, with what earlier runs found."""
-    fates: dict[str, Count] = {}
-    """What became of the stored posts, whoever brought them: see `reports.status.health.read_fates`."""
+    fates: dict[PostFate, Count] = {}
+    """What became of the stored posts, whoever brought them: see `reports.counting.posts.read_fates`."""
     notes: tuple[str, ...] = ()
     """What servers do not take of the crawl, or bring less of than one might expect."""
 
@@ -166,7 +166,7 @@ def _is_about_posts(crawl: Crawl) -> bool:
     return seeded == {Subject.POST}
 
 
-async def _stored(crawl: Crawl) -> tuple[int, dict[str, Count]]:
+async def _stored(crawl: Crawl) -> tuple[int, dict[PostFate, Count]]:
     """How many seeds of the crawl asked not to be collected, in all, and what became of the stored posts."""
     async with crawl.database.reading() as tx:
         alone = (await registry.left_alone(tx)).get(crawl.number, 0)

@@ -10,6 +10,7 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.model import PostFate
 from bowerbird.reports.completeness import PostSums
 from bowerbird.reports.counting.counts import Count
+from bowerbird.reports.counting.posts import fate_values
 
 _VIEWS = {
     "user": ("by the accounts asked for", "by accounts that came along"),
@@ -38,8 +39,8 @@ def _part(view: str, count: int, sums: PostSums, crawl: str | None) -> str:
 def sums_values(sums: PostSums, captured: Mapping[str, int], crawl: str | None) -> dict[str, Any]:
     """The same for machines; `others`: by view how many it does not count, where it counts posts of the whole store."""
     others = {view: sums.captured - count for view, count in captured.items() if view in _VIEWS} if crawl is None else {}
-    return {**post_counts.values(_fates(sums)), "undated": sums.undated, "captured": dict(captured), "others": others}
+    return {**fate_values(_fates(sums)), "undated": sums.undated, "captured": dict(captured), "others": others}
 
 
-def _fates(sums: PostSums) -> dict[str, Count]:
+def _fates(sums: PostSums) -> dict[PostFate, Count]:
     return {PostFate.KEPT: Count(sums.captured), PostFate.OPTED_OUT: Count(sums.opted_out), PostFate.DELETED: Count(sums.deleted)}

@@ -10,6 +10,7 @@ from bowerbird.clock import from_micros
 from bowerbird.model import CallState, CredentialState, MediaState, PostFate
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.counting.counts import Count, Counter
+from bowerbird.reports.counting.posts import read_fates
 from bowerbird.reports.seeds.unknown_seeds import unfound_handles
 
 _RECENT_CALLS = 1_000
@@ -47,11 +48,6 @@ from (
     ) as visited join users u on u.user_no = visited.user_no
     where u.posts > 0
 ) as sample
-"""
-_FATE = f"""
-case when deleted_at is not null then '{PostFate.DELETED}'
-when exists (select 1 from users u where u.user_no = author and u.opts_out = 1) then '{PostFate.OPTED_OUT}'
-else '{PostFate.KEPT}' end
 """
 _TROUBLE = f"""
 select error from (select file, state, error from media_files order by file desc limit ?) as recent
@@ -118,9 +114,9 @@ class Health(Struct, frozen=True, kw_only=True):
     quarantine: tuple[Quarantined, ...]
     completeness: Completeness
     gone: Gone
-    posts: dict[str, Count]
+    posts: dict[PostFate, Count]
     """Stored posts by fate: `kept`, `deleted`, or `opted_out`, the last two by id and time only."""
-    media: dict[str, Count]
+    media: dict[MediaState, Count]
     """Files by state."""
     media_trouble: str
     """What the latest of those that failed failed with; empty when none did."""
@@ -133,12 +129,6 @@ async def _refusals(tx: Transaction) -> tuple[Refusal, ...]:
     return tuple(
         Refusal(row["service"], row["provider"], row["credential"], row["reason"], from_micros(row["since"])) for row in rows
     )
-
-
-async def read_fates(tx: Transaction, database: Database) -> dict[str, Count]:
-    """What became of the stored posts: those deleted, or of authors who opted out, are kept by id and time only."""
-    found = await Counter(database).by(tx, "posts", "post_no", {"fate": _FATE})
-    return {str(fate): count for (fate,), count in found.items()}
 
 
 async def read_health(database: Database) -> Health:
@@ -186,9 +176,9 @@ async def _completeness(tx: Transaction, database: Database) -> Completeness:
     return Completeness(int(row["users"]), int(row["claimed"]), int(row["stored"]), is_sample=top > count)
 
 
-async def _media(tx: Transaction, database: Database) -> dict[str, Count]:
+async def _media(tx: Transaction, database: Database) -> dict[MediaState, Count]:
     counts = await Counter(database).by(tx, "media_files", "file", {"state": "state"})
-    return {str(state): count for (state,), count in counts.items()}
+    return {MediaState(str(state)): count for (state,), count in counts.items()}
 
 
 async def _media_trouble(tx: Transaction) -> str:
