@@ -44,7 +44,7 @@ async def read_page(place: Place, clock: Clock) -> StatusPage:
         return StatusPage(
             status=structs.replace(status, health=structs.replace(status.health, refusals=refusals)),
             samples=tuple(await read_samples(database, await crawl_of_file(database, place))),
-            steps=await steps_of(database, place, clock.now()),
+            steps=await steps_of(database, place, clock.now(), status.summary.lanes),
         )
 
 

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from bowerbird.ports import Database, Transaction
 
-EXACT = 200_000
+EXACT = 100_000
 """Up to this size a full count takes milliseconds."""
-_BLOCKS = 64
+_BLOCKS = 50
 _BLOCK = 1_000
 
 
