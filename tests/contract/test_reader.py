@@ -11,6 +11,7 @@ from store_pages import FOLLOWING, START, TIMELINE, Crawled, following, micros, 
 from bowerbird.model import Page
 from bowerbird.ports import Database
 from bowerbird.reports.counting.counts import Count, Counter
+from bowerbird.reports.counting.hours import posts_by_hour
 from bowerbird.reports.reader import Reader
 from bowerbird.store import record_error
 
@@ -47,6 +48,15 @@ async def _state(crawled: Crawled) -> None:
             "bird/app", 15, 900_000_000, "aligned", 3, 1, 11, at, at,
         )  # fmt: skip
         await record_error(tx, START, "worker", "no answer\0 " + "x" * 5_000, crawl=1, outcome="unanswered")
+
+
+async def test_posts_are_counted_by_the_hour_at_which_they_were_written(crawled: Crawled) -> None:
+    assert await posts_by_hour(crawled.database) == [0] * 24
+    times = {"10": START, "11": START + timedelta(days=1, minutes=1), "12": START - timedelta(hours=25)}
+    posts = tuple(msgspec.structs.replace(post(key), created_at=at) for key, at in times.items())
+    await crawled.save(Page(users=(user("1"),), posts=posts), TIMELINE, "1")
+    found = await posts_by_hour(crawled.database)
+    assert {hour: count for hour, count in enumerate(found) if count} == {START.hour: 2, (START.hour - 1) % 24: 1}
 
 
 async def test_a_summary_tells_the_state_of_everything_and_is_json(crawled: Crawled) -> None:

@@ -78,7 +78,7 @@ def test_a_crawl_that_was_stopped_for_a_week_goes_on_where_it_was(tmp_path: Path
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
     names = ("two_stage_quarter", "two_stage_quarter_pace")
-    return evaluate_coverage(Wish(accounts=300, days=4, policies=names, jobs=1), lambda text: None)
+    return evaluate_coverage(Wish(accounts=150, days=4, policies=names, jobs=1), lambda text: None)
 
 
 def test_as_many_calls_capture_more_when_some_are_kept_for_the_end(figures: dict[str, Any]) -> None:
@@ -89,6 +89,6 @@ def test_as_many_calls_capture_more_when_some_are_kept_for_the_end(figures: dict
 
 
 def test_the_policies_alone_keep_as_much(figures: dict[str, Any]) -> None:
-    alone = evaluate_coverage(Wish(accounts=300, days=4, policies=("two_stage_quarter",), fast=True), lambda text: None)
+    alone = evaluate_coverage(Wish(accounts=150, days=4, policies=("two_stage_quarter",), fast=True), lambda text: None)
     assert alone["two_stage_quarter"]["posts"] == pytest.approx(figures["two_stage_quarter"]["posts"], abs=0.02)
     assert alone["two_stage_quarter"]["calls"] == pytest.approx(figures["two_stage_quarter"]["calls"], abs=2)

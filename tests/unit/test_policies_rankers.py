@@ -248,12 +248,24 @@ def test_waiting_until_a_value_reaches_the_price_is_right_within_a_tenth(price: 
     assert wait_for(price, lambda passed: passed * passed, guess, price**0.5 * 0.9) is None
 
 
+def test_the_price_is_soon_found_and_then_does_not_follow_the_hours_of_the_day() -> None:
+    price = Price(1e-3)
+    for _ in range(2000):
+        price.paid(1.0)
+    assert price.now == pytest.approx(1.0, rel=0.2)
+    for _ in range(5000):
+        price.paid(1.0)
+    for _ in range(100):
+        price.paid(1e-3)
+    assert price.now == pytest.approx(1.0, rel=0.1)
+
+
 def test_the_price_follows_what_visits_are_worth_and_starts_from_what_tasks_remember() -> None:
     price = Price(1e-3)
     price.recall(2.0)
     price.recall(9.0)
     assert price.now == pytest.approx(2.0)
-    for _ in range(2000):
+    for _ in range(6000):
         price.paid(0.5)
     assert price.now == pytest.approx(0.5, rel=0.01)
 

@@ -52,6 +52,7 @@ from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.limits.purses import Means, money_in
 from bowerbird.modules.parts import module_parts
 from bowerbird.ports import Database, Judge, Part, Transaction
+from bowerbird.reports.counting.hours import posts_by_hour
 from bowerbird.reports.studies.sample import enough
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
@@ -156,6 +157,7 @@ class _Opening(Struct, frozen=True):
         exhausted = Means(self.ledgers, plan.name, [each.charges for each in gathered.streams], clock).exhausted
         spread = spread_of(plan.flow.stop, gathered.lanes.values(), gathered.charges)
         pacing = Pacing(spread, lanes, scheduler, tally, clock)
+        parts.extend(pacing.parts(partial(posts_by_hour, self.database)))
         rules = StopRules(plan.flow.stop, tally, clock, parts, Brakes(exhausted, pacing.held_until))
         prevented = str if gathered.streams else watch.prevented
         return Crawl(

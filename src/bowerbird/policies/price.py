@@ -12,7 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import exp, log
 
-_PACE = 0.01
+_PACE = 0.001
+"""How much a visit moves the price: an order is right only among tasks that were ranked with about the same price, so it must not
+follow the hours of the day."""
+_FIRST_PACE = 0.01
+_FIRST_VISITS = 500
+"""After so many the pace is half of the first one: a price nobody knows yet is soon found."""
 _LEAST = 1e-12
 _STEPS = 3
 _SHORTEST = 1e-6
@@ -24,6 +29,7 @@ class Price:
     def __init__(self, first: float) -> None:
         self._first = first
         self._log: float | None = None
+        self._visits = 0
 
     def recall(self, price: float) -> None:
         """What a task's memory says, heard when this process knows no price yet."""
@@ -38,7 +44,9 @@ class Price:
         """A visit was made when it was worth that much."""
         before = log(self.now)
         step = log(max(worth, _LEAST)) - before
-        self._log = before + _PACE * min(1.0, max(-1.0, step))
+        self._visits += 1
+        pace = max(_PACE, _FIRST_PACE / (1 + self._visits / _FIRST_VISITS))
+        self._log = before + pace * min(1.0, max(-1.0, step))
 
 
 def wait_for(price: float, value: Callable[[float], float], guess: float, longest: float) -> float | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
 
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.work.lanes import Lanes
+from bowerbird.crawl.work.rhythm import EVEN, rhythm_of
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.spread import Spread, is_leaning
-from bowerbird.ports import Clock
+from bowerbird.ports import Clock, Part
+
+_LEARN_EVERY = timedelta(hours=1)
 
 
 class Pacing:
@@ -21,6 +26,7 @@ class Pacing:
         self._tally = tally
         self._clock = clock
         self._leaning = 1.0
+        self._rhythm = EVEN
 
     def held_until(self, in_flight: int) -> datetime | None:
         """When the next call may be made, with so many in flight; None: now."""
@@ -28,8 +34,17 @@ class Pacing:
             return None
         now, began = self._clock.now(), self._tally.started_at - self._tally.ran_before
         self._lean(self._spread.leaning(now - began))
-        opens = began + self._spread.opens(self._tally.size().calls + in_flight)
+        opens = self._spread.opens(self._tally.size().calls + in_flight, began, self._rhythm)
         return opens if opens > now else None
+
+    def parts(self, posts_by_hour: Callable[[], Awaitable[Sequence[int]]]) -> list[Part]:
+        """What goes on learning, as long as the crawl runs, at which hours people write."""
+        return [] if self._spread is None else [Part(name="rhythm", run=partial(self._learn, posts_by_hour))]
+
+    async def _learn(self, posts_by_hour: Callable[[], Awaitable[Sequence[int]]]) -> None:
+        while True:
+            self._rhythm = rhythm_of(await posts_by_hour())
+            await self._clock.sleep_until(self._clock.now() + _LEARN_EVERY)
 
     def _lean(self, leaning: float) -> None:
         if leaning == self._leaning:

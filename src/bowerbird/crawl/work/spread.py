@@ -1,4 +1,5 @@
-"""How a crawl that has so many calls for so long spreads them over its time: most of them evenly, the others kept for its end.
+"""How a crawl that has so many calls for so long spreads them over its time: most of them as people write, the others kept for
+its end.
 
 A timeline read at the very end brings everything its author wrote, as often as it was read before or not. So a crawl in which
 look-ups tell who has news keeps a part of its calls for its end, and makes them then as fast as the limits allow. Until then
@@ -8,12 +9,13 @@ most of its calls are look-ups, which show posts before they are deleted; at its
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import inf
 
 from msgspec import Struct
 
 from bowerbird.crawl.work.lanes import Lane
+from bowerbird.crawl.work.rhythm import EVEN, Rhythm
 from bowerbird.flows.flow import Stop
 from bowerbird.model import Charge
 
@@ -33,7 +35,7 @@ Options = Mapping[str | None, Sequence[Charge]]
 
 
 class Spread(Struct, frozen=True, kw_only=True):
-    """Which call of a crawl may be made when, counted from its start; the time in which nobody ran it left out."""
+    """Which call of a crawl may be made when. Its start is told as if it had run without a break since."""
 
     calls: int
     length: timedelta
@@ -45,12 +47,13 @@ class Spread(Struct, frozen=True, kw_only=True):
     def end_begins(self) -> timedelta:
         return self.length - self.end_takes
 
-    def opens(self, made: int) -> timedelta:
-        """When the next call may be made after so many."""
-        early = self.calls * (1 - self.kept)
+    def opens(self, made: int, began: datetime, rhythm: Rhythm = EVEN) -> datetime:
+        """When the next call may be made after so many: more of them at hours at which more is written, and evenly at the
+        end."""
+        early, end_begins = self.calls * (1 - self.kept), began + self.end_begins
         if made < early:
-            return self.end_begins * (made / early)
-        return self.end_begins + self.end_takes * ((made - early) / max(self.calls - early, 1))
+            return rhythm.between(began, end_begins, made / early)
+        return end_begins + self.end_takes * ((made - early) / max(self.calls - early, 1))
 
     def leaning(self, elapsed: timedelta) -> float:
         """By what the weight of look-ups is multiplied."""

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from bowerbird.clock import RealClock
+from bowerbird.crawl.work.rhythm import rhythm_of
 from bowerbird.crawl.work.spread import Spread, spread_over
 from bowerbird.evaluate.coverage.oracle import Oracle
 from bowerbird.evaluate.coverage.queue import Queue
@@ -100,6 +101,7 @@ class _Alone:
         self._credit = dict.fromkeys(self._queues, 0.0)
         self._found = np.zeros(len(skyline.number), np.int64)
         self._seen = memoryview(self._found.data)
+        self._hours = [0] * 24
         self._counters: dict[int, int] = {}
         self._flying: list[tuple[Queue, Visit]] = []
         self.calls = self.lookups = 0
@@ -137,7 +139,7 @@ class _Alone:
             return self._next
         if self.calls >= self._spread.calls:
             return end
-        opens = self._order.world.start + self._spread.opens(self.calls)
+        opens = self._spread.opens(self.calls, self._order.world.start, rhythm_of(self._hours))
         if opens > self._next:
             self._moments = _moments(self._allowed, opens)
             self._next = next(self._moments)
@@ -227,7 +229,10 @@ class _Alone:
             along = self._skyline.passed_on(place, moment)
             if along is not None and self._seen[along] == _NEVER:
                 self._seen[along] = moment
-        return tuple(map(self._skyline.written_at, new))
+        times = tuple(map(self._skyline.written_at, new))
+        for time in times:
+            self._hours[time.hour] += 1
+        return times
 
 
 def _unseen(visit: Visit) -> int:
