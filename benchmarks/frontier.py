@@ -30,7 +30,7 @@ from bowerbird.db.migrate import scripts
 from bowerbird.db.migrate import statements as steps_of
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.frontier import TaskFrontier, statements
-from bowerbird.model import Answer, Answered, Arrival, Ask, Call, Draw, Page, Progress, Settled, Standing, Turn
+from bowerbird.model import Answer, Answered, Arrival, Ask, Call, Draw, Page, Placement, Progress, Settled, Turn
 from bowerbird.ports import Database
 
 LANE = 1
@@ -89,7 +89,7 @@ class Bench:
             number = await self.log.begin(tx, LANE, call)
         call = msgspec.structs.replace(call, call=number)
         answer = Answer(status=200, sent_at=now, received_at=now)
-        settled = [Settled(task=task, progress=Progress(), standing=Standing(self.rng.random(), now)) for task in tasks]
+        settled = [Settled(task=task, progress=Progress(), standing=Placement(self.rng.random(), now)) for task in tasks]
         async with self.database.transaction() as tx:
             await self.frontier.settle(tx, settled, now)
             await self.log.end(tx, Answered(call, answer, Page()), Timings(), now)
@@ -103,7 +103,7 @@ class Bench:
             known = self.rng.randrange(rows)
             self.added += 1
             target = f"u{known * 2654435761 % 2**32:010d}-{known}" if n % 2 else f"new-{self.rng.random()}"
-            arrivals.append((Arrival(lane=LANE, target=target, wakes=False), Standing(self.rng.random(), now)))
+            arrivals.append((Arrival(lane=LANE, target=target, wakes=False), Placement(self.rng.random(), now)))
         watch = time.perf_counter()
         async with self.database.transaction() as tx:
             await self.frontier.add(tx, arrivals, 1, now)

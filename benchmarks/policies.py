@@ -32,11 +32,11 @@ from bowerbird.model import (
     Arrival,
     Facet,
     Outcome,
+    Placement,
     Progress,
     Relation,
     RelationKind,
     Settled,
-    Standing,
     Subject,
     Task,
     Turn,
@@ -179,7 +179,7 @@ class Bench:
         while arrivals:
             part, arrivals = (arrivals[:1], arrivals[1:]) if arrivals[0].memory is not None else (arrivals, ())
             known = await self._frontier.known(tx, part) if self._trial.made.remembers else {}
-            standings: list[tuple[Arrival, Standing]] = [
+            standings: list[tuple[Arrival, Placement]] = [
                 (each, self._trial.made.added(each, known.get((each.lane, each.target)), now)) for each in part
             ]
             await self._frontier.add(tx, standings, 1, now)

@@ -27,7 +27,7 @@ from bowerbird.clock import RealClock
 from bowerbird.reports.browsing.post_ids import PostIds, read_post_ids
 from bowerbird.reports.completeness import VIEWS, ledgers
 from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.histories.absences import APART, kept_apart
+from bowerbird.reports.histories.absences import APART, read_absences
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.settings import load_settings
 
@@ -64,7 +64,7 @@ async def _dehydrate(place: Place) -> None:
 async def _gone(place: Place) -> None:
     async with read_place(place, RealClock()) as database:
         for what in APART:
-            await _drained(kept_apart(database, what))
+            await _drained(read_absences(database, what))
 
 
 async def _drained(lines: AsyncIterator[Any]) -> int:

@@ -45,6 +45,7 @@ from bowerbird.model import (
     Opening,
     Outcome,
     Page,
+    Placement,
     Post,
     Reason,
     Recalled,
@@ -57,7 +58,6 @@ from bowerbird.model import (
     Service,
     Setback,
     Settled,
-    Standing,
     Subscription,
     Task,
     Trial,
@@ -411,7 +411,7 @@ class Ranker(Protocol):
     """Whether `added` wants to see the task a target has already, and `visited` what it wrote there meanwhile; others are
     spared the look-up."""
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         """Where a target starts, or where a known one goes when an edge wakes it."""
         ...
 
@@ -419,7 +419,7 @@ class Ranker(Protocol):
         """What the task remembers after a page in the middle of a listing."""
         ...
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         """Where a task goes after a completed visit."""
         ...
 
@@ -438,7 +438,7 @@ class Frontier(Protocol):
     """The durable set of tasks, leased in lane order; a bounded part is held in memory, the rest in the database."""
 
     async def add(
-        self, tx: Transaction, arrivals: Sequence[tuple[Arrival, Standing]], call: int | None, now: datetime
+        self, tx: Transaction, arrivals: Sequence[tuple[Arrival, Placement]], call: int | None, now: datetime
     ) -> frozenset[int]:
         """Adds unknown targets and wakes sleeping ones; answers the lanes that have ready tasks because of it."""
         ...

@@ -13,7 +13,7 @@ from bowerbird.model import Area
 from bowerbird.policies.registry import RANKERS
 from bowerbird.ports import GeographicProvider, StreamProvider
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.providers.tables import with_limits
+from bowerbird.providers.common.tables import with_limits
 from bowerbird.settings import load_settings
 
 if TYPE_CHECKING:

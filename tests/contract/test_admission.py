@@ -13,7 +13,7 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.frontier import TaskFrontier
-from bowerbird.model import Arrival, Service, Standing
+from bowerbird.model import Arrival, Placement, Service
 from bowerbird.policies.registry import ranker
 from bowerbird.ports import Database, Transaction
 from bowerbird.providers import provider
@@ -39,7 +39,7 @@ class Crawl:
             return await self._add(tx, await admission.admitted(tx, found))
 
     async def _add(self, tx: Transaction, admitted: Any) -> list[str]:
-        await self.frontier.add(tx, [(each, Standing(due=NOW)) for each in admitted], None, NOW)
+        await self.frontier.add(tx, [(each, Placement(due=NOW)) for each in admitted], None, NOW)
         return [each.target for each in admitted]
 
 

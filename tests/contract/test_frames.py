@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from store_pages import TIMELINE, Crawled, post
 
-from bowerbird.model import Gone, Outcome, Page, Place, Post, PostKind, Subject, Unplaced
+from bowerbird.model import Gone, Outcome, Page, Place, Post, PostKind, Subject, WithdrawnPlaces
 from bowerbird.ports import Database
 from bowerbird.reports.reader import Reader
 from bowerbird.store.payloads.frames import LONGEST, MOST, Frames
@@ -100,5 +100,5 @@ async def test_a_place_that_is_taken_back_leaves_the_frames_too(crawled: Crawled
     here = Place(name="words of a place")
     page = [written(n, place=here, raw=b'{"id":%d,"place":"words of a place"}' % n) for n in range(1, 11)]
     await crawled.save(Page(posts=tuple(page)), TIMELINE, "1")
-    await crawled.save(Page(unplaced=(Unplaced("1", "10"),)), TIMELINE, "1")
+    await crawled.save(Page(unplaced=(WithdrawnPlaces("1", "10"),)), TIMELINE, "1")
     assert b"words of a place" not in await framed(crawled)

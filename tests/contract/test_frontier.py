@@ -10,7 +10,7 @@ import pytest
 from bowerbird.crawl.life import registry
 from bowerbird.errors import Fenced
 from bowerbird.frontier import TaskFrontier, statements
-from bowerbird.model import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn
+from bowerbird.model import Arrival, Draw, Placement, Progress, Setback, Settled, Task, Turn
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -24,7 +24,7 @@ def frontier_of(database: Database, worker: int = 1) -> TaskFrontier:
 
 
 async def add(database: Database, *targets: str, priority: float = 0.0, due: datetime | None = NOW, wakes: bool = False) -> None:
-    arrivals = [(Arrival(lane=LANE, target=target, wakes=wakes), Standing(priority, due)) for target in targets]
+    arrivals = [(Arrival(lane=LANE, target=target, wakes=wakes), Placement(priority, due)) for target in targets]
     async with database.transaction() as tx:
         await frontier_of(database).add(tx, arrivals, None, NOW)
 
@@ -44,7 +44,7 @@ async def settle(
     now: datetime = NOW,
 ) -> None:
     async with database.transaction() as tx:
-        await frontier.settle(tx, [Settled(task=task, progress=progress, standing=Standing(task.priority, due))], now)
+        await frontier.settle(tx, [Settled(task=task, progress=progress, standing=Placement(task.priority, due))], now)
 
 
 def names(tasks: Sequence[Task]) -> list[str]:
@@ -215,7 +215,7 @@ async def test_a_task_claimed_ahead_and_not_asked_about_keeps_its_place(database
 async def fill_from(database: Database, newest: str) -> None:
     arrival = Arrival(lane=LANE, target="a", newest=newest)
     async with database.transaction() as tx:
-        await frontier_of(database).add(tx, [(arrival, Standing(0.0, NOW))], None, NOW)
+        await frontier_of(database).add(tx, [(arrival, Placement(0.0, NOW))], None, NOW)
 
 
 async def newest_of(database: Database) -> tuple[str | None, str | None]:
@@ -262,14 +262,14 @@ async def test_a_task_that_failed_or_waits_for_its_retry_keeps_its_own_newest_ke
     frontier = frontier_of(database)
     (task,) = await lease(frontier, database)
     retried = Settled(
-        task=task, progress=task.progress, standing=Standing(0.0, NOW + timedelta(hours=1)), attempts=1, is_visit=False
+        task=task, progress=task.progress, standing=Placement(0.0, NOW + timedelta(hours=1)), attempts=1, is_visit=False
     )
     async with database.transaction() as tx:
         await frontier.settle(tx, [retried], NOW)
     await fill_from(database, "50")
     assert await newest_of(database) == ("20", None)
     (task,) = await lease(frontier, database)
-    failed = Settled(task=task, progress=task.progress, standing=Standing(), failure="bad_request")
+    failed = Settled(task=task, progress=task.progress, standing=Placement(), failure="bad_request")
     async with database.transaction() as tx:
         await frontier.settle(tx, [failed], NOW)
     await fill_from(database, "50")
@@ -281,7 +281,7 @@ async def test_a_newest_key_moves_the_task_to_the_half_of_its_lane_that_has_posi
     arrival = Arrival(lane=LANE, target="a", newest="50", is_paged=True)
     async with database.transaction() as tx:
         frontier = frontier_of(database)
-        await frontier.add(tx, [(arrival, Standing(0.0, NOW))], None, NOW)
+        await frontier.add(tx, [(arrival, Placement(0.0, NOW))], None, NOW)
         assert not await frontier.lease(tx, Turn(LANE, is_paged=False), [Draw(1)], NOW)
         assert names(await frontier.lease(tx, Turn(LANE, is_paged=True), [Draw(1)], NOW)) == ["a"]
 
@@ -298,7 +298,7 @@ async def test_bands_of_priority_are_drawn_apart(database: Database) -> None:
 async def test_what_a_ranker_remembers_comes_back_with_the_task(database: Database) -> None:
     async with database.transaction() as tx:
         frontier = frontier_of(database)
-        await frontier.add(tx, [(Arrival(lane=LANE, target="a"), Standing(1.0, NOW, b"\x00rates"))], None, NOW)
+        await frontier.add(tx, [(Arrival(lane=LANE, target="a"), Placement(1.0, NOW, b"\x00rates"))], None, NOW)
         known = await frontier.known(tx, [Arrival(lane=LANE, target="a"), Arrival(lane=LANE, target="b")])
     assert {key: task.memory for key, task in known.items()} == {(LANE, "a"): b"\x00rates"}
 
@@ -321,7 +321,7 @@ async def test_the_lease_and_the_sweep_use_their_indexes(database: Database) -> 
 
 async def _fill(database: Database, count: int) -> None:
     arrivals = [
-        (Arrival(lane=LANE, target=str(n), wakes=False), Standing(n % 17, NOW + timedelta(days=n % 2, seconds=n)))
+        (Arrival(lane=LANE, target=str(n), wakes=False), Placement(n % 17, NOW + timedelta(days=n % 2, seconds=n)))
         for n in range(count)
     ]
     async with database.transaction() as tx:

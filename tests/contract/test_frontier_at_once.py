@@ -11,7 +11,7 @@ import pytest
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.frontier import TaskFrontier
-from bowerbird.model import Arrival, Draw, Progress, Settled, Standing, Task, Turn
+from bowerbird.model import Arrival, Draw, Placement, Progress, Settled, Task, Turn
 from bowerbird.ports import Database, Transaction
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -23,7 +23,7 @@ def frontier_of(database: Database, worker: int) -> TaskFrontier:
 
 
 async def add(database: Database, *targets: str) -> None:
-    arrivals = [(Arrival(lane=LANE, target=target), Standing(0.0, NOW)) for target in targets]
+    arrivals = [(Arrival(lane=LANE, target=target), Placement(0.0, NOW)) for target in targets]
     async with database.transaction() as tx:
         await frontier_of(database, 1).add(tx, arrivals, None, NOW)
 
@@ -39,7 +39,7 @@ async def work(database: Database, worker: int, rounds: int, got: list[tuple[int
         async with database.transaction() as tx:
             tasks = await lease(frontier, tx, 3)
         got += [(task.task, task.token) for task in tasks]
-        ended = [Settled(task=task, progress=Progress(), standing=Standing(0.0, NOW)) for task in tasks]
+        ended = [Settled(task=task, progress=Progress(), standing=Placement(0.0, NOW)) for task in tasks]
         async with database.transaction() as tx:
             await frontier.settle(tx, ended, NOW)
     async with database.transaction() as tx:

@@ -10,7 +10,7 @@ import pytest
 
 from bowerbird.crawl.life import registry
 from bowerbird.frontier import TaskFrontier, statements
-from bowerbird.model import Arrival, Draw, Progress, Reason, Setback, Settled, Standing, Task, Turn
+from bowerbird.model import Arrival, Draw, Placement, Progress, Reason, Setback, Settled, Task, Turn
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -27,7 +27,7 @@ def frontier_of(database: Database, worker: int = 1) -> TaskFrontier:
 async def add(
     database: Database, *targets: str, due: datetime | None = NOW, wakes: bool = False, call: int | None = None, lane: int = LANE
 ) -> None:
-    arrivals = [(Arrival(lane=lane, target=target, wakes=wakes), Standing(0.0, due)) for target in targets]
+    arrivals = [(Arrival(lane=lane, target=target, wakes=wakes), Placement(0.0, due)) for target in targets]
     async with database.transaction() as tx:
         await frontier_of(database).add(tx, arrivals, call, NOW)
 
@@ -62,7 +62,7 @@ async def changes(database: Database) -> list[tuple[Any, ...]]:
 
 
 async def settle(frontier: TaskFrontier, database: Database, task: Task, **how: Any) -> None:
-    standing = Standing(0.0, how.pop("due", NOW + DAY))
+    standing = Placement(0.0, how.pop("due", NOW + DAY))
     async with database.transaction() as tx:
         await frontier.settle(tx, [Settled(task=task, progress=Progress(None, "9", None), standing=standing, **how)], NOW)
 

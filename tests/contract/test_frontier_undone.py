@@ -8,7 +8,7 @@ import pytest
 
 from bowerbird.errors import Busy
 from bowerbird.frontier import TaskFrontier
-from bowerbird.model import Arrival, Draw, Standing, Turn
+from bowerbird.model import Arrival, Draw, Placement, Turn
 from bowerbird.ports import Database
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -35,7 +35,7 @@ async def lease(frontier: TaskFrontier, database: Database, times: int = 1, *, f
 async def test_after_a_failed_lease_every_task_is_leased_once_and_in_order(database: Database, before: int, times: int) -> None:
     frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(seconds=90))
     async with database.transaction() as tx:
-        await frontier.add(tx, [(Arrival(lane=LANE, target=each), Standing(0.0, NOW)) for each in TARGETS], None, NOW)
+        await frontier.add(tx, [(Arrival(lane=LANE, target=each), Placement(0.0, NOW)) for each in TARGETS], None, NOW)
     # Leases that follow each other closely claim ever larger blocks, which are held in memory.
     leased = [each for _ in range(before) for each in await lease(frontier, database)]
     assert await lease(frontier, database, times, fails=True) == []
@@ -47,7 +47,7 @@ async def test_after_a_failed_lease_every_task_is_leased_once_and_in_order(datab
 async def test_what_a_failed_stop_gave_back_is_still_held(database: Database) -> None:
     frontier = TaskFrontier(database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(seconds=90))
     async with database.transaction() as tx:
-        await frontier.add(tx, [(Arrival(lane=LANE, target=each), Standing(0.0, NOW)) for each in TARGETS], None, NOW)
+        await frontier.add(tx, [(Arrival(lane=LANE, target=each), Placement(0.0, NOW)) for each in TARGETS], None, NOW)
     leased = [each for _ in range(4) for each in await lease(frontier, database)]
 
     async def give_back(failure: type[Exception] | None) -> None:

@@ -8,7 +8,7 @@ import pytest
 from store_pages import Crawled
 
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.people import joining
 
 _COLUMNS = {
@@ -31,8 +31,8 @@ async def crawled(database: Database) -> Crawled:
     return await Crawled(database).register()
 
 
-def context(crawled: Crawled, tx: Transaction) -> Sighting:
-    return Sighting(tx=tx, database=crawled.database, service=1, service_name="home", network="mastodon", call=1, at=1)
+def context(crawled: Crawled, tx: Transaction) -> SaveContext:
+    return SaveContext(tx=tx, database=crawled.database, service=1, service_name="home", network="mastodon", call=1, at=1)
 
 
 async def test_every_column_that_names_a_user_is_joined(crawled: Crawled) -> None:

@@ -17,7 +17,7 @@ from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.db import open_database
 from bowerbird.errors import StoreError
 from bowerbird.flows.files.backup_plan import BackupPlan
-from bowerbird.modules.backups import Keeper, Turns
+from bowerbird.modules.backups import BackupTaker, Turns
 from bowerbird.ports import Database
 
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -55,8 +55,8 @@ class Fleet:
         await turns.enrol()
         return number, turns
 
-    def keeper(self, turns: Turns, clock: VirtualClock, every: timedelta, where: str = "0", *, keep: int = 100) -> Keeper:
-        return Keeper(NAME, self._place, BackupPlan(every=every, folder=str(self._folder / where), keep=keep), clock, turns)
+    def keeper(self, turns: Turns, clock: VirtualClock, every: timedelta, where: str = "0", *, keep: int = 100) -> BackupTaker:
+        return BackupTaker(NAME, self._place, BackupPlan(every=every, folder=str(self._folder / where), keep=keep), clock, turns)
 
     def crawl(self, span: timedelta, every: timedelta, *, workers: int = 1, keep: int = 100) -> None:
         """One run of so many workers."""

@@ -17,7 +17,7 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.model import Fetched, Gone, Media, Outcome, Page, Subject
 from bowerbird.modules.media import Collector, MediaPlan
-from bowerbird.modules.media.files import Shelf
+from bowerbird.modules.media.files import MediaFolder
 from bowerbird.modules.media.rows import MOST_ATTEMPTS, RETRIES, Book
 from bowerbird.ports import Clock, Database, MediaTransport
 from bowerbird.reports.status.health import read_health
@@ -231,9 +231,9 @@ async def test_a_whole_file_that_the_database_was_not_told_of_is_not_fetched_aga
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b\\c", "x" * 5000, "\ud800", ""])
 async def test_no_id_chooses_a_path(name: str, tmp_path: Path) -> None:
-    from bowerbird.modules.media.files import Shelf
+    from bowerbird.modules.media.files import MediaFolder
 
-    writing = Shelf(str(tmp_path / "media")).begin(name)
+    writing = MediaFolder(str(tmp_path / "media")).begin(name)
     writing.add(b"content")
     shelved = writing.keep("../x")
     assert Path(shelved.path).suffix == ".bin"
@@ -241,7 +241,7 @@ async def test_no_id_chooses_a_path(name: str, tmp_path: Path) -> None:
 
 
 def test_of_two_that_fetch_the_same_file_each_writes_its_own_part_and_one_whole_file_stays(tmp_path: Path) -> None:
-    shelf = Shelf(str(tmp_path))
+    shelf = MediaFolder(str(tmp_path))
     first = shelf.begin("a")
     first.add(b"half of")
     second = shelf.begin("a")
@@ -256,7 +256,7 @@ def test_of_two_that_fetch_the_same_file_each_writes_its_own_part_and_one_whole_
 
 
 def test_who_was_taken_for_dead_keeps_nothing_while_another_fetches(tmp_path: Path) -> None:
-    shelf = Shelf(str(tmp_path))
+    shelf = MediaFolder(str(tmp_path))
     woken, other = shelf.begin("a"), shelf.begin("a")
     woken.add(b"old")
     assert woken.keep("image/png") is None

@@ -17,9 +17,9 @@ from bowerbird.ports import Database
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.reader import Reader
 from bowerbird.store.absences.gone import GoneStatements
-from bowerbird.store.posts.listed import SightingStatements
+from bowerbird.store.posts.listed import ListedStatements
 from bowerbird.store.posts.posts import PostStatements
-from bowerbird.store.relations.lists import BesideStatements
+from bowerbird.store.relations.lists import ListStatements
 
 KEY = "3mmoojp4cd223"
 
@@ -74,7 +74,7 @@ def _texts(statements: object) -> Iterator[str]:
 async def test_no_page_makes_sqlite_read_all_posts(tmp_path: Path) -> None:
     database = await open_database(str(tmp_path / "crawl.db"), RealClock())
     await database.migrate()
-    families = (PostStatements(database), GoneStatements(database), BesideStatements(database), SightingStatements(database))
+    families = (PostStatements(database), GoneStatements(database), ListStatements(database), ListedStatements(database))
     texts = sorted({text for family in families for text in _texts(family) if "posts" in text})
     async with database.reading() as tx:
         for text in texts:

@@ -12,7 +12,7 @@ import pytest
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.backup import back_up, restore
-from bowerbird.modules.media.files import Shelf
+from bowerbird.modules.media.files import MediaFolder
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ async def test_backups_and_what_is_made_of_them_are_private_on_either_database(t
 
 
 def test_pictures_and_their_folder_are_private(tmp_path: Path) -> None:
-    writing = Shelf(str(tmp_path / "media")).begin("m1")
+    writing = MediaFolder(str(tmp_path / "media")).begin("m1")
     writing.add(b"picture")
     kept = writing.keep("image/png")
     path = tmp_path / "media" / kept.path

@@ -21,7 +21,7 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.browsing.lines import PostFilter, browse_posts, browse_relations, browse_users
 from bowerbird.reports.browsing.pages import Ask
 from bowerbird.reports.counting.by_time import Unit, calls_by_time, found_by_time
-from bowerbird.reports.histories.absences import APART, kept_apart
+from bowerbird.reports.histories.absences import APART, read_absences
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.reader import Reader
@@ -152,7 +152,7 @@ async def test_a_page_and_a_count_by_time_read_no_whole_table(large: Explained) 
 
 async def test_what_is_gone_is_found_without_reading_what_is_not(large: Explained) -> None:
     for what in APART:
-        assert [line async for line in kept_apart(large, what)] == []
+        assert [line async for line in read_absences(large, what)] == []
     assert large.whole_tables() == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.access.logins import LoginBook
+from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import login_charges, renewal_charges
@@ -65,7 +65,7 @@ async def renewed(database: Database, host: Host, vault: OneSecret) -> Request |
     async with database.transaction() as tx:
         await ledgers.load(tx, CLOCK.now())
     charges = partial(login_charges, vault), partial(renewal_charges, vault)
-    sessions = Signer(vault, host, CLOCK, LoginBook(database, ledgers, CLOCK, *charges))
+    sessions = Signer(vault, host, CLOCK, BookedLogins(database, ledgers, CLOCK, *charges))
     sessions.renew("mine")
     return await sessions.signed(Request(path="/xrpc/x"), "mine", Bluesky(), PDS)
 

@@ -10,7 +10,7 @@ from store_pages import POSTS, PROFILES, TIMELINE, Crawled
 from bowerbird.analysis.places.judge import PlaceJudge
 from bowerbird.analysis.places.locator import AreaLocator
 from bowerbird.analysis.places.opened import resolver_in
-from bowerbird.model import Area, Box, Gone, Outcome, Page, Place, Post, PostKind, Subject, Unplaced, User
+from bowerbird.model import Area, Box, Gone, Outcome, Page, Place, Post, PostKind, Subject, User, WithdrawnPlaces
 from bowerbird.ports import Database
 from bowerbird.reports.counting.places import read_places
 from bowerbird.settings import load_settings
@@ -109,7 +109,7 @@ async def test_a_place_that_the_author_took_back_is_forgotten(crawled: Crawled) 
     there = Place(longitude=-8.61, latitude=41.15)
     await crawled.save(Page(users=(ada(location=""),), posts=(post(place=there),)), TIMELINE, "1")
     assert set((await located(crawled)).values()) == {"coordinates"}
-    await crawled.save(Page(unplaced=(Unplaced("1", "10"),)), TIMELINE, "1")
+    await crawled.save(Page(unplaced=(WithdrawnPlaces("1", "10"),)), TIMELINE, "1")
     assert await located(crawled) == {}
 
 

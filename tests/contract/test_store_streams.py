@@ -37,8 +37,8 @@ from bowerbird.model import (
     RelationEnd,
     RelationKind,
     Subject,
-    Unplaced,
     User,
+    WithdrawnPlaces,
 )
 from bowerbird.ports import Database
 from bowerbird.reports.reader import Reader
@@ -323,7 +323,7 @@ async def test_places_are_forgotten_up_to_the_post_their_author_named(crawled: C
     where = Place(name="Lisbon", longitude=-9.1, latitude=38.7)
     posts = tuple(Post(id=f"x:{n}", key=str(n), author="x:7", text="here", place=where, raw=b'{"place":1}') for n in (10, 20, 30))
     await crawled.save(Page(users=(User(id="x:7", key="7", handle="u7"),), posts=posts), POSTS)
-    await crawled.hear(Page(unplaced=(Unplaced("7", "20"),)), service=X)
+    await crawled.hear(Page(unplaced=(WithdrawnPlaces("7", "20"),)), service=X)
     assert await crawled.count("posts", "place is null and raw is null and text = 'here'") == 2
     assert await crawled.count("posts", "id = 'x:30' and place is not null and raw is not null") == 1
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.clock import RealClock
-from bowerbird.crawl.access.logins import LoginBook
+from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.surveys import Survey, Surveyor, Unknown
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Answer, Charge, Flavour, Limit, Outcome, Page, Request, Service
@@ -106,6 +106,6 @@ async def test_a_survey_leaves_nothing_in_flight(database: Database) -> None:
 
 async def test_a_login_that_was_made_is_charged_whatever_the_limit_says(database: Database) -> None:
     ledgers = await used(database, ALLOWANCE, pace=True)
-    book = LoginBook(database, ledgers, CLOCK, lambda credential, provider, service: [CHARGE])
+    book = BookedLogins(database, ledgers, CLOCK, lambda credential, provider, service: [CHARGE])
     await book.book("mine", Mastodon(), SERVICE, nothing(), is_open=True)
     assert await spent(database) == ALLOWANCE + 1

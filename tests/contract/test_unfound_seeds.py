@@ -11,8 +11,8 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.reports.completeness import Cause, ledger
 from bowerbird.reports.completeness.facets import facet_of
-from bowerbird.reports.histories.absences import AbsentUser, kept_apart
-from bowerbird.reports.seeds.unknown_seeds import closed_seeds, last_call, unfound_handles, unfound_seeds
+from bowerbird.reports.histories.absences import AbsentUser, read_absences
+from bowerbird.reports.seeds.unknown_seeds import closed_seeds, last_call, unknown_handles, unknown_seeds
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 
@@ -32,10 +32,10 @@ def test_a_handle_that_nobody_has_is_named_everywhere(dialect: str, flow: str) -
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
             database = crawl.database
-            assert await unfound_seeds(database, plan.name, 0) == [nobody]
-            assert await unfound_seeds(database, "another crawl", 0) == []
-            assert await unfound_seeds(database, plan.name, await last_call(database)) == [], "no news since then"
-            absent = [line async for line in kept_apart(database, "users") if isinstance(line, AbsentUser)]
+            assert await unknown_seeds(database, plan.name, 0) == [nobody]
+            assert await unknown_seeds(database, "another crawl", 0) == []
+            assert await unknown_seeds(database, plan.name, await last_call(database)) == [], "no news since then"
+            absent = [line async for line in read_absences(database, "users") if isinstance(line, AbsentUser)]
             assert [(line.id, line.reason, line.until) for line in absent] == [(nobody, "not_found", None)]
             (line,) = [entry async for entry in ledger(database, facet_of, "user") if entry.subject == nobody]
             assert (line.captured, line.high, [part.cause for part in line.missing]) == (0, None, [Cause.DELETED])
@@ -58,8 +58,8 @@ def test_a_seed_whose_list_could_not_be_had_is_told_of_and_erases_nothing(store:
         plan = laboratory.plan(flow, ["123456789", laboratory.keys()[0]], "stop.calls = 6", store=store)
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
-            assert await unfound_seeds(crawl.database, plan.name, 0) == ["123456789"]
-            assert [line async for line in kept_apart(crawl.database, "users")] == []
+            assert await unknown_seeds(crawl.database, plan.name, 0) == ["123456789"]
+            assert [line async for line in read_absences(crawl.database, "users")] == []
             async with crawl.database.reading() as tx:
                 (short,) = await tx.fetch("select target, cause, detail from shortfalls")
             assert (short["target"], short["cause"]) == ("123456789", "unknown")
@@ -76,10 +76,10 @@ def test_ids_and_handles_are_told_together_and_a_handle_that_is_found_later_no_l
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
             database = crawl.database
-            assert await unfound_seeds(database, plan.name, 0) == ["@nobody_here", "123456789"]
+            assert await unknown_seeds(database, plan.name, 0) == ["@nobody_here", "123456789"]
             async with database.transaction() as tx:
                 await tx.execute("update tasks set visited_at = visited_at + 1, visits = 2 where target = '@nobody_here'")
-            assert await unfound_handles(database) == []
+            assert await unknown_handles(database) == []
 
     run_virtual(main, start=START)
 
@@ -98,6 +98,6 @@ def test_suspended_seeds_are_told_as_suspended_and_not_as_not_found(flow: str) -
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
             assert await closed_seeds(crawl.database, plan.name, 0) == {handle: "suspended", key: "suspended"}
-            assert await unfound_seeds(crawl.database, plan.name, 0) == []
+            assert await unknown_seeds(crawl.database, plan.name, 0) == []
 
     run_virtual(main, start=START)

@@ -9,7 +9,7 @@ import pytest
 
 from bowerbird.crawl.life import registry
 from bowerbird.frontier import TaskFrontier
-from bowerbird.model import Arrival, Facet, Page, Relation, RelationKind, Service, Side, Standing, Subject, User
+from bowerbird.model import Arrival, Facet, Page, Placement, Relation, RelationKind, Service, Side, Subject, User
 from bowerbird.policies.walking import Node
 from bowerbird.ports import Database
 from bowerbird.reports.studies.sample import enough
@@ -45,7 +45,7 @@ class Walked:
     async def remember(self, memories: Mapping[str, bytes]) -> None:
         frontier = TaskFrontier(self.database, lambda: 1, lease=timedelta(minutes=3), call=timedelta(minutes=1))
         async with self.database.transaction() as tx:
-            arrivals = [(Arrival(lane=self.lane, target=key), Standing(0.0, NOW, each)) for key, each in memories.items()]
+            arrivals = [(Arrival(lane=self.lane, target=key), Placement(0.0, NOW, each)) for key, each in memories.items()]
             await frontier.add(tx, arrivals, None, NOW)
 
     async def listed(self, key: str, *others: str) -> None:

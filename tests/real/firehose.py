@@ -11,7 +11,7 @@ from typing import Any
 from compare import Comparison, Stock, take_stock
 from crawls import Crawls
 from history import Changes, changes
-from listening import Listening, Standing
+from listening import Listening, Placement
 from msgspec import Struct
 from network import Network
 from positions import ahead, outdated
@@ -80,7 +80,7 @@ class Firehose:
                 await self._compare_cut(cut, life, *ends)
         return Written.of(await network.command("written"))
 
-    async def _heard(self, line: Cable, whole: Listening, cut: Listening) -> tuple[_Life, tuple[Standing, Standing]]:
+    async def _heard(self, line: Cable, whole: Listening, cut: Listening) -> tuple[_Life, tuple[Placement, Placement]]:
         for each in (whole, cut):
             await each.start()
         await self._network.command("live")
@@ -110,7 +110,7 @@ class Firehose:
                 continue
             acts.pop()
 
-    async def _compare_whole(self, whole: Listening, life: _Life, end: Standing) -> None:
+    async def _compare_whole(self, whole: Listening, life: _Life, end: Placement) -> None:
         comparison, stock, found = await self._stock(whole, life.written)
         records = _records(life.written)
         _compare(comparison, life.written, records)
@@ -121,7 +121,7 @@ class Firehose:
         self.figures.events = end.events
         self._report(comparison, stock)
 
-    async def _compare_cut(self, cut: Listening, life: _Life, whole_end: Standing, end: Standing) -> None:
+    async def _compare_cut(self, cut: Listening, life: _Life, whole_end: Placement, end: Placement) -> None:
         comparison, stock, found = await self._stock(cut, life.written)
         bygone = life.written.bygone
         _compare(comparison, life.written, {uri: each for uri, each in _records(life.written).items() if uri not in bygone})
@@ -155,7 +155,7 @@ def _compare(comparison: Comparison, written: Written, records: dict[str, Record
     comparison.buried([uri for uri, author in written.tombs.items() if author not in written.erased], written.tombs)
 
 
-def _miscounted(life: _Life, *ends: Standing) -> list[str]:
+def _miscounted(life: _Life, *ends: Placement) -> list[str]:
     """Every event counts once: at least those the host still has, at most those it ever numbered. Two listeners may hear
     different ones of what it takes back with a deleted account."""
     return [

@@ -21,7 +21,7 @@ select s.state, s.reason, s.cursor, s.connections, s.events,
 """
 
 
-class Standing(Struct, frozen=True):
+class Placement(Struct, frozen=True):
     """One stream as its store knows it by now."""
 
     state: str = ""
@@ -58,23 +58,23 @@ class Listening:
         os.kill(process.pid, signal.SIGINT)
         await ended_well(process, INTERRUPTED)
 
-    async def standing(self) -> Standing:
+    async def standing(self) -> Placement:
         row = await look(self.store, _STANDING, "streams", self._clock)
-        return Standing(**dict(row)) if row else Standing()
+        return Placement(**dict(row)) if row else Placement()
 
     async def until_connected(self, before: int) -> int:
         """Waits for one more connection than `before`; answers how many there have been."""
         return (await self._until(lambda now: now.connections > before, "a connection")).connections
 
-    async def until_heard(self, head: int) -> Standing:
+    async def until_heard(self, head: int) -> Placement:
         """Waits until everything up to that event is saved, and everything asked about it is answered."""
         return await self._until(lambda now: now.has_heard(head), f"event {head}")
 
-    async def until_at_oldest(self) -> Standing:
+    async def until_at_oldest(self) -> Placement:
         """Waits until it listens from the oldest event that the host has."""
         return await self._until(lambda now: now.state == "live" and (now.cursor or "").startswith("0 "), "the oldest event")
 
-    async def _until(self, is_there: Callable[[Standing], bool], what: str) -> Standing:
+    async def _until(self, is_there: Callable[[Placement], bool], what: str) -> Placement:
         give_up = self._clock.now() + PATIENCE
         while not is_there(standing := await self.standing()):
             if self._clock.now() > give_up or await self._running().ends_within(_GLANCE):

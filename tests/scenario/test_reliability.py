@@ -208,10 +208,10 @@ def test_two_processes_on_one_store_share_its_ledgers(tmp_path: Path) -> None:
     wanted = untroubled(MASTODON)
     asyncio.run(work())
     connection = sqlite_module().connect(tmp_path / "crash.db")
-    crew = connection.execute("select count(*) from workers where ended_at is not null").fetchone()
+    workers = connection.execute("select count(*) from workers where ended_at is not null").fetchone()
     connection.close()
     # How the calls are divided is a race between the two; that both came and ended in order is not.
-    assert crew[0] == 2
+    assert workers[0] == 2
 
 
 # -- our own database ---------------------------------------------------------------------------------------------------

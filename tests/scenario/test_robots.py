@@ -13,7 +13,7 @@ import pytest
 from bowerbird.app import Crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.reports.histories.absences import AbsentUser, EndedRelation, kept_apart
+from bowerbird.reports.histories.absences import AbsentUser, EndedRelation, read_absences
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.content import visibility
@@ -231,8 +231,8 @@ def test_banned_users_and_cancelled_relations_are_kept_apart() -> None:
         text = f'flow.use = "robots"\nstop.duration = "151d"\n{off}\n{again}\n'
         async with laboratory.crawl(laboratory.plan(text, [seed])) as crawl:
             await crawl.process.run(crawl.seeds, slots=4, watch_every=timedelta(days=5))
-            absent = [line async for line in kept_apart(crawl.database, "users") if isinstance(line, AbsentUser)]
-            ended = [line async for line in kept_apart(crawl.database, "relations") if isinstance(line, EndedRelation)]
+            absent = [line async for line in read_absences(crawl.database, "users") if isinstance(line, AbsentUser)]
+            ended = [line async for line in read_absences(crawl.database, "relations") if isinstance(line, EndedRelation)]
             reached = (await queues(crawl))["profile"]
             refused = await rows(crawl, "select distinct target from shortfalls where cause = 'protected'")
         check_absences(laboratory, absent, reached)

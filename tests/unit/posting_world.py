@@ -12,7 +12,7 @@ from random import Random
 
 from msgspec import structs
 
-from bowerbird.model import Arrival, Outcome, Progress, Relation, RelationKind, Standing, Task, Visit
+from bowerbird.model import Arrival, Outcome, Placement, Progress, Relation, RelationKind, Task, Visit
 from bowerbird.ports import Ranker
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -60,16 +60,16 @@ class Lane:
             standing = self.ranker.visited(visit)
             task = structs.replace(task, visits=task.visits + 1, visited_at=visit.at, pages=0, progress=Progress())
         else:
-            standing = Standing(task.priority, visit.at, self.ranker.continued(visit))
+            standing = Placement(task.priority, visit.at, self.ranker.continued(visit))
             task = structs.replace(task, pages=task.pages + 1, progress=Progress("more"))
         self._put(structs.replace(task, memory=standing.memory), standing)
         self._lead(standing, visit.at)
 
-    def _lead(self, standing: Standing, now: datetime) -> None:
+    def _lead(self, standing: Placement, now: datetime) -> None:
         for lead in standing.leads:
             self.follow(lead, now)
 
-    def _put(self, task: Task, standing: Standing) -> None:
+    def _put(self, task: Task, standing: Placement) -> None:
         self.tasks[task.target] = structs.replace(task, priority=standing.priority)
         self.due[task.target] = standing.due
 

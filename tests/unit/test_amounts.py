@@ -19,9 +19,9 @@ from stream_payloads import listening
 from bowerbird.model import Ask, Facet, Heard, Opening, Outcome, Page, Subject
 from bowerbird.ports import Provider
 from bowerbird.providers import Bluesky
-from bowerbird.providers.amounts import LARGEST_REPO, MOST_BROKEN, MOST_BYTES, SetAside, most_results
 from bowerbird.providers.bluesky.streams.compression import LARGEST_BATCH
 from bowerbird.providers.bluesky.streams.jetstream import JetstreamListener
+from bowerbird.providers.common.amounts import LARGEST_REPO, MOST_BROKEN, MOST_BYTES, SetAside, most_results
 from bowerbird.simulated.bluesky.car import _archive, cid_of_block
 
 T = TypeVar("T")

@@ -114,10 +114,10 @@ def test_a_line_of_seeds_that_is_no_text_is_one_bad_seed(seeds: str, tmp_path: P
     (tmp_path / "s.txt").write_bytes("@a\n@caf\xe9\n@b\n".encode("latin-1"))
     (tmp_path / "s.csv").write_bytes("id,name\n@a,x\n@caf\xe9,y\n@b,\xe9\n".encode("latin-1"))
     text = SHORT.replace('seeds = ["@Gargron", "14715", "@Gargron"]', f"seeds.{seeds}")
-    chaff = sorted_seeds(parse_crawl(text, tmp_path / "x.toml", WORDS), {})
-    assert (chaff.good, chaff.bad) == (2, 1)
+    unusable = sorted_seeds(parse_crawl(text, tmp_path / "x.toml", WORDS), {})
+    assert (unusable.good, unusable.bad) == (2, 1)
     line = 2 if "txt" in seeds else 3
-    assert f":{line}: '@caf\ufffd' is not UTF-8 text; save the file as UTF-8" in chaff.first[0]
+    assert f":{line}: '@caf\ufffd' is not UTF-8 text; save the file as UTF-8" in unusable.first[0]
 
 
 def test_a_file_of_seeds_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from bowerbird.crawl.answers.long_lists import LongLists, as_ranked
-from bowerbird.model import Draw, Progress, Settled, Standing, Task
+from bowerbird.model import Draw, Placement, Progress, Settled, Task
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def settled(pages: int, priority: float = -2.0, *, is_visit: bool = False) -> Settled:
     task = Task(task=1, lane=1, target="1", token=1, priority=priority)
-    return Settled(task=task, progress=Progress("c"), standing=Standing(priority, NOON), pages=pages, is_visit=is_visit)
+    return Settled(task=task, progress=Progress("c"), standing=Placement(priority, NOON), pages=pages, is_visit=is_visit)
 
 
 def test_a_long_list_goes_below_all_others_and_lower_each_time_it_doubles() -> None:

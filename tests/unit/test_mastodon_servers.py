@@ -10,9 +10,9 @@ import pytest
 from provider_payloads import NOON, account, answer, read, status
 
 from bowerbird.model import EPOCH, Answer, Ask, Flavour, NotOffered, Outcome, Progress, Request
+from bowerbird.providers.common.tables import with_limits
 from bowerbird.providers.mastodon import Mastodon
 from bowerbird.providers.mastodon.channels import FLAKES, KEY_TIME, ULIDS
-from bowerbird.providers.tables import with_limits
 
 mastodon = Mastodon()
 GOTOSOCIAL = Flavour(software="gotosocial", version="0.20.0")

@@ -15,7 +15,7 @@ from bowerbird.limits.purses import Purse
 from bowerbird.reports.next_steps.again import Again
 from bowerbird.reports.next_steps.agreed import Wish
 from bowerbird.reports.next_steps.deciding import Ended, next_step
-from bowerbird.reports.status.left_out import LeftOut
+from bowerbird.reports.status.left_out import NotAsked
 
 NOW = datetime(2026, 12, 30, tzinfo=UTC)
 AGAIN = Again(file="a.toml")
@@ -38,7 +38,7 @@ def test_what_was_given_up_is_tried_again() -> None:
 
 
 def test_what_waits_for_a_token_is_asked_when_there_is_one() -> None:
-    lacking = LeftOut(crawl="a", service="s", facet="quotes", why="", advice="add one with: …", since=NOW, targets=3)
+    lacking = NotAsked(crawl="a", service="s", facet="quotes", why="", advice="add one with: …", since=NOW, targets=3)
     step = next_step(plan(), AGAIN, structs.replace(DONE, left_out=(lacking,)))
     assert step.lines() == [("first", "to ask for quotes of s too, add one with: …"), ("go on", COMMAND)]
     nobody_waits = structs.replace(lacking, targets=0)

@@ -15,7 +15,7 @@ from msgspec import structs
 from posting_world import START, Lane, follows
 
 from bowerbird.analysis import sampling
-from bowerbird.model import Arrival, Outcome, Relation, Standing, Task, Visit
+from bowerbird.model import Arrival, Outcome, Placement, Relation, Task, Visit
 from bowerbird.policies import Place, ranker
 from bowerbird.policies.starts import Start
 from bowerbird.policies.walking import Step, Trodden, Walker, node_in, sent, steps_in, trodden
@@ -212,22 +212,22 @@ class Ends:
         self.first = Task(task=1, lane=1, target="a", token=0, added_at=START, memory=seed.memory)
         self.second = Task(task=2, lane=2, target="a", token=0, added_at=START)
 
-    def list_first(self, *others: str) -> Standing:
+    def list_first(self, *others: str) -> Placement:
         standing = self.rank.visited(self._visit(self.first, others))
         self.first = structs.replace(self.first, memory=standing.memory)
         return standing
 
-    def list_second(self, *others: str) -> Standing:
+    def list_second(self, *others: str) -> Placement:
         """The second list, and what becomes of the node when it arrives there."""
         (back,) = self.rank.visited(self._visit(self.second, others)).leads
         return self.arrive(back.memory)
 
-    def arrive(self, message: bytes | None) -> Standing:
+    def arrive(self, message: bytes | None) -> Placement:
         standing = self.rank.added(Arrival(lane=1, target="a", memory=message), self.first, START)
         self.first = structs.replace(self.first, memory=standing.memory)
         return standing
 
-    def walker(self, number: int) -> Standing:
+    def walker(self, number: int) -> Placement:
         return self.arrive(sent(Walker(number, origin="b", degree=1)))
 
     @property

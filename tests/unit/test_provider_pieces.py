@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.model import Answer, Reading
-from bowerbird.providers.headers import next_position, reading, retry_after
-from bowerbird.providers.items import Reader, count, identified, listed, shortened
-from bowerbird.providers.markup import plain, text_and_links
-from bowerbird.providers.paths import segment
-from bowerbird.providers.snowflakes import below, newest, oldest
-from bowerbird.providers.times import classic, epoch, iso, moment
+from bowerbird.providers.common.headers import next_position, reading, retry_after
+from bowerbird.providers.common.items import Reader, count, identified, listed, shortened
+from bowerbird.providers.common.markup import plain, text_and_links
+from bowerbird.providers.common.paths import segment
+from bowerbird.providers.common.snowflakes import below, newest, oldest
+from bowerbird.providers.common.times import classic, epoch, iso, moment
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

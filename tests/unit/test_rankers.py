@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bowerbird.errors import UserError
-from bowerbird.model import Arrival, Draw, Outcome, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Outcome, Placement, Task, Visit
 from bowerbird.policies import ranker
 from bowerbird.ports import Ranker
 
@@ -24,7 +24,7 @@ class Lane:
 
     def __init__(self, chosen: Ranker) -> None:
         self.ranker = chosen
-        self.tasks: dict[str, tuple[Task, Standing]] = {}
+        self.tasks: dict[str, tuple[Task, Placement]] = {}
         self.numbers = count()
 
     def add(self, target: str, now: datetime, depth: int = 0) -> None:
@@ -33,7 +33,7 @@ class Lane:
         task = known or Task(task=next(self.numbers), lane=1, target=target, token=0, depth=depth, added_at=now)
         self._put(task, standing)
 
-    def _put(self, task: Task, standing: Standing, visits: int | None = None, visited_at: datetime | None = None) -> None:
+    def _put(self, task: Task, standing: Placement, visits: int | None = None, visited_at: datetime | None = None) -> None:
         self.tasks[task.target] = (
             Task(
                 task=task.task,
@@ -178,16 +178,16 @@ class EchoLike:
     name = "echo_like"
     remembers = True
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(50.0, now) if known is None else Standing(min(100.0, known.priority + 30), now, known.memory)
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(50.0, now) if known is None else Placement(min(100.0, known.priority + 30), now, known.memory)
 
     def continued(self, visit: Visit) -> bytes | None:
         return visit.task.memory
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         found = int(visit.task.memory or b"0") + visit.new
         change = 25.0 if visit.new else -25.0
-        return Standing(min(100.0, max(1.0, visit.task.priority + change)), visit.at, str(found).encode())
+        return Placement(min(100.0, max(1.0, visit.task.priority + change)), visit.at, str(found).encode())
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         return (Draw(room // 2, low=61), Draw(room * 3 // 4, 21, 61), Draw(room, high=21), Draw(room))

@@ -10,7 +10,7 @@ from provider_payloads import answer, tweet, twitter, user
 from stream_payloads import hear, line, listening
 
 from bowerbird.errors import UserError
-from bowerbird.model import Gone, NoticeKind, Opening, Outcome, Page, PostKind, Request, Secret, Subject, Unplaced
+from bowerbird.model import Gone, NoticeKind, Opening, Outcome, Page, PostKind, Request, Secret, Subject, WithdrawnPlaces
 from bowerbird.ports import StreamProvider
 
 LISBON = "-9.5,38.6,-9.0,38.9"
@@ -143,7 +143,7 @@ def test_a_stall_warning_says_that_we_are_slow() -> None:
 def test_places_to_be_forgotten_are_told() -> None:
     scrub = {"user_id": 14090452, "user_id_str": "14090452", "up_to_status_id": 23260136625, "up_to_status_id_str": "23260136625"}
     assert hear(twitter, "sample", line({"scrub_geo": scrub})).pages == (
-        Page(unplaced=(Unplaced("14090452", "23260136625"),), results=1),
+        Page(unplaced=(WithdrawnPlaces("14090452", "23260136625"),), results=1),
     )
 
 

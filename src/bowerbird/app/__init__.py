@@ -6,7 +6,7 @@
 
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Outside
 from bowerbird.app.opening import CALL_TIME, open_crawl
-from bowerbird.app.seeds import ground_of
+from bowerbird.app.seeds import seed_meanings
 from bowerbird.app.services import unknown_servers
 from bowerbird.store.opening import open_store
 from bowerbird.vocabulary import vocabulary
@@ -17,9 +17,9 @@ __all__ = [
     "NO_EXTENSIONS",
     "Crawl",
     "Outside",
-    "ground_of",
     "open_crawl",
     "open_store",
+    "seed_meanings",
     "unknown_servers",
     "vocabulary",
 ]

@@ -15,7 +15,7 @@ from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Give
 from bowerbird.app.seeds import seeds_of
 from bowerbird.app.services import add_service, unknown_servers
 from bowerbird.crawl.access.credentials import check_named
-from bowerbird.crawl.access.logins import LoginBook
+from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.surveys import Survey, Surveyor
 from bowerbird.crawl.life import not_asked, registry
@@ -194,7 +194,7 @@ class _Opening(Struct, frozen=True):
     def _signer(self) -> Signer:
         outside, vault = self.outside, self.outside.vault
         logins, renewals = partial(login_charges, vault), partial(renewal_charges, vault)
-        book = LoginBook(self.database, self.ledgers, outside.clock, logins, renewals)
+        book = BookedLogins(self.database, self.ledgers, outside.clock, logins, renewals)
         return Signer(vault, outside.transport, outside.clock, book)
 
     def _caller(self, signer: Signer, lanes: Lanes, me: Enrolment) -> Caller:

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 
 from bowerbird.app.crawls import Gathered
 from bowerbird.crawl.seeding.homes import Homes
-from bowerbird.crawl.seeding.meaning import Ground, plot
-from bowerbird.crawl.seeding.seeds import soil, sown
+from bowerbird.crawl.seeding.meaning import SeedMeanings, plot
+from bowerbird.crawl.seeding.seeds import seed_arrivals, seed_targets
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Arrival
 from bowerbird.ports import Clock, Database
@@ -19,12 +19,12 @@ NOTHING_LOST: Mapping[str, Mapping[str, str]] = {}
 
 def seeds_of(plan: CrawlPlan, gathered: Gathered, database: Database, clock: Clock) -> AsyncIterator[Arrival]:
     """The seeds of the plan as targets; those chosen from a store are read when it is their turn."""
-    earth = soil(ground_of(plan, gathered.lost), gathered.lanes.values(), Homes(gathered.homes))
+    targets = seed_targets(seed_meanings(plan, gathered.lost), gathered.lanes.values(), Homes(gathered.homes))
     chosen = chosen_by(plan.seeds.query, plan.services[0].service, database, clock)
-    return sown(earth, plan.searches, plan.seeds.located(), chosen, skips_bad=plan.skips_bad)
+    return seed_arrivals(targets, plan.searches, plan.seeds.located(), chosen, skips_bad=plan.skips_bad)
 
 
-def ground_of(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]] = NOTHING_LOST) -> Ground:
+def seed_meanings(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]] = NOTHING_LOST) -> SeedMeanings:
     """What seeds mean in a crawl; `lost`: by service the facets that it cannot be asked for, each with the reason."""
     services = (each.service for each in plan.services)
-    return Ground(tuple(plot(plan.flow, each, provider(each.provider), lost.get(each.name, {})) for each in services))
+    return SeedMeanings(tuple(plot(plan.flow, each, provider(each.provider), lost.get(each.name, {})) for each in services))

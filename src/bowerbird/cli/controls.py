@@ -45,7 +45,7 @@ class Outcome(Struct, frozen=True):
     """What came of a wish."""
 
     crawl: CrawlReport
-    crew: tuple[Member, ...]
+    workers: tuple[Member, ...]
     """The processes it was addressed to."""
     is_followed: bool
     step: Step
@@ -64,11 +64,11 @@ def control(wish: Control, place: str | None, name: str | None, output: Output) 
             "state": crawl.state,
             "wanted": crawl.wanted,
             "is_followed": outcome.is_followed,
-            "processes": len(outcome.crew),
+            "processes": len(outcome.workers),
         }
     )
     # Stopping what does not run leaves nothing to wish for.
-    if not outcome.crew and wish.wanted != CrawlState.STOPPED:
+    if not outcome.workers and wish.wanted != CrawlState.STOPPED:
         raise typer.Exit(NOBODY)
 
 
@@ -78,15 +78,15 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
     async with opened_as_is(place, clock) as (database, version):
         crawl = _chosen(await Reader(database).crawls(), await meant_crawl(database, place, name), place)
         async with database.reading() as tx:
-            crew = await living(tx, crawl.name, clock.now())
-        if not crew:
+            workers = await living(tx, crawl.name, clock.now())
+        if not workers:
             return Outcome(crawl, (), False, await _step(database, version, place, crawl, clock))
         async with database.transaction() as tx:
             await registry.set_wanted(tx, crawl.crawl, wish.wanted, clock.now())
         crawl = await _followed(database, clock, crawl, wish.wanted)
         is_over = crawl.state not in (CrawlState.RUNNING, CrawlState.PAUSED)
         step = await _step(database, version, place, crawl, clock) if is_over else Step()
-        return Outcome(crawl, tuple(crew), _has_followed(crawl, wish.wanted), step)
+        return Outcome(crawl, tuple(workers), _has_followed(crawl, wish.wanted), step)
 
 
 async def _step(database: Database, version: int, place: Place, crawl: CrawlReport, clock: Clock) -> Step:
@@ -123,7 +123,7 @@ def _chosen(crawls: tuple[CrawlReport, ...], name: str | None, place: Place) -> 
 
 def _told(wish: Control, outcome: Outcome, place: Place) -> str:
     crawl = outcome.crawl
-    if not outcome.crew:
+    if not outcome.workers:
         return (
             f"No process runs {crawl.name} (it is {_at_rest(crawl)}), so there is nothing to {wish.verb}. {_next(outcome.step)}"
         )

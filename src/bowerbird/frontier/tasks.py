@@ -12,7 +12,7 @@ from bowerbird.frontier import statements as sql
 from bowerbird.frontier.adding import Additions
 from bowerbird.frontier.held import LARGEST_BLOCK, Held
 from bowerbird.frontier.leasing import Leasing
-from bowerbird.model import Arrival, Draw, Progress, Reason, Setback, Settled, Standing, Task, TaskState, Turn
+from bowerbird.model import Arrival, Draw, Placement, Progress, Reason, Setback, Settled, Task, TaskState, Turn
 from bowerbird.ports import Database, Row, Transaction
 
 SWEEP_SIZE = 1000
@@ -40,7 +40,7 @@ class TaskFrontier:
     # -- adding --------------------------------------------------------------------------------------------------
 
     async def add(
-        self, tx: Transaction, arrivals: Sequence[tuple[Arrival, Standing]], call: int | None, now: datetime
+        self, tx: Transaction, arrivals: Sequence[tuple[Arrival, Placement]], call: int | None, now: datetime
     ) -> frozenset[int]:
         if not arrivals:
             return frozenset()

@@ -44,12 +44,12 @@ from bowerbird.model.items import (
     Relation,
     RelationEnd,
     Trend,
-    Unplaced,
     User,
     UserList,
     UserTag,
     Version,
     Volume,
+    WithdrawnPlaces,
 )
 from bowerbird.model.judgements import Judgement, Ruling, Seen
 from bowerbird.model.kinds import Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
@@ -61,7 +61,7 @@ from bowerbird.model.profiles import ids_at
 from bowerbird.model.servers import origin
 from bowerbird.model.states import CallState, CrawlState, CredentialState, MediaState, PostFate, StreamState, TaskState
 from bowerbird.model.streams import Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Retuned, Subscription, Wire
-from bowerbird.model.tasks import Arrival, Draw, Progress, Setback, Settled, Standing, Task, Turn, Visit
+from bowerbird.model.tasks import Arrival, Draw, Placement, Progress, Setback, Settled, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
 from bowerbird.model.work import CallReport, Due, Later, Leased, Loss, Nothing, Offer
 
@@ -121,6 +121,7 @@ __all__ = [
     "Passed",
     "Passing",
     "Place",
+    "Placement",
     "Poll",
     "PollOption",
     "Post",
@@ -148,7 +149,6 @@ __all__ = [
     "Settled",
     "Side",
     "Source",
-    "Standing",
     "StreamState",
     "Subject",
     "Subscription",
@@ -158,7 +158,6 @@ __all__ = [
     "Trend",
     "Trial",
     "Turn",
-    "Unplaced",
     "User",
     "UserList",
     "UserTag",
@@ -167,6 +166,7 @@ __all__ = [
     "Volume",
     "WindowKind",
     "Wire",
+    "WithdrawnPlaces",
     "asked_about",
     "from_micros",
     "ids_at",

@@ -233,7 +233,7 @@ class Gone(Struct, frozen=True, gc=False):
     """The service shows the subject itself and says that it is gone, whatever was asked: a mark on the account or the post."""
 
 
-class Unplaced(Struct, frozen=True, gc=False):
+class WithdrawnPlaces(Struct, frozen=True, gc=False):
     """An author wants the places of all posts up to a key forgotten (v1.1 `scrub_geo`); `user` is the service's key."""
 
     user: str
@@ -277,7 +277,7 @@ class Page(Struct, frozen=True, kw_only=True):
     versions: tuple[Version, ...] = ()
     volumes: tuple[Volume, ...] = ()
     gone: tuple[Gone, ...] = ()
-    unplaced: tuple[Unplaced, ...] = ()
+    unplaced: tuple[WithdrawnPlaces, ...] = ()
     broken: tuple[Broken, ...] = ()
     results: int = 0
     """How many items the service listed, mapped or not."""

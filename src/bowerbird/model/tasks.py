@@ -105,7 +105,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     """What the lane remembers of the accounts in `relations` and `linked_by`."""
 
 
-class Standing(Struct, frozen=True, gc=False):
+class Placement(Struct, frozen=True, gc=False):
     """A ranker's word on one task: how urgent, and when it may be asked again."""
 
     priority: float = 0.0
@@ -152,7 +152,7 @@ class Settled(Struct, frozen=True, gc=False, kw_only=True):
 
     task: Task
     progress: Progress
-    standing: Standing
+    standing: Placement
     attempts: int = 0
     pages: int = 0
     is_visit: bool = True

@@ -94,7 +94,7 @@ class Turns:
         return from_micros(row["due"])
 
 
-class Keeper:
+class BackupTaker:
     """Takes the backups of one crawl when it is this worker's turn; a restart goes on with the schedule."""
 
     def __init__(self, name: str, store: str, plan: BackupPlan, clock: Clock, turns: Turns) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.modules.backups import Keeper, Turns
+from bowerbird.modules.backups import BackupTaker, Turns
 from bowerbird.modules.media import Collector
 from bowerbird.ports import Claims, Clock, Database, MediaTransport, Part
 
@@ -13,7 +13,7 @@ def module_parts(plan: CrawlPlan, database: Database, clock: Clock, media: Media
     found: list[Part] = []
     if plan.backup is not None:
         turns = Turns(database, plan.name, claims, plan.backup.every, clock)
-        found.append(Part(name="backup", run=Keeper(plan.name, plan.store, plan.backup, clock, turns).run))
+        found.append(Part(name="backup", run=BackupTaker(plan.name, plan.store, plan.backup, clock, turns).run))
     if plan.media is not None and media is not None:
         collector = Collector(database, clock, media, plan.media, claims)
         found.append(Part(name="media", run=collector.run, end=collector.end, finish=collector.finish))

@@ -20,7 +20,7 @@ from bowerbird.model import Subject
 from bowerbird.planning.booking import book, lend
 from bowerbird.ports import Database, Row
 from bowerbird.providers import provider
-from bowerbird.providers.tables import with_limits
+from bowerbird.providers.common.tables import with_limits
 from bowerbird.providers.x.billing import PRICES, resource
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.population import populate

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.policies.moments import ABSENT, days, lot
 
 LOOKUP_CLASSES = (100, 81, 61, 41, 21, 1)
@@ -50,23 +50,23 @@ class Echo:
         self._grace = grace_hours / 24
         self._offset = timedelta(hours=utc_offset)
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(self._class(_FIRST_LEVEL), now)
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(self._class(_FIRST_LEVEL), now)
 
     def continued(self, visit: Visit) -> bytes | None:
         """Remembers whether some page of the listing had something new."""
         had_news, level, newest = _decoded(visit)
         return _CODE.pack(had_news or _has_news(visit), level, _newest(visit, newest))
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         had_news, level, newest = _decoded(visit)
         newest = _newest(visit, newest)
         level = self._moved(level, visit.at, newest, is_news=had_news or _has_news(visit))
         memory = _CODE.pack(False, level, newest)
         rest = max(self._revisit, ABSENT) if visit.outcome.is_about_target else self._revisit
         if days(visit.at) - newest > _FROZEN_AFTER:
-            return Standing(_FROZEN, self._morning(visit.at), memory)
-        return Standing(self._class(level), visit.at + rest, memory)
+            return Placement(_FROZEN, self._morning(visit.at), memory)
+        return Placement(self._class(level), visit.at + rest, memory)
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         """Sub-lists of decreasing length; a lone place goes to one class by lot; gaps are filled from the top."""

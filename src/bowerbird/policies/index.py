@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import erf, sqrt
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.policies.moments import days
 from bowerbird.policies.order import Order, moments
 from bowerbird.policies.price import Price
@@ -28,8 +28,8 @@ class Index:
         self._page = page
         self._order = Order(self._value, Price(_FIRST_PRICE), revisit)
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(0.0, now)
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(0.0, now)
 
     def continued(self, visit: Visit) -> bytes | None:
         """Adds the page's posts to the belief. Before the first visit ends, `at` is the oldest post so far."""
@@ -40,7 +40,7 @@ class Index:
             return noticed(before or Rates(oldest), now, times)._replace(at=oldest).encoded()
         return noticed(before or Rates(now), now, times).encoded()
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         if visit.outcome.is_about_target:
             return self._order.absent(visit)
         now, before = days(visit.at), decoded(visit.task.memory)

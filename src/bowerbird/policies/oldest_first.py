@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import log2
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.policies.moments import seconds
 from bowerbird.policies.rankers import next_due
 
@@ -22,15 +22,15 @@ class OldestFirst:
     def __init__(self, revisit: timedelta | None = None) -> None:
         self._revisit = revisit
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         asked_at = known.visited_at if known is not None else None
-        return Standing(_priority(arrival.target, asked_at), now)
+        return Placement(_priority(arrival.target, asked_at), now)
 
     def continued(self, visit: Visit) -> bytes | None:
         return visit.task.memory
 
-    def visited(self, visit: Visit) -> Standing:
-        return Standing(_priority(visit.task.target, visit.at), next_due(visit, self._revisit))
+    def visited(self, visit: Visit) -> Placement:
+        return Placement(_priority(visit.task.target, visit.at), next_due(visit, self._revisit))
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         return (Draw(room),)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from math import ceil
 
-from bowerbird.model import Draw, Standing, Visit
+from bowerbird.model import Draw, Placement, Visit
 from bowerbird.policies.moments import ABSENT, days, lot, seconds
 from bowerbird.policies.price import Price, wait_for
 from bowerbird.policies.rates import Rates, expected, outlook
@@ -40,17 +40,17 @@ class Order:
         self._price.recall(before.price)
         self._price.paid(self._value(expected(before, now), now - before.at))
 
-    def standing(self, rates: Rates, now: datetime) -> Standing:
+    def standing(self, rates: Rates, now: datetime) -> Placement:
         price, posts, value = self._price.now, outlook(rates), self._value
         wait = wait_for(price, lambda passed: value(posts(passed), passed), _guess(rates), QUIET)
         memory = rates._replace(price=price).encoded()
         moment = seconds(now)
         priority = _BELOW - moment if wait is None else -(moment + wait * 86_400)
-        return Standing(priority, now + self._soonest, memory)
+        return Placement(priority, now + self._soonest, memory)
 
-    def absent(self, visit: Visit) -> Standing:
+    def absent(self, visit: Visit) -> Placement:
         """What the service says is not to be had is asked again after a rest, among the quiet."""
-        return Standing(_BELOW - seconds(visit.at), visit.at + max(self._soonest, ABSENT), visit.task.memory)
+        return Placement(_BELOW - seconds(visit.at), visit.at + max(self._soonest, ABSENT), visit.task.memory)
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         share = room * QUIET_SHARE

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.policies.moments import ABSENT, lot, seconds
 
 
@@ -23,14 +23,14 @@ class Fifo:
     def __init__(self, revisit: timedelta | None = None) -> None:
         self.revisit = revisit
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(0.0, now)
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(0.0, now)
 
     def continued(self, visit: Visit) -> bytes | None:
         return visit.task.memory
 
-    def visited(self, visit: Visit) -> Standing:
-        return Standing(visit.task.priority, next_due(visit, self.revisit))
+    def visited(self, visit: Visit) -> Placement:
+        return Placement(visit.task.priority, next_due(visit, self.revisit))
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         return (Draw(room),)
@@ -45,8 +45,8 @@ class Gather(Fifo):
         super().__init__(revisit)
         self._every = timedelta(minutes=minutes).total_seconds()
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(0.0, now + timedelta(seconds=self._every - seconds(now) % self._every))
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(0.0, now + timedelta(seconds=self._every - seconds(now) % self._every))
 
 
 class Lifo(Fifo):
@@ -54,8 +54,8 @@ class Lifo(Fifo):
 
     name = "lifo"
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(seconds(now), now)
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(seconds(now), now)
 
 
 class Bfs(Fifo):
@@ -63,9 +63,9 @@ class Bfs(Fifo):
 
     name = "bfs"
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         depth = arrival.depth if known is None else min(arrival.depth, known.depth)
-        return Standing(-float(depth), now)
+        return Placement(-float(depth), now)
 
 
 class Circular(Fifo):
@@ -86,12 +86,12 @@ class Random(Fifo):
         super().__init__(revisit)
         self.seed = seed
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(self._lot(arrival.target, known.visits if known else 0), now)
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(self._lot(arrival.target, known.visits if known else 0), now)
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         priority = self._lot(visit.task.target, visit.task.visits + 1)
-        return Standing(priority, next_due(visit, self.revisit))
+        return Placement(priority, next_due(visit, self.revisit))
 
     def _lot(self, target: str, visits: int) -> float:
         """Hashed and not drawn from a shared stream: the order of questions cannot change it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.policies.moments import seconds
 
 _REPEATED = 1e12
@@ -28,24 +28,24 @@ class RepeatFirst:
         self._revisit = revisit
         self._rest = (revisit or timedelta(0)) if rest_hours is None else timedelta(hours=rest_hours)
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         if known is None and arrival.news == 1:
-            return Standing(seconds(now), now)
+            return Placement(seconds(now), now)
         if known is not None and known.progress.cursor is not None:
             # It is being asked already, and a very long list shall not be called to the front by each post.
-            return Standing(known.priority, now)
+            return Placement(known.priority, now)
         asked_at = known.visited_at if known is not None else None
         if asked_at is None:
-            return Standing(_REPEATED, now, moves=True)
-        return Standing(_REPEATED - seconds(asked_at), max(now, asked_at + self._rest), moves=True)
+            return Placement(_REPEATED, now, moves=True)
+        return Placement(_REPEATED - seconds(asked_at), max(now, asked_at + self._rest), moves=True)
 
     def continued(self, visit: Visit) -> bytes | None:
         return visit.task.memory
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         is_repeated = visit.task.priority > _REPEATED / 2
         priority = _REPEATED - seconds(visit.at) if is_repeated or self._revisit is None else visit.task.priority
-        return Standing(priority, None if self._revisit is None else visit.at + self._revisit)
+        return Placement(priority, None if self._revisit is None else visit.at + self._revisit)
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         return (Draw(room),)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from math import log, sqrt
 from typing import NamedTuple
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.policies.moments import days, seconds
 from bowerbird.policies.order import Order
 from bowerbird.policies.price import Price
@@ -33,13 +33,13 @@ class Lookup:
     def __init__(self, revisit: timedelta | None = None) -> None:
         self._order = Order(_waiting, Price(_FIRST_PRICE), revisit)
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(0.0, now)
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(0.0, now)
 
     def continued(self, visit: Visit) -> bytes | None:
         return visit.task.memory
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         if visit.outcome.is_about_target:
             return self._order.absent(visit)
         now, before = days(visit.at), decoded(visit.task.memory)
@@ -96,22 +96,22 @@ class Fetch:
         self._revisit = revisit
         self._reach = reach
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         moment = days(now)
         before = _news_in(known, moment)
         rates = decoded(arrival.belief)
         # History does not age: an account looked at for the first time counts as one post, however long its past.
         fresh = 1 if rates is None and (known is None or known.visits == 0) else max(arrival.news, 1)
         news = News(moment, before.posts + fresh, before.per_day if rates is None else rates.per_day)
-        return Standing(self._priority(news), now, news.encoded(), moves=True)
+        return Placement(self._priority(news), now, news.encoded(), moves=True)
 
     def continued(self, visit: Visit) -> bytes | None:
         return visit.task.memory
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         moment = days(visit.at)
         memory = _news_in(visit.task, moment)._replace(at=moment, posts=0.0).encoded()
-        return Standing(-seconds(visit.at), None if self._revisit is None else visit.at + self._revisit, memory)
+        return Placement(-seconds(visit.at), None if self._revisit is None else visit.at + self._revisit, memory)
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         return (Draw(room),)

@@ -14,7 +14,7 @@ from random import Random
 
 from msgspec import Struct, structs
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.policies.moments import lot, seconds
 from bowerbird.policies.starts import Start
 from bowerbird.policies.walking import STAYS, WITNESSES, Listed, Node, Walker, joined, listed, message_in, node_in, sent
@@ -57,9 +57,9 @@ class Rwrw:
 
     # -- what the engine asks ------------------------------------------------------------------------------------
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         if not self._is_first(arrival.lane):
-            return Standing(0.0, now)
+            return Placement(0.0, now)
         node = node_in(known.memory if known else None)
         message = message_in(arrival.memory) if arrival.memory is not None else None
         if isinstance(message, Listed):
@@ -72,11 +72,11 @@ class Rwrw:
     def continued(self, visit: Visit) -> bytes | None:
         return self._after_page(visit).encoded()
 
-    def visited(self, visit: Visit) -> Standing:
+    def visited(self, visit: Visit) -> Placement:
         node, target, lane = self._after_page(visit), visit.task.target, visit.task.lane
         if not self._is_first(lane):
             back = sent(Listed(node.seen, tuple(node.picks)))
-            return Standing(0.0, None, Node().encoded(), leads=(Arrival(lane=self._lanes[0], target=target, memory=back),))
+            return Placement(0.0, None, Node().encoded(), leads=(Arrival(lane=self._lanes[0], target=target, memory=back),))
         if visit.outcome.is_about_target:
             return self._dead_end(node, lane)
         if len(self._lanes) > 1:
@@ -102,14 +102,14 @@ class Rwrw:
 
     # -- walking -------------------------------------------------------------------------------------------------
 
-    def _joined(self, node: Node, other: Listed, arrival: Arrival, now: datetime) -> Standing:
+    def _joined(self, node: Node, other: Listed, arrival: Arrival, now: datetime) -> Placement:
         """Both lists of the node are known. A second list that nobody asked for says nothing: the first is not at hand."""
         if not node.is_elsewhere:
             return self._waits(node, now)
         joined(node, other, self._chance(arrival.target, node, "joined"))
         return self._met(node, arrival.target, arrival.lane, now)
 
-    def _met(self, node: Node, target: str, lane: int, now: datetime) -> Standing:
+    def _met(self, node: Node, target: str, lane: int, now: datetime) -> Placement:
         """The node's listing has ended. A call was made for it: its walkers may pass through known ones again."""
         is_first = not node.since
         node.is_elsewhere = False
@@ -124,7 +124,7 @@ class Rwrw:
         shown = [Arrival(lane=lookup, target=key, wakes=False) for key in node.witnesses if key != STAYS]
         return structs.replace(standing, leads=(*standing.leads, *shown))
 
-    def _go_on(self, node: Node, target: str, lane: int, now: datetime) -> Standing:
+    def _go_on(self, node: Node, target: str, lane: int, now: datetime) -> Placement:
         """Every walker here takes its step, as long as drawn neighbours are left."""
         if node.degree < 0 or not (node.degree or self._jump):
             return self._dead_end(node, lane)
@@ -151,17 +151,17 @@ class Rwrw:
         here = lot(self._seed, "jump", walker.number, walker.step) if self._jump else 1.0
         return here * (self._jump + node.degree) < self._jump
 
-    def _waits(self, node: Node, now: datetime, leads: tuple[Arrival, ...] = ()) -> Standing:
+    def _waits(self, node: Node, now: datetime, leads: tuple[Arrival, ...] = ()) -> Placement:
         """The node is asked for its lists if walkers wait there, unless they wait for its second one."""
         earliest = min((walker.clock for walker in node.waiting), default=0.0)
         due = now if node.waiting and not node.is_elsewhere else None
-        return Standing(-earliest, due, node.encoded(), moves=True, leads=leads)
+        return Placement(-earliest, due, node.encoded(), moves=True, leads=leads)
 
-    def _dead_end(self, node: Node, lane: int) -> Standing:
+    def _dead_end(self, node: Node, lane: int) -> Placement:
         """Nobody to go on to: the walkers go back, those that came from nowhere end here."""
         leads = tuple(_back(walker, lane) for walker in node.waiting if walker.origin)
         node.waiting, node.picks, node.seen, node.degree = [], [], 0, -1
-        return Standing(0.0, None, node.encoded(), moves=True, leads=leads)
+        return Placement(0.0, None, node.encoded(), moves=True, leads=leads)
 
     def _after_page(self, visit: Visit) -> Node:
         """The node with what a page shows.

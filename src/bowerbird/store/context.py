@@ -16,7 +16,7 @@ from bowerbird.ports import Database, Row, Transaction
 COUNTERS_EVERY = int(timedelta(days=1) / timedelta(microseconds=1))
 
 
-class Sighting(Struct, frozen=True, kw_only=True):
+class SaveContext(Struct, frozen=True, kw_only=True):
     """What every table family needs to write its rows with their provenance."""
 
     tx: Transaction

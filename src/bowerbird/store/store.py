@@ -12,7 +12,7 @@ from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Serv
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.absences.authority import homes_of, without_forged
 from bowerbird.store.absences.gone import PURGED, GoneStatements, readable_again, save_gone
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.intake.bounds import bounded_page
 from bowerbird.store.intake.clean import clean_page
 from bowerbird.store.intake.quarantine import set_aside
@@ -22,11 +22,11 @@ from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.people.identities import People, PeopleStatements, number_people
 from bowerbird.store.people.names import id_for
 from bowerbird.store.people.profiles import UserStatements, came_along, note_checked, save_users
-from bowerbird.store.people.tags import WordStatements, save_trends, save_user_tags
-from bowerbird.store.posts.listed import SightingStatements, is_source, note_sightings
+from bowerbird.store.people.tags import TagStatements, save_trends, save_user_tags
+from bowerbird.store.posts.listed import ListedStatements, is_source, note_sightings
 from bowerbird.store.posts.posts import PostStatements, save_posts
 from bowerbird.store.relations.listed import RelationStatements, save_relations
-from bowerbird.store.relations.lists import BesideStatements, clean_beside, named_beside, save_beside
+from bowerbird.store.relations.lists import ListStatements, clean_beside, named_beside, save_beside
 from bowerbird.store.relations.reactions import ReactionStatements, clean_reactions, reacting, save_reactions
 from bowerbird.store.relations.single import end_edges
 from bowerbird.store.services import registered_service
@@ -90,7 +90,7 @@ class Store:
         self._heeds_counters = heeds_counters
         self._counters_every = int(counters_every / timedelta(microseconds=1))
         self._database = database
-        self._sightings = SightingStatements(database) if keeps_sightings else None
+        self._sightings = ListedStatements(database) if keeps_sightings else None
         self._packer = Packer()
         self._locks = Locks(database)
         self._services: dict[str, tuple[int, str, tuple[str, ...]]] = {}
@@ -99,8 +99,8 @@ class Store:
         self._posts = PostStatements(database)
         self._relations = RelationStatements(database)
         self._gone = GoneStatements(database)
-        self._words = WordStatements(database)
-        self._beside = BesideStatements(database)
+        self._words = TagStatements(database)
+        self._beside = ListStatements(database)
         self._reactions = ReactionStatements(database)
 
     def clean(self, page: Page) -> Page:
@@ -121,7 +121,7 @@ class Store:
     async def save_alone(self, tx: Transaction) -> None:
         await self._locks.save_alone(tx)
 
-    async def _save_page(self, s: Sighting, page: Page, question: _Question) -> Saved:
+    async def _save_page(self, s: SaveContext, page: Page, question: _Question) -> Saved:
         await self._packer.prepare(s.tx)
         page = without_forged(s, page)
         saved = await self._save_items(s, page, question)
@@ -129,12 +129,12 @@ class Store:
         await self._packer.learn(s.tx, s.at)
         return saved
 
-    async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime, *, is_live: bool) -> Sighting:
+    async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime, *, is_live: bool) -> SaveContext:
         if service.name not in self._services:
             number, network, base = await registered_service(tx, service.name)
             self._services[service.name] = number, network, homes_of(network, service.name, base)
         number, network, homes = self._services[service.name]
-        return Sighting(
+        return SaveContext(
             tx=tx,
             database=self._database,
             service=number,
@@ -147,7 +147,7 @@ class Store:
             counters_every=self._counters_every,
         )
 
-    async def _save_items(self, s: Sighting, page: Page, question: _Question) -> Saved:
+    async def _save_items(self, s: SaveContext, page: Page, question: _Question) -> Saved:
         gone = _told_gone(page, question)
         # A service may still send the empty shell of a suspended account: that is no profile.
         missing = {g.key for g in gone if g.subject is Subject.USER}
@@ -182,7 +182,7 @@ class Store:
             tags_new=tagged,
         )
 
-    async def _save_relations(self, s: Sighting, page: Page, question: _Question, people: People) -> tuple[int, int]:
+    async def _save_relations(self, s: SaveContext, page: Page, question: _Question, people: People) -> tuple[int, int]:
         if page.outcome is not Outcome.OK or not (page.relations or page.ended or question.facet.side):
             return 0, 0
         before, after = _ends(page)
@@ -190,14 +190,14 @@ class Store:
         added, removed = await save_relations(s, self._relations, page, question.facet, question.tasks, people)
         return added, ended + removed + await end_edges(s, self._relations.edges, after)
 
-    async def _save_words(self, s: Sighting, page: Page, question: _Question, people: People) -> int:
+    async def _save_words(self, s: SaveContext, page: Page, question: _Question, people: People) -> int:
         if page.trends:
             await save_trends(s, page.trends)
         if question.is_about_tags and page.outcome is Outcome.OK:
             return await save_user_tags(s, self._words, page.user_tags, question.users, people)
         return 0
 
-    async def _save_absences(self, s: Sighting, page: Page, gone: Sequence[Gone], question: _Question, people: People) -> None:
+    async def _save_absences(self, s: SaveContext, page: Page, gone: Sequence[Gone], question: _Question, people: People) -> None:
         if gone:
             await save_gone(s, self._gone, gone, people)
         asked = {people.keys.get(key) or people.ids.get(id_for(s.network, s.service_name, key)) for key in question.users}

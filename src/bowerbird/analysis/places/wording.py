@@ -6,7 +6,7 @@ army around art asgard ask asleep at atlantis aurora away axis baby back bad ban
 beyond big blue body boat book bot both boy bronze business but by caring casa castle cave center central centro chair chaos
 cielo city class clay closet cloud club coast college com comedy concord corner couch country cross crystal dark date day
 deal death delta desert desk despair destiny diamond dio district doing dome don door down downtown dream dreams drum dusk
-dust earth east eden edge elsewhere emerald empire end energy enterprise equality eternity europe ever everyone everything
+dust targets east eden edge elsewhere emerald empire end energy enterprise equality eternity europe ever everyone everything
 everywhere evil evolution existence faith family fandom fantasy far farm field fire first five flat flower fly food football
 for forest forever forward free freedom fun future galaxy game garden gate ghost girl global globe go god gold golden good
 gotham grace grand gray green ground group guess happy harmony hay hate he heart heat heaven hell help her here hidden hide

@@ -26,7 +26,7 @@ class _Changed(Struct, frozen=True):
     """How a crawl file differs from the plan that its crawl follows."""
 
     changes: list[str]
-    crew: list[Member]
+    workers: list[Member]
     """Who follows it right now."""
 
 
@@ -45,17 +45,17 @@ async def applies(plan: CrawlPlan, outside: Outside, again: Again, *, is_told: b
 
 
 def _ask(plan: CrawlPlan, found: _Changed, again: Again) -> None:
-    if found.crew or not sys.stdin.isatty():
-        raise UserError(refusal(plan.name, found.changes, f"`{again.line('--apply')}`", _others(found.crew)))
+    if found.workers or not sys.stdin.isatty():
+        raise UserError(refusal(plan.name, found.changes, f"`{again.line('--apply')}`", _others(found.workers)))
     what = f"{plan.name}: the file says something else than before:\n{told(found.changes)}\nGo on with the changed file?"
     if not typer.confirm(what, default=True, err=True):
         raise UserError("nothing was started; put the file back as it was, or give it another name for a crawl of its own")
 
 
-def _others(crew: list[Member]) -> str:
-    if not crew:
+def _others(workers: list[Member]) -> str:
+    if not workers:
         return ""
-    names = ", ".join(f"process {member.pid} on {member.host}" for member in crew)
+    names = ", ".join(f"process {member.pid} on {member.host}" for member in workers)
     return f"; {names} then ends in order and is to be started again"
 
 
@@ -78,7 +78,7 @@ async def _changed(plan: CrawlPlan, clock: Clock) -> _Changed | None:
             known = await held(tx, plan.name)
             if known is None or await tx.fetch_one(_HAS_ASKED, plan.name) is None:
                 return None
-            crew = await living(tx, plan.name, clock.now())
-        return _Changed(list(differences(known.document, document(plan))), crew)
+            workers = await living(tx, plan.name, clock.now())
+        return _Changed(list(differences(known.document, document(plan))), workers)
     finally:
         await database.close()

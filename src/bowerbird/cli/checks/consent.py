@@ -10,7 +10,7 @@ from datetime import datetime
 import typer
 
 from bowerbird.app import Outside
-from bowerbird.cli.checks.renamed import spent_beside
+from bowerbird.cli.checks.renamed import spent_elsewhere
 from bowerbird.cli.checks.start import exists
 from bowerbird.clock import to_micros
 from bowerbird.db import open_database
@@ -70,7 +70,7 @@ async def agreed_to(plan: CrawlPlan, clock: Clock) -> Wish | None:
 
 
 async def _ask(plan: CrawlPlan, outside: Outside, means: Means, say: Callable[[str], None], *, was_less: bool) -> None:
-    may = ". ".join((may_spend(plan), *await spent_beside(plan, outside.clock)))
+    may = ". ".join((may_spend(plan), *await spent_elsewhere(plan, outside.clock)))
     if not sys.stdin.isatty():
         why = "may now spend more than somebody agreed to" if was_less else "costs money, and nobody has agreed to that yet"
         raise UserError(

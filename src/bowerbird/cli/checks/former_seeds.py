@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import typer
 
-from bowerbird.app import CALL_TIME, Outside, ground_of
+from bowerbird.app import CALL_TIME, Outside, seed_meanings
 from bowerbird.cli.checks.start import exists
 from bowerbird.crawl.seeding.former import FormerSeeds, Target, put_to_rest, read_former, take_up
 from bowerbird.crawl.seeding.homes import Homes, host_of
@@ -110,7 +110,7 @@ async def _read(database: Database, plan: CrawlPlan) -> FormerSeeds:
 
 def _named(plan: CrawlPlan) -> Iterator[Target]:
     """What the file names: seeds, the words of its places, and what fills the gaps of its streams."""
-    ground, services = ground_of(plan), [each.service for each in plan.services]
+    ground, services = seed_meanings(plan), [each.service for each in plan.services]
     homes = Homes({host_of(service): number for number, service in enumerate(services)})
     for seed in plan.seeds:
         home = homes.away_from(services[0], seed) if "@" in seed and "://" not in seed else None

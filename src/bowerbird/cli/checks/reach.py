@@ -109,14 +109,14 @@ def _looked(found: Look) -> list[Check]:
 
 def _check_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> list[Check]:
     """Whether the seeds can be understood, and asked about."""
-    chaff = sorted_seeds(plan, lost)
-    if not (chaff.good or chaff.bad or chaff.unaskable):
+    unusable = sorted_seeds(plan, lost)
+    if not (unusable.good or unusable.bad or unusable.unaskable):
         return []
-    checks = [Check("seeds", PROBLEM, *_parted(sentence)) for sentence in chaff.unaskable]
-    if chaff.bad:
-        found = "\n    ".join((f"{chaff.bad:,} of {chaff.bad + chaff.good:,} cannot be understood:", *chaff.first))
+    checks = [Check("seeds", PROBLEM, *_parted(sentence)) for sentence in unusable.unaskable]
+    if unusable.bad:
+        found = "\n    ".join((f"{unusable.bad:,} of {unusable.bad + unusable.good:,} cannot be understood:", *unusable.first))
         checks.append(Check("seeds", PROBLEM, found, "mend them, or start the crawl with --skip-bad to leave them out"))
-    return checks or [Check("seeds", OK, f"{chaff.good:,} can be asked about")]
+    return checks or [Check("seeds", OK, f"{unusable.good:,} can be asked about")]
 
 
 def _lacking(

@@ -14,7 +14,7 @@ import msgspec
 import typer
 from msgspec import Struct, structs
 
-from bowerbird.app import Outside, ground_of
+from bowerbird.app import Outside, seed_meanings
 from bowerbird.cli.checks.start import exists
 from bowerbird.cli.screens.money import month_words
 from bowerbird.db import open_database
@@ -102,7 +102,7 @@ async def begun_as(plan: CrawlPlan, clock: Clock) -> Begun | None:
     return None
 
 
-async def spent_beside(plan: CrawlPlan, clock: Clock) -> list[str]:
+async def spent_elsewhere(plan: CrawlPlan, clock: Clock) -> list[str]:
     """What other stores of the folder have spent in this month on the services of a crawl: its own store does not count it."""
     beside = _beside(plan) if paid_services(plan) else []
     spent = [(store, await _looked_at(store, clock, partial(_spent, plan, clock))) for store in beside]
@@ -184,7 +184,7 @@ async def _spent(plan: CrawlPlan, clock: Clock, database: Database) -> str:
 async def _asked_about(database: Database, plan: CrawlPlan, crawl: CrawlReport) -> bool:
     try:
         seed = next(iter(plan.seeds), None)
-        target = ground_of(plan).place(seed).target if seed is not None else None
+        target = seed_meanings(plan).place(seed).target if seed is not None else None
     except BowerbirdError:
         return False
     if target is None:

@@ -8,17 +8,17 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, structs
 
-from bowerbird.app import Outside, ground_of
+from bowerbird.app import Outside, seed_meanings
 from bowerbird.crawl.access.credentials import Asking
 from bowerbird.crawl.access.served import Served
 from bowerbird.crawl.access.surveys import Survey, survey
 from bowerbird.crawl.life.not_asked import main_facets
-from bowerbird.crawl.seeding.meaning import Chaff
+from bowerbird.crawl.seeding.meaning import UnusableSeeds
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model import TRAITS, Answer, Flavour, Request, Service, origin
 from bowerbird.ports import FlavouredProvider, Vault
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.providers.doors import recognised
+from bowerbird.providers.common.doors import recognised
 
 _MOST_QUESTIONS = 6
 
@@ -130,9 +130,9 @@ def missing(facet: str, why: str) -> tuple[str, str]:
     return f"cannot be asked for {facet}: {found}. The crawl could do nothing else of what it is there for", advice
 
 
-def sorted_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> Chaff:
+def sorted_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> UnusableSeeds:
     """What is wrong with the seeds that are written down: those that nobody understands, and those that nobody may ask about."""
-    chaff = Chaff()
-    for _ in ground_of(plan, lost).sort(plan.seeds.located(), chaff):
+    unusable = UnusableSeeds()
+    for _ in seed_meanings(plan, lost).sort(plan.seeds.located(), unusable):
         pass
-    return chaff
+    return unusable

@@ -40,7 +40,7 @@ class _Known(Struct, frozen=True):
     """What the store knows of a crawl: how it stands, who runs it now, and how long it was run in all."""
 
     state: CrawlReport | None = None
-    crew: list[Member] = []
+    workers: list[Member] = []
     ran: timedelta = timedelta(0)
     spent: float = 0.0
     """Dollars, in all."""
@@ -63,19 +63,19 @@ async def check_start(
     plan: CrawlPlan, outside: Outside, limits: Mapping[str, Any], *, may_join: bool, say: Callable[[str], None]
 ) -> Start:
     """Everything that can be known before the first call; raises `UserError` for what the user must change first."""
-    chaff = sorted_seeds(plan, {})
-    chaff.check(skips_bad=plan.skips_bad)
+    unusable = sorted_seeds(plan, {})
+    unusable.check(skips_bad=plan.skips_bad)
     for planned in plan.services:
         _check_credentials(plan, planned, outside)
     known = await _found(plan, outside) if exists(plan.store) else _Known()
-    if known.crew and not may_join:
-        raise UserError(running_already(plan.name, known.crew[0], outside.clock.now()))
-    if known.crew and known.state is not None and known.state.wanted == CrawlState.PAUSED:
+    if known.workers and not may_join:
+        raise UserError(running_already(plan.name, known.workers[0], outside.clock.now()))
+    if known.workers and known.state is not None and known.state.wanted == CrawlState.PAUSED:
         say(f"The crawl {plan.name} is paused: this process waits with the others until `bowerbird resume`.")
     # Only a new crawl is refused: one that goes on waits for its service, as after any outage.
     is_new = known.state is None or not known.state.calls
     asked = await _check_new(plan, outside, known.ledgers) if is_new else await _check_mended(plan, outside, known)
-    return Start(_limited(plan, known, limits), asked, (*chaff.report(), *left_out(plan)))
+    return Start(_limited(plan, known, limits), asked, (*unusable.report(), *left_out(plan)))
 
 
 def left_out(plan: CrawlPlan) -> Iterator[str]:
@@ -116,7 +116,7 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
         if version is None:
             return _Known()
         async with database.reading() as tx:
-            crew = await living(tx, plan.name, outside.clock.now())
+            workers = await living(tx, plan.name, outside.clock.now())
             ran = await registry.time_run(tx, plan.name)
             # An older store has no purses yet, and its ledgers lack columns.
             ledgers = BookedLedgers(pace=outside.is_paced)
@@ -124,7 +124,7 @@ async def _found(plan: CrawlPlan, outside: Outside) -> _Known:
                 await ledgers.load(tx, outside.clock.now())
             own = own_purse(purses(ledgers.states().values(), outside.clock.now()), plan.name)
             known = await proved(tx)
-        return _Known(await Reader(database).crawl(plan.name), crew, ran, own.spent if own else 0.0, known, ledgers)
+        return _Known(await Reader(database).crawl(plan.name), workers, ran, own.spent if own else 0.0, known, ledgers)
     finally:
         await database.close()
 

@@ -8,10 +8,10 @@ from functools import partial
 
 from bowerbird.app import Crawl, Outside
 from bowerbird.crawl.access.credentials import names_in, own_credentials, stream_credentials
-from bowerbird.crawl.access.logins import LoginBook
+from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.needed import channel_of
 from bowerbird.crawl.access.signing import Signer
-from bowerbird.crawl.access.trials import CalledTrials, Candidate, CountedTrials, TrialBook, Tried, Trier
+from bowerbird.crawl.access.trials import BookedTrials, CalledTrials, Candidate, CountedTrials, Tried, Trier
 from bowerbird.crawl.life import registry
 from bowerbird.errors import CredentialError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
@@ -55,12 +55,12 @@ async def try_all(
     plan: CrawlPlan, outside: Outside, database: Database | None, ledgers: BookedLedgers | None, crawl: Crawl | None = None
 ) -> list[Tried]:
     """What each credential of the crawl is worth; booked where there is a store, and logged where there is a crawl."""
-    logins: LoginBook | None = None
-    trials: TrialBook | None = None
+    logins: BookedLogins | None = None
+    trials: BookedTrials | None = None
     if database is not None and ledgers is not None:
         async with database.reading() as tx:
             await ledgers.load(tx, outside.clock.now())
-        logins = LoginBook(database, ledgers, outside.clock, partial(login_charges, outside.vault))
+        logins = BookedLogins(database, ledgers, outside.clock, partial(login_charges, outside.vault))
         trials = CountedTrials(database, ledgers, outside.clock)
         if crawl is not None:
             trials = CalledTrials(database, ledgers, crawl.log, crawl.number, outside.clock)

@@ -24,7 +24,7 @@ from bowerbird.reports.completeness import VIEWS, Cause, Entry, PostSums, Total,
 from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.reports.reader import Reader
-from bowerbird.reports.status.left_out import LeftOut, read_left_out
+from bowerbird.reports.status.left_out import NotAsked, read_left_out
 
 _CAUSES = tuple(Cause)
 _SUBJECTS = {
@@ -79,7 +79,7 @@ def command(
     if out is not None and out.exists():
         raise UserError(f"{out} exists already; choose another name, or move it away: nothing is overwritten")
 
-    async def read() -> tuple[str | None, list[LeftOut], dict[str, ViewSums], PostSums]:
+    async def read() -> tuple[str | None, list[NotAsked], dict[str, ViewSums], PostSums]:
         async with read_place(found, RealClock()) as database:
             chosen = await _chosen(database, found, crawl)
             async with database.reading() as tx:

@@ -20,7 +20,7 @@ from bowerbird.errors import UserError
 from bowerbird.model import Outcome
 from bowerbird.model.wording import outcome_words
 from bowerbird.ports import Database
-from bowerbird.reports.histories.absences import APART, AbsentUser, DeletedPost, EndedRelation, Line, kept_apart
+from bowerbird.reports.histories.absences import APART, AbsentUser, DeletedPost, EndedRelation, Line, read_absences
 
 
 class What(StrEnum):
@@ -81,7 +81,7 @@ async def _read(database: Database, what: str, top: int, out: Path | None) -> Fo
     count, absent, kept, last = 0, 0, list[Line](), None
     file = LineFile(out, _COLUMNS[what]) if out is not None else None
     try:
-        async for line in kept_apart(database, what):
+        async for line in read_absences(database, what):
             is_again = _is_same_account(last, line)
             count += not is_again
             absent += _is_absent(line) - (is_again and last is not None and _is_absent(last))

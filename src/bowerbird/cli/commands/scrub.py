@@ -59,11 +59,11 @@ async def _scrub(place: Place, like: Place | None, said: Said) -> _Scrubbed:
     clock, forgotten = RealClock(), Forgotten()
     async with opened_place(place, clock) as database:
         async with database.reading() as tx:
-            crew = await living(tx, None, clock.now())
+            workers = await living(tx, None, clock.now())
             before = await read_size(tx, database)
-        if crew:
+        if workers:
             raise UserError(
-                f"the crawl {crew[0].crawl} is running on {place.shown}: process {crew[0].pid} on {crew[0].host}. "
+                f"the crawl {workers[0].crawl} is running on {place.shown}: process {workers[0].pid} on {workers[0].host}. "
                 f"Stop it first with `bowerbird stop {place.file or place.shown}`"
             )
         await repack(database, clock, said)

@@ -33,10 +33,10 @@ async def _upgrade(place: Place, said: Said) -> int:
     async with opened_as_is(place, clock) as (database, version):
         if version < newest():
             async with database.reading() as tx:
-                crew = await living(tx, None, clock.now())
-            if crew:
+                workers = await living(tx, None, clock.now())
+            if workers:
                 raise UserError(
-                    f"the crawl {crew[0].crawl} is running on {place.shown}: process {crew[0].pid} on {crew[0].host}. "
+                    f"the crawl {workers[0].crawl} is running on {place.shown}: process {workers[0].pid} on {workers[0].host}. "
                     f"Stop it first with `bowerbird stop {place.file or place.shown}`"
                 )
         # Also where there is nothing to do: a store of a newer bowerbird is refused there.

@@ -22,7 +22,7 @@ from bowerbird.model import CrawlState, PostFate, Subject
 from bowerbird.ports import Clock
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.counting.posts import read_fates
-from bowerbird.reports.seeds.unknown_seeds import closed_seeds, hopeless, last_call, unfound_seeds
+from bowerbird.reports.seeds.unknown_seeds import closed_seeds, hopeless, last_call, unknown_seeds
 from bowerbird.reports.status.glimpse import Glimpse
 from bowerbird.settings import service_manager
 
@@ -118,7 +118,7 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
     finally:
         await _dismiss(watching, view)
         view.close()
-    unfound = await unfound_seeds(crawl.database, crawl.plan.name, last)
+    unfound = await unknown_seeds(crawl.database, crawl.plan.name, last)
     ending = await _with_seeds(crawl, ending)
     return Run(
         ending,

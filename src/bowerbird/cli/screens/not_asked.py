@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.output import Output
-from bowerbird.reports.status.left_out import LeftOut
+from bowerbird.reports.status.left_out import NotAsked
 
 
-def show_left_out(output: Output, found: Sequence[LeftOut]) -> None:
+def show_left_out(output: Output, found: Sequence[NotAsked]) -> None:
     """One line for each facet that is not asked, with the reason, and one with what to do."""
     if not found:
         return
@@ -21,5 +21,5 @@ def show_left_out(output: Output, found: Sequence[LeftOut]) -> None:
     output.line()
 
 
-def _concerned(each: LeftOut) -> str:
+def _concerned(each: NotAsked) -> str:
     return f"; {numbers.many(each.targets, 'target')} {'waits' if each.targets == 1 else 'wait'} for it" if each.targets else ""

@@ -18,7 +18,7 @@ def _nothing(credential: str, provider: Provider, service: Service) -> Sequence[
     return ()
 
 
-class LoginBook:
+class BookedLogins:
     """Says when a login or the renewal of a session is allowed, and books it when it is over.
 
     It is booked only then: a process that dies in between leaves no login in flight behind, which nobody could ever settle.

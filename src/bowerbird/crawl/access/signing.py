@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from msgspec import structs
 
-from bowerbird.crawl.access.logins import LoginBook
+from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.ownership import check_belongs
 from bowerbird.crawl.access.redaction import DiscreetTransport, Redactor
 from bowerbird.errors import CredentialError
@@ -29,7 +29,7 @@ _TOO_MANY_LOGINS = "too many logins"
 class Signer:
     """Signs with each credential: with its secret as the vault has it, or with the session that it opens."""
 
-    def __init__(self, vault: Vault, transport: Transport, clock: Clock, book: LoginBook | None = None) -> None:
+    def __init__(self, vault: Vault, transport: Transport, clock: Clock, book: BookedLogins | None = None) -> None:
         """`book` keeps the account of logins; without it they are not counted."""
         self._vault = vault
         self._redactor = Redactor()

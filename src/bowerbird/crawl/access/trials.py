@@ -75,7 +75,7 @@ class Tried(Struct, frozen=True):
         return f"it is mistyped, revoked, or another server's; give the right one with: {again}"
 
 
-class TrialBook(Protocol):
+class BookedTrials(Protocol):
     """Where trials are booked."""
 
     async def begin(self, one: Candidate) -> Call | None:
@@ -88,7 +88,7 @@ class TrialBook(Protocol):
 class Trier:
     """Tries credentials, each with one call, or with two where a session has expired."""
 
-    def __init__(self, sessions: Signer, book: TrialBook | None) -> None:
+    def __init__(self, sessions: Signer, book: BookedTrials | None) -> None:
         self._sessions = sessions
         self._book = book
 
@@ -120,7 +120,7 @@ class Trier:
 
 
 class CalledTrials:
-    """Implements `TrialBook` for a crawl: a trial is a call of it, charged and logged before it is sent, lost with its process
+    """Implements `BookedTrials` for a crawl: a trial is a call of it, charged and logged before it is sent, lost with its process
     like any other."""
 
     def __init__(self, database: Database, ledgers: Ledgers, log: QueryLog, crawl: int, clock: Clock) -> None:
@@ -161,7 +161,7 @@ class CalledTrials:
 
 
 class CountedTrials:
-    """Implements `TrialBook` where there is a store and no crawl to log anything: counted when the answer is there."""
+    """Implements `BookedTrials` where there is a store and no crawl to log anything: counted when the answer is there."""
 
     def __init__(self, database: Database, ledgers: Ledgers, clock: Clock) -> None:
         self._database = database

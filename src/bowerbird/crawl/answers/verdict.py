@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 
-from bowerbird.model import Backoff, Outcome, Page, Progress, Setback, Settled, Standing, Task, Visit
+from bowerbird.model import Backoff, Outcome, Page, Placement, Progress, Setback, Settled, Task, Visit
 from bowerbird.ports import Ranker
 
 MOST_ATTEMPTS = 12
@@ -78,21 +78,21 @@ def settled(visit: Visit, page: Page, verdict: Verdict, ranker: Ranker) -> Settl
     """The new state of one task after its call."""
     task, now = visit.task, visit.at
     progress = progress_after(task, page, verdict)
-    same_place = Standing(task.priority, now, task.memory)
+    same_place = Placement(task.priority, now, task.memory)
     if verdict is Verdict.VISITED:
         return Settled(task=task, progress=progress, standing=ranker.visited(visit))
     if verdict is Verdict.CONTINUES:
-        same_place = Standing(task.priority, now, ranker.continued(visit))
+        same_place = Placement(task.priority, now, ranker.continued(visit))
         return Settled(task=task, progress=progress, standing=same_place, pages=task.pages + 1, is_visit=False)
     if verdict is Verdict.DOUBTED:
-        later = Standing(task.priority, now + retry_delay(task.pages), task.memory)
+        later = Placement(task.priority, now + retry_delay(task.pages), task.memory)
         return Settled(task=task, progress=progress, standing=later, attempts=task.attempts, pages=task.pages + 1, is_visit=False)
     if verdict is Verdict.UNASKED:
         return Settled(
             task=task, progress=progress, standing=same_place, attempts=task.attempts, pages=task.pages, is_visit=False
         )
     attempts = task.attempts + 1
-    later = Standing(task.priority, now + retry_delay(task.attempts), task.memory)
+    later = Placement(task.priority, now + retry_delay(task.attempts), task.memory)
     failure = f"{page.outcome}: {page.detail}"[:500] if verdict is Verdict.GIVEN_UP else None
     return Settled(
         task=task,

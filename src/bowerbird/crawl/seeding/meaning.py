@@ -38,7 +38,7 @@ class Unaskable(UserError):
         super().__init__(f"{text!r}: {self.reason}")
 
 
-class Plot(Struct, frozen=True):
+class ServiceSeeds(Struct, frozen=True):
     """One service as seeds fall on it: the facets that take seeds, in their order, and those of them that cannot be asked."""
 
     service: Service
@@ -75,15 +75,15 @@ class Plot(Struct, frozen=True):
             )
 
 
-def plot(flow: Flow, service: Service, provider: Provider, lost: Mapping[str, str]) -> Plot:
+def plot(flow: Flow, service: Service, provider: Provider, lost: Mapping[str, str]) -> ServiceSeeds:
     there = flow.among(provider.facets)
-    return Plot(service, provider, tuple(provider.facets[name] for name in there.seeds if name in provider.facets), lost)
+    return ServiceSeeds(service, provider, tuple(provider.facets[name] for name in there.seeds if name in provider.facets), lost)
 
 
-class Ground(Struct, frozen=True):
+class SeedMeanings(Struct, frozen=True):
     """All services of a crawl as seeds fall on them; the first is meant unless a seed says otherwise."""
 
-    plots: tuple[Plot, ...]
+    plots: tuple[ServiceSeeds, ...]
 
     def place(self, text: str) -> Placed:
         """What a person means; an address of another server of the crawl goes to that server."""
@@ -93,19 +93,19 @@ class Ground(Struct, frozen=True):
         host = urlsplit(text).netloc.lower() if "://" in text else ""
         return next((each for each in self.plots if host and host_of(each.service) == host), self.plots[0]).place(text)
 
-    def sort(self, seeds: Iterable[Seed], chaff: Chaff) -> Iterator[tuple[Seed, Placed]]:
+    def sort(self, seeds: Iterable[Seed], unusable: UnusableSeeds) -> Iterator[tuple[Seed, Placed]]:
         """The seeds that mean something; the others are counted."""
         for seed in seeds:
             try:
                 placed = self.place(seed.text)
             except UserError as error:
-                chaff.add(seed, error)
+                unusable.add(seed, error)
             else:
-                chaff.good += 1
+                unusable.good += 1
                 yield seed, placed
 
 
-class Chaff:
+class UnusableSeeds:
     """The seeds that nobody can ask about: the first few with the reason, the rest as a number, for a file may hold only such."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from msgspec import Struct
 
 from bowerbird.crawl.seeding.homes import Homes
-from bowerbird.crawl.seeding.meaning import Chaff, Ground
+from bowerbird.crawl.seeding.meaning import SeedMeanings, UnusableSeeds
 from bowerbird.crawl.seeding.seeder import seed_arrival
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.errors import UserError
@@ -16,10 +16,10 @@ from bowerbird.flows.files.seed_list import Seed
 from bowerbird.model import Arrival
 
 
-class Soil(Struct, frozen=True):
+class SeedTargets(Struct, frozen=True):
     """Where seeds fall: the lanes of a crawl by service and facet."""
 
-    ground: Ground
+    ground: SeedMeanings
     lanes: Mapping[str, Mapping[str, Lane]]
     homes: Homes
 
@@ -43,15 +43,15 @@ class Soil(Struct, frozen=True):
             yield from (seed_arrival(lane, target) for target in search.targets)
 
 
-def soil(ground: Ground, lanes: Iterable[Lane], homes: Homes) -> Soil:
+def seed_targets(ground: SeedMeanings, lanes: Iterable[Lane], homes: Homes) -> SeedTargets:
     by_service: dict[str, dict[str, Lane]] = {}
     for lane in lanes:
         by_service.setdefault(lane.service.name, {})[lane.facet.name] = lane
-    return Soil(ground, by_service, homes)
+    return SeedTargets(ground, by_service, homes)
 
 
-async def sown(
-    earth: Soil,
+async def seed_arrivals(
+    targets: SeedTargets,
     searches: Iterable[SearchPlan],
     written: Iterable[Seed],
     chosen: AsyncIterable[str] | None,
@@ -60,19 +60,19 @@ async def sown(
 ) -> AsyncIterator[Arrival]:
     """All seeds, read one by one: they may be millions. Raises `UserError` that names those that nobody can ask about, unless
     it `skips_bad` ones and there are others."""
-    for arrival in earth.searches(searches):
+    for arrival in targets.searches(searches):
         yield arrival
-    chaff = Chaff()
+    unusable = UnusableSeeds()
     for seed in written:
         try:
-            arrival = earth.written(seed.text)
+            arrival = targets.written(seed.text)
         except UserError as error:
-            chaff.add(seed, error)
+            unusable.add(seed, error)
         else:
-            chaff.good += 1
-            if skips_bad or not chaff.bad:
+            unusable.good += 1
+            if skips_bad or not unusable.bad:
                 yield arrival
-    chaff.check(skips_bad=skips_bad)
+    unusable.check(skips_bad=skips_bad)
     if chosen is not None:
         async for key in chosen:
-            yield earth.chosen(key)
+            yield targets.chosen(key)

@@ -12,7 +12,7 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.streaming.gaps import Cause, Seam, add_gap, end_gaps, gap_after, note_undelivered
 from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.stream import Stream
-from bowerbird.crawl.streaming.stream_calls import Logbook
+from bowerbird.crawl.streaming.stream_calls import StreamLog
 from bowerbird.crawl.streaming.stream_rows import Position, Step
 from bowerbird.errors import Fenced
 from bowerbird.flows.flow import STREAM
@@ -41,10 +41,10 @@ class _Written(Struct, frozen=True, kw_only=True):
     held: Sequence[Charge]
 
 
-class Scribe:
+class BatchWriter:
     """Saves what one stream says, in the order it was said."""
 
-    def __init__(self, hearing: Hearing, stream: Stream, logbook: Logbook) -> None:
+    def __init__(self, hearing: Hearing, stream: Stream, logbook: StreamLog) -> None:
         self._books = hearing.books
         self._store = hearing.store
         self._targets = hearing.targets

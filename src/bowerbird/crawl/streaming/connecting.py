@@ -30,7 +30,7 @@ class Refusal(Struct, frozen=True):
     """The answer is to the connection itself, not to what had to be sent before it: it tells about the channel's limits."""
 
 
-class Dialler:
+class Connector:
     """Opens connections of one stream."""
 
     def __init__(self, transport: StreamTransport, signer: Signer, clock: Clock, stream: Stream) -> None:

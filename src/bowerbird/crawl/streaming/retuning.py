@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from bowerbird.clock import to_micros
-from bowerbird.crawl.streaming.connecting import Dialler, Line, Refusal
+from bowerbird.crawl.streaming.connecting import Connector, Line, Refusal
 from bowerbird.crawl.streaming.stream import Stream
-from bowerbird.crawl.streaming.stream_calls import Logbook
+from bowerbird.crawl.streaming.stream_calls import StreamLog
 from bowerbird.errors import UserError
 from bowerbird.model import Call, Outcome, Reason, Retuned, StreamState, Subscription
 from bowerbird.ports import Clock, Transaction
@@ -47,7 +47,7 @@ class Successor(Struct, frozen=True):
 class Retuner:
     """Changes what one stream hears."""
 
-    def __init__(self, stream: Stream, dialler: Dialler, logbook: Logbook, clock: Clock) -> None:
+    def __init__(self, stream: Stream, dialler: Connector, logbook: StreamLog, clock: Clock) -> None:
         self._stream = stream
         self._dialler = dialler
         self._logbook = logbook

@@ -28,7 +28,7 @@ from bowerbird.ports import Transaction
 T = TypeVar("T")
 
 
-class Logbook:
+class StreamLog:
     """Writes for one streamer, each entry in a transaction of its own that fails when the stream is no longer ours."""
 
     def __init__(self, books: Bookkeeping, stream: Stream, filler: Filler, tally: Tally) -> None:

@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import structs
 
-from bowerbird.crawl.streaming.batches import Dictation, Scribe
+from bowerbird.crawl.streaming.batches import BatchWriter, Dictation
 from bowerbird.crawl.streaming.buffer import MOST_MESSAGES, SILENT, Batch, Buffer, OpenLine
-from bowerbird.crawl.streaming.connecting import Dialler, Line, Refusal
+from bowerbird.crawl.streaming.connecting import Connector, Line, Refusal
 from bowerbird.crawl.streaming.filling import Filler
 from bowerbird.crawl.streaming.gaps import Cause
 from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.parting import PAUSED, RETUNED, STOPPED, parting, trouble_of
 from bowerbird.crawl.streaming.retuning import BOTH_LINES, SAME_LINE, Retuner
 from bowerbird.crawl.streaming.stream import Stream
-from bowerbird.crawl.streaming.stream_calls import Logbook
+from bowerbird.crawl.streaming.stream_calls import StreamLog
 from bowerbird.crawl.streaming.waits import REFUSED, Pause, Trouble, Waits
 from bowerbird.errors import Fenced
 from bowerbird.model import Call, Ended, Heard, NoticeKind, Outcome, Reason, StreamState, Subscription
@@ -55,9 +55,9 @@ class Streamer:
         self._clock = books.clock
         self._stream = stream
         self._tally = hearing.tally
-        self._dialler = Dialler(hearing.transport, hearing.signer, books.clock, stream)
-        self._logbook = Logbook(books, stream, filler, hearing.tally)
-        self._scribe = Scribe(hearing, stream, self._logbook)
+        self._dialler = Connector(hearing.transport, hearing.signer, books.clock, stream)
+        self._logbook = StreamLog(books, stream, filler, hearing.tally)
+        self._scribe = BatchWriter(hearing, stream, self._logbook)
         self._waits = Waits(stream.channel)
         self._retuner = Retuner(stream, self._dialler, self._logbook, books.clock)
         self._successor: tuple[Call, Line, OpenLine] | None = None

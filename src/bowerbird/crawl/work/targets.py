@@ -10,7 +10,7 @@ from itertools import takewhile
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.work.lanes import Lanes
 from bowerbird.crawl.work.scheduler import Scheduler
-from bowerbird.model import Arrival, Settled, Standing, Turn
+from bowerbird.model import Arrival, Placement, Settled, Turn
 from bowerbird.ports import Frontier, Transaction
 
 
@@ -43,7 +43,7 @@ class Targets:
         while arrivals:
             # One at a time where they lead on: two walkers may come to the same place.
             now_added = list(takewhile(lambda arrival: arrival.memory is None, arrivals)) or arrivals[:1]
-            standings = await self._standings(tx, now_added, now)
+            standings = await self._placements(tx, now_added, now)
             lanes |= await self._frontier.add(tx, standings, call, now)
             arrivals = [*arrivals[len(now_added) :], *(lead for _, standing in standings for lead in standing.leads)]
         if lanes:
@@ -63,7 +63,7 @@ class Targets:
             await self._add(tx, leads, call, now)
             await self._add(tx, more, call, now)
 
-    async def _standings(self, tx: Transaction, arrivals: Sequence[Arrival], now: datetime) -> list[tuple[Arrival, Standing]]:
+    async def _placements(self, tx: Transaction, arrivals: Sequence[Arrival], now: datetime) -> list[tuple[Arrival, Placement]]:
         rankers = [self.lanes.of(arrival.lane).ranker for arrival in arrivals]
         remembering = [arrival for arrival, ranker in zip(arrivals, rankers, strict=True) if ranker.remembers]
         known = await self._frontier.known(tx, remembering) if remembering else {}

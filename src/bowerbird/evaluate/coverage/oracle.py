@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 
 NextPost = Callable[[str, datetime], datetime | None]
 """When an account writes next after a time, or that it does not."""
@@ -20,14 +20,14 @@ class Oracle:
     def __init__(self, next_post: NextPost) -> None:
         self._next_post = next_post
 
-    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Standing:
-        return Standing(0.0, self._next_post(arrival.target, now))
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        return Placement(0.0, self._next_post(arrival.target, now))
 
     def continued(self, visit: Visit) -> bytes | None:
         return None
 
-    def visited(self, visit: Visit) -> Standing:
-        return Standing(0.0, self._next_post(visit.task.target, visit.at))
+    def visited(self, visit: Visit) -> Placement:
+        return Placement(0.0, self._next_post(visit.task.target, visit.at))
 
     def draws(self, room: int, now: datetime) -> Sequence[Draw]:
         return (Draw(room),)

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 
 from msgspec import structs
 
-from bowerbird.model import Arrival, Draw, Standing, Task, Visit
+from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.ports import Ranker
 
 _Ready = tuple[float, datetime, int, int]
@@ -74,7 +74,7 @@ class Queue:
         due = self._due[task.task]
         return due is not None and due <= now
 
-    def _put(self, task: Task, standing: Standing) -> None:
+    def _put(self, task: Task, standing: Placement) -> None:
         number = task.task
         self._tasks[task.target] = structs.replace(task, priority=standing.priority)
         self._due[number] = standing.due

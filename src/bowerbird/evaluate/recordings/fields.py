@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.inspect import Field, StructType, Type, type_info
 
 from bowerbird.model import Page
+from bowerbird.providers.common.parting import tree
 from bowerbird.providers.mastodon import shapes as mastodon
-from bowerbird.providers.parting import tree
 from bowerbird.providers.twitter_v1 import shapes as twitter
 from bowerbird.providers.weibo import shapes as weibo
 from bowerbird.providers.x import shapes as x

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from bowerbird.flows.files.media_plan import MediaPlan
 from bowerbird.model import Fetched
-from bowerbird.modules.media.files import Shelf, Shelved
+from bowerbird.modules.media.files import MediaFolder, StoredFile
 from bowerbird.modules.media.rows import Book, Wanted
 from bowerbird.ports import Claims, Clock, Database, MediaTransport
 
@@ -25,7 +25,7 @@ class Collector:
         self._transport = transport
         self._plan = plan
         self._book = Book(database, claims, plan.kinds)
-        self._shelf = Shelf(plan.folder)
+        self._shelf = MediaFolder(plan.folder)
         self._called = asyncio.Event()
         self._is_ended = False
         self._is_last = False
@@ -114,7 +114,7 @@ class Collector:
         finally:
             writing.drop()
 
-    async def _keep(self, wanted: Wanted, shelved: Shelved, kind: str) -> None:
+    async def _keep(self, wanted: Wanted, shelved: StoredFile, kind: str) -> None:
         async with self._database.transaction() as tx:
             is_kept = await self._book.keep(tx, wanted, shelved, kind, self._clock.now())
             is_unwanted = not is_kept and await self._book.is_unwanted(tx, wanted)

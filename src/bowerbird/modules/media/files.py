@@ -23,7 +23,7 @@ _PART = ".part"
 _OTHER = ".bin"
 
 
-class Shelved(Struct, frozen=True):
+class StoredFile(Struct, frozen=True):
     """A whole file: its path below the folder, the hash of its content and its size."""
 
     path: str
@@ -31,20 +31,20 @@ class Shelved(Struct, frozen=True):
     size: int
 
 
-class Shelf:
+class MediaFolder:
     """The folder of one crawl's media."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
 
-    def find(self, media: str) -> Shelved | None:
+    def find(self, media: str) -> StoredFile | None:
         """The file of an id if it is there whole: fetched, but the database was not told before we were killed."""
         found = self._files(media)
         if not found:
             return None
         with found[0].open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
-        return Shelved(self._below(found[0]), digest, found[0].stat().st_size)
+        return StoredFile(self._below(found[0]), digest, found[0].stat().st_size)
 
     def remove(self, media: str) -> None:
         for path in (*self._files(media), *_parts(self._stem(media))):
@@ -77,7 +77,7 @@ class Shelf:
 class Writing:
     """One file being filled."""
 
-    def __init__(self, stem: Path, below: Callable[[Path], str], found: Callable[[], Shelved | None]) -> None:
+    def __init__(self, stem: Path, below: Callable[[Path], str], found: Callable[[], StoredFile | None]) -> None:
         """`found`: the whole file, if another worker was first."""
         self._stem = stem
         self._found = found
@@ -92,7 +92,7 @@ class Writing:
         self._hash.update(piece)
         self._size += len(piece)
 
-    def keep(self, kind: str) -> Shelved | None:
+    def keep(self, kind: str) -> StoredFile | None:
         """Gives the file its name, durably; the ending tells what the server says it is. None when another has taken over."""
         path = self._stem.with_name(self._stem.name + _ENDINGS.get(kind, _OTHER))
         self._file.flush()
@@ -105,7 +105,7 @@ class Writing:
         except FileNotFoundError:
             return None
         _settle_folder(path.parent)
-        return Shelved(self._below(path), self._hash.hexdigest(), self._size)
+        return StoredFile(self._below(path), self._hash.hexdigest(), self._size)
 
     def drop(self) -> None:
         """Leaves nothing behind; after `keep` there is nothing to leave."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.model import Backoff, Claim, Fetched, MediaState
-from bowerbird.modules.media.files import Shelved
+from bowerbird.modules.media.files import StoredFile
 from bowerbird.ports import Claims, Database, Row, Transaction
 
 HOLD = timedelta(minutes=10)
@@ -115,7 +115,7 @@ class Book:
         await tx.execute_many(_TRY, [(each.file,) for each in claimed])
         return claimed
 
-    async def keep(self, tx: Transaction, wanted: Wanted, shelved: Shelved, kind: str, now: datetime) -> bool:
+    async def keep(self, tx: Transaction, wanted: Wanted, shelved: StoredFile, kind: str, now: datetime) -> bool:
         """The file is on disk; False when it is no longer wanted, or another worker's business."""
         if not await self._claims.release(tx, wanted.claim):
             return False

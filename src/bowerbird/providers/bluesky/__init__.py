@@ -21,11 +21,11 @@ from bowerbird.model import (
     Trial,
 )
 from bowerbird.ports import Listener
-from bowerbird.providers.amounts import LARGEST_REPO, bounded
 from bowerbird.providers.bluesky import facets, outcomes, requests, sessions, streams, targets
 from bowerbird.providers.bluesky.door import DOOR
 from bowerbird.providers.bluesky.streams import positions
-from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
+from bowerbird.providers.common.amounts import LARGEST_REPO, bounded
+from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
 
 _ANYBODY = "bsky.app"
 

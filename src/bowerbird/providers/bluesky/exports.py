@@ -13,9 +13,9 @@ from bowerbird.providers.bluesky.pages import listing
 from bowerbird.providers.bluesky.records import follow_records, identity, profile_of
 from bowerbird.providers.bluesky.repo import as_json, is_empty, opened
 from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, tid_time
-from bowerbird.providers.gathering import REPEATED
-from bowerbird.providers.items import UNREADABLE, Reader
-from bowerbird.providers.snowflakes import AHEAD
+from bowerbird.providers.common.gathering import REPEATED
+from bowerbird.providers.common.items import UNREADABLE, Reader
+from bowerbird.providers.common.snowflakes import AHEAD
 
 
 class _Record(Struct):

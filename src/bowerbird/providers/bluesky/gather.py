@@ -22,9 +22,9 @@ from bowerbird.providers.bluesky.shapes import (
     viewed_post,
 )
 from bowerbird.providers.bluesky.syntax import POST, REPOST, AtUri, at_uri, is_did
-from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, is_there, without
-from bowerbird.providers.times import iso
+from bowerbird.providers.common.gathering import Gathering
+from bowerbird.providers.common.items import UNREADABLE, is_there, without
+from bowerbird.providers.common.times import iso
 
 OVERLAP = timedelta(minutes=1)
 """A revisit looks this much below the newest known item again: posts may be listed a little late and out of order."""

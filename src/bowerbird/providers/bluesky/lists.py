@@ -9,7 +9,7 @@ from bowerbird.model import Member, Page, Subject, UserList
 from bowerbird.providers.bluesky.gather import BlueskyGathering
 from bowerbird.providers.bluesky.pages import listing, onward
 from bowerbird.providers.bluesky.syntax import LIST, at_uri, is_did
-from bowerbird.providers.items import UNREADABLE, Reader, count
+from bowerbird.providers.common.items import UNREADABLE, Reader, count
 
 _KINDS = {"curatelist": "curated", "modlist": "moderation", "referencelist": "reference"}
 

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome, Reading
-from bowerbird.providers import headers
-from bowerbird.providers.items import UNREADABLE, Reader, shortened
-from bowerbird.providers.statuses import unexplained
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.common.statuses import unexplained
 
 _BY_NAME = {
     "RateLimitExceeded": Outcome.RATE_LIMITED,

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from bowerbird.providers.gathering import REPEATED
-from bowerbird.providers.headers import LONGEST_CURSOR
-from bowerbird.providers.items import decoded
+from bowerbird.providers.common.gathering import REPEATED
+from bowerbird.providers.common.headers import LONGEST_CURSOR
+from bowerbird.providers.common.items import decoded
 
 STALE = "::"
 """The mark of cursors that the AppView no longer understands: it answers them with an empty list."""

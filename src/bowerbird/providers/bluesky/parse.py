@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Reaction, ReactionKind, Subject, Trend, User
-from bowerbird.providers import headers
 from bowerbird.providers.bluesky.exports import follows, records, repo
 from bowerbird.providers.bluesky.gather import BlueskyGathering
 from bowerbird.providers.bluesky.lists import lists, members
@@ -17,10 +16,11 @@ from bowerbird.providers.bluesky.outcomes import STATUSES, outcome, said
 from bowerbird.providers.bluesky.pages import Listing, listing, onward
 from bowerbird.providers.bluesky.syntax import is_did
 from bowerbird.providers.bluesky.threads import thread
-from bowerbird.providers.gathering import read_page
-from bowerbird.providers.items import UNREADABLE, Reader, an_object, count
-from bowerbird.providers.snowflakes import AHEAD
-from bowerbird.providers.times import iso
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.gathering import read_page
+from bowerbird.providers.common.items import UNREADABLE, Reader, an_object, count
+from bowerbird.providers.common.snowflakes import AHEAD
+from bowerbird.providers.common.times import iso
 
 
 class _Like(Struct, rename="camel"):

@@ -20,8 +20,8 @@ from bowerbird.providers.bluesky.records import (
     repost_of,
 )
 from bowerbird.providers.bluesky.syntax import REPOST, AtUri, at_uri, is_did, tid_time
-from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
-from bowerbird.providers.times import iso
+from bowerbird.providers.common.items import UNREADABLE, Reader, count, is_there
+from bowerbird.providers.common.times import iso
 
 _NO_HANDLE = "handle.invalid"
 """What the AppView shows for a handle that does not lead back to the account."""

@@ -7,8 +7,8 @@ from msgspec import Raw, Struct
 
 from bowerbird.model import Outcome, Page, Subject
 from bowerbird.providers.bluesky.gather import BlueskyGathering
-from bowerbird.providers.items import UNREADABLE, Reader, is_there
-from bowerbird.providers.parting import tree, written
+from bowerbird.providers.common.items import UNREADABLE, Reader, is_there
+from bowerbird.providers.common.parting import tree, written
 
 
 class _Answer(Struct):

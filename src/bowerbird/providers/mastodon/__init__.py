@@ -25,10 +25,10 @@ from bowerbird.model import (
     Trial,
 )
 from bowerbird.ports import Listener
-from bowerbird.providers.amounts import bounded
+from bowerbird.providers.common.amounts import bounded
+from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
 from bowerbird.providers.mastodon import channels, facets, flavours, requests, survey, targets, trials
 from bowerbird.providers.mastodon.door import DOOR
-from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
 
 UNKNOWN = Flavour()
 """A server that was not asked what it is: taken for a Mastodon of today."""

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from bowerbird.model import Answer, Ask, Facet, Flavour, Outcome, Post, Service, Subject, User
-from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, is_there
+from bowerbird.providers.common.gathering import Gathering
+from bowerbird.providers.common.items import UNREADABLE, is_there
+from bowerbird.providers.common.snowflakes import FLAKES
 from bowerbird.providers.mastodon.shapes import (
     NOTHING_MORE,
     Besides,
@@ -19,7 +20,6 @@ from bowerbird.providers.mastodon.shapes import (
     statuses,
     user_of,
 )
-from bowerbird.providers.snowflakes import FLAKES
 
 
 class MastodonGathering(Gathering):

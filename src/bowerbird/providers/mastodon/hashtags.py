@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from bowerbird.model import Subject, Trend, UserTag, tag_form
-from bowerbird.providers.items import UNREADABLE, Reader, count
+from bowerbird.providers.common.items import UNREADABLE, Reader, count
 from bowerbird.providers.mastodon.gather import MastodonGathering
 
 

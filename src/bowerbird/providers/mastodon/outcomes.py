@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
-from bowerbird.providers import headers
-from bowerbird.providers.items import UNREADABLE, Reader, shortened
-from bowerbird.providers.statuses import unexplained
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.common.statuses import unexplained
 
 _BY_STATUS = {
     400: Outcome.BAD_REQUEST,

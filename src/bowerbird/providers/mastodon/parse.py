@@ -8,16 +8,16 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import Answer, Ask, Facet, Flavour, Gone, Outcome, Page, ReactionKind, Service, Subject
-from bowerbird.providers import headers
-from bowerbird.providers.gathering import REPEATED, read_page
-from bowerbird.providers.items import Reader, an_object, listed
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.gathering import REPEATED, read_page
+from bowerbird.providers.common.items import Reader, an_object, listed
+from bowerbird.providers.common.paths import page_size
+from bowerbird.providers.common.snowflakes import is_number, oldest, order
 from bowerbird.providers.mastodon.gather import MastodonGathering
 from bowerbird.providers.mastodon.hashtags import trends_of, user_tags_of
 from bowerbird.providers.mastodon.outcomes import is_missing_route, names_absence, outcome, perhaps
 from bowerbird.providers.mastodon.requests import ALONE, route
 from bowerbird.providers.mastodon.versions import versions_of
-from bowerbird.providers.paths import page_size
-from bowerbird.providers.snowflakes import is_number, oldest, order
 
 
 class _Context(Struct):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
+from bowerbird.providers.common.paths import page_size, segment
 from bowerbird.providers.mastodon.facets import HINTS
-from bowerbird.providers.paths import page_size, segment
 
 _PATHS = {
     "profiles": "/api/v1/accounts",

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 from msgspec import Raw, Struct
 
 from bowerbird.model import Media, Poll, PollOption, Post, PostKind, User, ids_at, tags_once
-from bowerbird.providers.items import UNREADABLE, UNSENT, Reader, count, is_there
-from bowerbird.providers.markup import plain, text_and_links
-from bowerbird.providers.times import iso
+from bowerbird.providers.common.items import UNREADABLE, UNSENT, Reader, count, is_there
+from bowerbird.providers.common.markup import plain, text_and_links
+from bowerbird.providers.common.times import iso
 
 _OPT_OUT = re.compile(r"#(nobots?|noindex|noarchive|nosearch)\b", re.IGNORECASE)
 _LABELS = """location where city country place based ort wohnort standort stadt lieu ville localisation ubicación ubicacion

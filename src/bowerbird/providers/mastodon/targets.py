@@ -6,8 +6,8 @@ import re
 
 from bowerbird.errors import UserError
 from bowerbird.model import Facet, Subject, tag_form
+from bowerbird.providers.common.targets import Spelling
 from bowerbird.providers.mastodon.requests import SCOPES, TRENDING, scope_and_tags
-from bowerbird.providers.targets import Spelling
 
 _HANDLE = re.compile(r"@?([\w.-]*\w)(@[\w.-]+\.[\w-]+(?::\d+)?|@localhost(?::\d+)?)?", re.ASCII)
 _KEY = re.compile(r"\d{1,20}|[0-9A-Za-z]{18}|[0-9A-HJKMNP-TV-Z]{26}", re.ASCII)

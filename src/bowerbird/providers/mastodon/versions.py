@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from bowerbird.model import Subject, Version
-from bowerbird.providers.items import UNREADABLE, Reader
-from bowerbird.providers.markup import text_and_links
+from bowerbird.providers.common.items import UNREADABLE, Reader
+from bowerbird.providers.common.markup import text_and_links
+from bowerbird.providers.common.times import iso
 from bowerbird.providers.mastodon.gather import MastodonGathering
-from bowerbird.providers.times import iso
 
 
 class _Edit(Struct):

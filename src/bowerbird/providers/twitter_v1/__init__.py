@@ -21,10 +21,10 @@ from bowerbird.model import (
     Trial,
 )
 from bowerbird.ports import Listener
-from bowerbird.providers.amounts import bounded
+from bowerbird.providers.common.amounts import bounded
+from bowerbird.providers.common.x_family import XFamily
 from bowerbird.providers.twitter_v1 import channels, facets, geography, outcomes, requests, targets
 from bowerbird.providers.twitter_v1.door import DOOR
-from bowerbird.providers.x_family import XFamily
 
 
 class TwitterV1(XFamily):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import Raw, Struct
 
 from bowerbird.model import Subject, User, UserList
-from bowerbird.providers.items import UNREADABLE, Reader, count
-from bowerbird.providers.snowflakes import is_number
-from bowerbird.providers.times import classic
+from bowerbird.providers.common.items import UNREADABLE, Reader, count
+from bowerbird.providers.common.snowflakes import is_number
+from bowerbird.providers.common.times import classic
 from bowerbird.providers.twitter_v1.gather import TwitterGathering
 from bowerbird.providers.twitter_v1.shapes import NETWORK_PREFIX
 

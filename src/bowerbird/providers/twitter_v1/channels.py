@@ -13,8 +13,8 @@ import msgspec
 
 from bowerbird.errors import UserError
 from bowerbird.model import Channel, Facet, Limit, Subject, Subscription, WindowKind
-from bowerbird.providers.subscribing import Check, Desk, Values, at_most
-from bowerbird.providers.x_family import any_of, line_channel
+from bowerbird.providers.common.subscribing import Check, Desk, Values, at_most
+from bowerbird.providers.common.x_family import any_of, line_channel
 
 _CONNECTIONS = Limit(
     bucket="{service}/{credential}/connections", allowance=15, window=timedelta(minutes=15), kind=WindowKind.FIRST_CALL

@@ -8,9 +8,9 @@ from datetime import datetime
 import msgspec
 
 from bowerbird.model import Outcome, Post, Subject, User
-from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, is_there, without
-from bowerbird.providers.snowflakes import FLAKES
+from bowerbird.providers.common.gathering import Gathering
+from bowerbird.providers.common.items import UNREADABLE, is_there, without
+from bowerbird.providers.common.snowflakes import FLAKES
 from bowerbird.providers.twitter_v1.shapes import NETWORK_PREFIX, Tweet, accounts, post_of, repost_of, tweets, user_of
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome
-from bowerbird.providers.amounts import check_values
-from bowerbird.providers.items import UNREADABLE, Reader, shortened
-from bowerbird.providers.statuses import unexplained
+from bowerbird.providers.common.amounts import check_values
+from bowerbird.providers.common.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.common.statuses import unexplained
 
 UNKNOWN_PATH = 34
 """The code of a list that is not there, and of a route that is not there."""

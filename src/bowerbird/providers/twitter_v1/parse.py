@@ -8,11 +8,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import Answer, Ask, Facet, Gone, Member, Outcome, Page, ReactionKind, Subject
-from bowerbird.providers import headers
-from bowerbird.providers.gathering import REPEATED, read_page
-from bowerbird.providers.items import Reader, an_object, listed
-from bowerbird.providers.paths import page_size
-from bowerbird.providers.snowflakes import below, is_number, oldest, order
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.gathering import REPEATED, read_page
+from bowerbird.providers.common.items import Reader, an_object, listed
+from bowerbird.providers.common.paths import page_size
+from bowerbird.providers.common.snowflakes import below, is_number, oldest, order
 from bowerbird.providers.twitter_v1.besides import bare_users, lists_of
 from bowerbird.providers.twitter_v1.gather import TwitterGathering
 from bowerbird.providers.twitter_v1.outcomes import NONE_MATCHES, UNKNOWN_PATH, Verdict, verdict

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
-from bowerbird.providers.paths import page_size, segment
-from bowerbird.providers.snowflakes import below
+from bowerbird.providers.common.paths import page_size, segment
+from bowerbird.providers.common.snowflakes import below
 from bowerbird.providers.twitter_v1.facets import HINTS
 
 _PATHS = {

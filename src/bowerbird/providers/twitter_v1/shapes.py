@@ -8,9 +8,9 @@ import math
 from msgspec import Raw, Struct
 
 from bowerbird.model import Media, Place, Post, PostKind, User, tags_once
-from bowerbird.providers.items import Reader, count
-from bowerbird.providers.markup import source_of
-from bowerbird.providers.times import classic
+from bowerbird.providers.common.items import Reader, count
+from bowerbird.providers.common.markup import source_of
+from bowerbird.providers.common.times import classic
 
 NETWORK_PREFIX = "x:"
 

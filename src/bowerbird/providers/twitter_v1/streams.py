@@ -7,10 +7,10 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from bowerbird.model import Answer, Ask, Facet, NoticeKind, Opening, Outcome, Page, Request, Subject, Subscription
-from bowerbird.providers import headers
-from bowerbird.providers.items import Reader, count
-from bowerbird.providers.listening import NO_ANSWER, Hearing, MessageListener, no_stream
-from bowerbird.providers.times import classic
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.items import Reader, count
+from bowerbird.providers.common.listening import NO_ANSWER, Hearing, MessageListener, no_stream
+from bowerbird.providers.common.times import classic
 from bowerbird.providers.twitter_v1.gather import TwitterGathering
 from bowerbird.providers.twitter_v1.outcomes import verdict
 from bowerbird.providers.twitter_v1.shapes import Tweet, key_of, tweets

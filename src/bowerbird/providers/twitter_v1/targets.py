@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from bowerbird.model import Facet, Subject
-from bowerbird.providers.targets import Spelling, by_id, hashtag
-from bowerbird.providers.x_names import Names
+from bowerbird.providers.common.targets import Spelling, by_id, hashtag
+from bowerbird.providers.common.x_names import Names
 
 _names = Names(digits=20, letters=20)
 _LIST = re.compile(r"\d{1,20}|\w{1,20}/[\w-]{1,25}", re.ASCII)

@@ -9,8 +9,8 @@ import msgspec
 
 from bowerbird.errors import CredentialError, UserError
 from bowerbird.model import Answer, Area, Ask, Facet, Geography, Outcome, Page, Request, Secret, Service, Trial
-from bowerbird.providers.amounts import bounded
-from bowerbird.providers.tables import FacetTable, Now, Tables, table_for
+from bowerbird.providers.common.amounts import bounded
+from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
 from bowerbird.providers.weibo import facets, geography, outcomes, requests, targets
 from bowerbird.providers.weibo.door import DOOR
 

@@ -8,8 +8,8 @@ from datetime import datetime
 import msgspec
 
 from bowerbird.model import Outcome, Post, Subject, User
-from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, is_there, without
+from bowerbird.providers.common.gathering import Gathering
+from bowerbird.providers.common.items import UNREADABLE, is_there, without
 from bowerbird.providers.weibo.ids import latest_key
 from bowerbird.providers.weibo.shapes import (
     NETWORK_PREFIX,

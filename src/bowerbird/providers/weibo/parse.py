@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, Relation, RelationKind, Subject
-from bowerbird.providers import headers
-from bowerbird.providers.gathering import REPEATED, read_page
-from bowerbird.providers.items import Reader, an_object, listed
-from bowerbird.providers.snowflakes import below, is_number, oldest, order
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.gathering import REPEATED, read_page
+from bowerbird.providers.common.items import Reader, an_object, listed
+from bowerbird.providers.common.snowflakes import below, is_number, oldest, order
 from bowerbird.providers.weibo import readings
 from bowerbird.providers.weibo.gather import WeiboGathering
 from bowerbird.providers.weibo.outcomes import Verdict, verdict

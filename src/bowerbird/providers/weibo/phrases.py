@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from bowerbird.model import Subject, Trend, UserTag
-from bowerbird.providers.items import UNREADABLE, Reader, count
-from bowerbird.providers.snowflakes import is_number
+from bowerbird.providers.common.items import UNREADABLE, Reader, count
+from bowerbird.providers.common.snowflakes import is_number
 from bowerbird.providers.weibo.gather import WeiboGathering
 
 

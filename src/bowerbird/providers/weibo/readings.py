@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.model import EPOCH, Answer, Facet, Limit, Reading
-from bowerbird.providers import headers
-from bowerbird.providers.items import Reader
-from bowerbird.providers.times import iso
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.items import Reader
+from bowerbird.providers.common.times import iso
 from bowerbird.providers.weibo.outcomes import ADDRESS_LIMIT, USER_LIMIT
 
 _BEIJING = timedelta(hours=8)

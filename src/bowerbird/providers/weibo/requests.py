@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
-from bowerbird.providers.paths import page_size
-from bowerbird.providers.snowflakes import below
+from bowerbird.providers.common.paths import page_size
+from bowerbird.providers.common.snowflakes import below
 from bowerbird.providers.weibo.facets import HINTS
 
 _PATHS = {

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Raw, Struct, field
 
 from bowerbird.model import Media, Place, Post, PostKind, User, tags_once
-from bowerbird.providers.items import UNREADABLE, Reader, count, is_there
-from bowerbird.providers.markup import source_of
-from bowerbird.providers.snowflakes import is_number
-from bowerbird.providers.times import classic
+from bowerbird.providers.common.items import UNREADABLE, Reader, count, is_there
+from bowerbird.providers.common.markup import source_of
+from bowerbird.providers.common.snowflakes import is_number
+from bowerbird.providers.common.times import classic
 from bowerbird.providers.weibo.ids import made_at, to_mid
 
 NETWORK_PREFIX = "weibo:"

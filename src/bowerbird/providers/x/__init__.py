@@ -24,10 +24,10 @@ from bowerbird.model import (
     Trial,
 )
 from bowerbird.ports import Listener
-from bowerbird.providers.amounts import bounded
+from bowerbird.providers.common.amounts import bounded
+from bowerbird.providers.common.x_family import XFamily
 from bowerbird.providers.x import channels, facets, geography, outcomes, requests, targets
 from bowerbird.providers.x.door import DOOR
-from bowerbird.providers.x_family import XFamily
 
 _NOBODYS_POST = "1"
 """Numbers begin at 20."""

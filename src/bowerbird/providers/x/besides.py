@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from bowerbird.model import Member, Page, Subject, UserList, Volume
-from bowerbird.providers.gathering import REPEATED
-from bowerbird.providers.items import UNREADABLE, count
-from bowerbird.providers.times import iso
+from bowerbird.providers.common.gathering import REPEATED
+from bowerbird.providers.common.items import UNREADABLE, count
+from bowerbird.providers.common.times import iso
 from bowerbird.providers.x.gather import XGathering
 from bowerbird.providers.x.ids import PREFIX, is_key, key
 from bowerbird.providers.x.shapes import OwnList, Stretch, own_lists, stretches

@@ -10,9 +10,9 @@ import msgspec
 
 from bowerbird.errors import UserError
 from bowerbird.model import Channel, Facet, Limit, Subject, Subscription, WindowKind
-from bowerbird.providers.subscribing import Desk, Values, at_most, number
+from bowerbird.providers.common.subscribing import Desk, Values, at_most, number
+from bowerbird.providers.common.x_family import any_of, line_channel
 from bowerbird.providers.x.facets import paid_posts
-from bowerbird.providers.x_family import any_of, line_channel
 
 _SILENCE = timedelta(seconds=25)
 """An empty line comes every 20 seconds; the rest is for the way."""

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import TypeVar
 
 from bowerbird.model import Answer, Ask, Facet, Outcome, Post, Subject, User
-from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, Reader
-from bowerbird.providers.snowflakes import FLAKES
+from bowerbird.providers.common.gathering import Gathering
+from bowerbird.providers.common.items import UNREADABLE, Reader
+from bowerbird.providers.common.snowflakes import FLAKES
 from bowerbird.providers.x.envelope import Envelope, opened
 from bowerbird.providers.x.ids import PREFIX, is_key, key
 from bowerbird.providers.x.mapping import Joined, post_of, user_of

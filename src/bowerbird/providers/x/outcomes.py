@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome, Subject
-from bowerbird.providers.amounts import check_values
-from bowerbird.providers.items import UNREADABLE, Reader, shortened
-from bowerbird.providers.statuses import unexplained
+from bowerbird.providers.common.amounts import check_values
+from bowerbird.providers.common.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.common.statuses import unexplained
 
 _BY_STATUS = {
     401: Outcome.BAD_TOKEN,

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import msgspec
 
 from bowerbird.model import Answer, Ask, Facet, Gone, Outcome, Page, ReactionKind, Subject, Trend
-from bowerbird.providers import headers
-from bowerbird.providers.gathering import REPEATED, read_page
-from bowerbird.providers.items import UNREADABLE, count, shortened
-from bowerbird.providers.snowflakes import oldest, order
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.gathering import REPEATED, read_page
+from bowerbird.providers.common.items import UNREADABLE, count, shortened
+from bowerbird.providers.common.snowflakes import oldest, order
 from bowerbird.providers.x.besides import lists, members_of, volumes
 from bowerbird.providers.x.billing import billed
 from bowerbird.providers.x.gather import XGathering

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.model import Answer, Outcome, Page, Request, Subscription
-from bowerbird.providers import headers
-from bowerbird.providers.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.items import UNREADABLE, Reader, shortened
 from bowerbird.providers.x.channels import tag_and_rule
 from bowerbird.providers.x.envelope import Envelope, opened
 from bowerbird.providers.x.outcomes import problem, verdict

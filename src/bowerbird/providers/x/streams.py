@@ -8,10 +8,10 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from bowerbird.model import Answer, Ask, Facet, Heard, NoticeKind, Opening, Outcome, Page, Request, Retuned, Subscription
-from bowerbird.providers import headers
-from bowerbird.providers.items import UNREADABLE, Reader, is_there
-from bowerbird.providers.listening import NO_ANSWER, Hearing, MessageListener, no_stream
-from bowerbird.providers.times import iso
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.items import UNREADABLE, Reader, is_there
+from bowerbird.providers.common.listening import NO_ANSWER, Hearing, MessageListener, no_stream
+from bowerbird.providers.common.times import iso
 from bowerbird.providers.x.channels import LATEST
 from bowerbird.providers.x.envelope import Envelope, opened
 from bowerbird.providers.x.gather import XGathering

@@ -16,7 +16,7 @@ from bowerbird.reports.completeness.facts import AccountReader, ShortfallFacts, 
 from bowerbird.reports.completeness.judging import UNLISTED, Evidence, Habits, boundless, habits_of, judge_account
 from bowerbird.reports.completeness.told import Told
 from bowerbird.reports.completeness.world import LaneFacts, Surroundings
-from bowerbird.reports.seeds.unknown_seeds import UnfoundHandle, left_alone_seeds, unfound_handles
+from bowerbird.reports.seeds.unknown_seeds import UnknownHandle, left_alone_seeds, unknown_handles
 from bowerbird.store.people.names import has_local_keys
 
 OWN_POSTS = ("timeline", "repo", "records")
@@ -63,12 +63,12 @@ async def user_entries(database: Database, around: Surroundings) -> AsyncIterato
     posting = {(lane.crawl, lane.service_name) for lane in _posting(around.wanted)}
     alone = await left_alone_seeds(database)
     nameless = [seed for seed in alone if seed.target.startswith("@") or (seed.crawl, seed.service) not in posting]
-    for seed in (*await unfound_handles(database), *nameless):
+    for seed in (*await unknown_handles(database), *nameless):
         if around.crawl in (None, seed.crawl):
             yield _unfound(seed, told)
 
 
-def _unfound(seed: UnfoundHandle, told: Told) -> Entry:
+def _unfound(seed: UnknownHandle, told: Told) -> Entry:
     """A seed by handle that led to nobody, or to somebody who is left alone: what its account wrote cannot be told."""
     is_gone = seed.reason in ("not_found", "suspended", "deactivated")
     cause = Cause.OPTED_OUT if seed.reason == Cause.OPTED_OUT else Cause.DELETED if is_gone else Cause.PROTECTED

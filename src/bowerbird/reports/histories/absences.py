@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row
-from bowerbird.reports.seeds.unknown_seeds import unfound_handles
+from bowerbird.reports.seeds.unknown_seeds import unknown_handles
 from bowerbird.store.posts.by_id import is_same
 
 _BATCH = 5_000
@@ -110,7 +110,7 @@ _TABLES: Mapping[str, _Table] = {
 APART = tuple(_TABLES)
 
 
-async def kept_apart(database: Database, what: str) -> AsyncIterator[Line]:
+async def read_absences(database: Database, what: str) -> AsyncIterator[Line]:
     """Everything of one sort (`users`, `relations` or `posts`), batch by batch; the writer is never held up. The absences of
     one account follow each other."""
     table = _TABLES[what]
@@ -121,7 +121,7 @@ async def kept_apart(database: Database, what: str) -> AsyncIterator[Line]:
             yield table.line(row)
     if what == "users":
         # Of several crawls that were given the same handle.
-        for seed in {(each.service, each.target): each for each in await unfound_handles(database)}.values():
+        for seed in {(each.service, each.target): each for each in await unknown_handles(database)}.values():
             name = seed.target.removeprefix("@")
             yield AbsentUser(id=seed.target, handle=name, reason=seed.reason, since=seed.at, until=None)
 

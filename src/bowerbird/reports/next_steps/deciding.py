@@ -20,7 +20,7 @@ from bowerbird.reports.next_steps.again import Again
 from bowerbird.reports.next_steps.agreed import Wish, may_spend, wish_of
 from bowerbird.reports.next_steps.costs import cheapest, paid_services
 from bowerbird.reports.next_steps.step import Step
-from bowerbird.reports.status.left_out import LeftOut
+from bowerbird.reports.status.left_out import NotAsked
 from bowerbird.reports.status.money import month_purse, own_purse
 from bowerbird.reports.studies.sample import GOOD_ENOUGH
 
@@ -37,7 +37,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     """Services and facets that have questions left."""
     purses: tuple[Purse, ...] = ()
     agreed: Wish | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotAsked, ...] = ()
     followed: Mapping[str, Any] | None = None
     """The plan that it follows, as its store has it; None: before its first call that is whatever its file says."""
     touched: tuple[str, ...] = ()

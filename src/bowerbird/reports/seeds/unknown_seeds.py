@@ -54,7 +54,7 @@ where w.name = ? and t.depth = 0 and t.added_by is null
 _LANES = "select l.lane from lanes l join crawls w on w.crawl = l.crawl where w.name = ?"
 
 
-class UnfoundHandle(Struct, frozen=True, kw_only=True):
+class UnknownHandle(Struct, frozen=True, kw_only=True):
     """A seed that names an account by a handle which the service does not know, or whose account it does not show."""
 
     target: str
@@ -65,7 +65,7 @@ class UnfoundHandle(Struct, frozen=True, kw_only=True):
     facet: str
 
 
-async def unfound_handles(database: Database, after: int = 0) -> list[UnfoundHandle]:
+async def unknown_handles(database: Database, after: int = 0) -> list[UnknownHandle]:
     """Handles among the seeds that led to nobody, each once; `after`: only calls with a higher number count."""
     async with database.reading() as tx:
         rows = await tx.fetch(HANDLES, after)
@@ -73,7 +73,7 @@ async def unfound_handles(database: Database, after: int = 0) -> list[UnfoundHan
     return [_handle(row) for row in latest.values()]
 
 
-async def left_alone_seeds(database: Database) -> list[UnfoundHandle]:
+async def left_alone_seeds(database: Database) -> list[UnknownHandle]:
     """Seeds, by handle or id, whose accounts asked not to be collected, each once."""
     async with database.reading() as tx:
         rows = await tx.fetch(_LEFT_ALONE)
@@ -81,9 +81,9 @@ async def left_alone_seeds(database: Database) -> list[UnfoundHandle]:
     return [_handle(row) for row in latest.values()]
 
 
-async def unfound_seeds(database: Database, crawl: str, after: int) -> list[str]:
+async def unknown_seeds(database: Database, crawl: str, after: int) -> list[str]:
     """Seeds of a crawl, by handle or id, that calls with a higher number did not find at the first look."""
-    found = await unfound_handles(database, after)
+    found = await unknown_handles(database, after)
     handles = [each.target for each in found if each.crawl == crawl and each.reason == Outcome.NOT_FOUND]
     async with database.reading() as tx:
         gone = [key for row in await tx.fetch(_GONE, after) for key in _keys(row["id"])]
@@ -94,7 +94,7 @@ async def unfound_seeds(database: Database, crawl: str, after: int) -> list[str]
 
 async def closed_seeds(database: Database, crawl: str, after: int) -> dict[str, str]:
     """Seeds of a crawl that are there and not shown, as calls with a higher number found, each with the reason."""
-    found = await unfound_handles(database, after)
+    found = await unknown_handles(database, after)
     closed = {each.target: each.reason for each in found if each.crawl == crawl and each.reason != Outcome.NOT_FOUND}
     async with database.reading() as tx:
         return closed | {row["target"]: row["reason"] for row in await tx.fetch(_CLOSED, after, crawl)}
@@ -103,7 +103,7 @@ async def closed_seeds(database: Database, crawl: str, after: int) -> dict[str, 
 async def hopeless(database: Database, crawl: str, *, for_good: bool = False) -> str:
     """Why a crawl can bring nothing, in words: none of its seeds is there for us; empty if some may be. `for_good`: those that
     are there and not shown may be shown one day, and do not count."""
-    unfound = await unfound_seeds(database, crawl, 0)
+    unfound = await unknown_seeds(database, crawl, 0)
     closed = {} if for_good else await closed_seeds(database, crawl, 0)
     async with database.reading() as tx:
         row = await tx.fetch_one(_SEEDS, crawl)
@@ -138,8 +138,8 @@ def _keys(known: str) -> tuple[str, ...]:
     return known, known.partition(":")[2], known.rpartition("/")[2]
 
 
-def _handle(row: Row) -> UnfoundHandle:
-    return UnfoundHandle(
+def _handle(row: Row) -> UnknownHandle:
+    return UnknownHandle(
         target=row["target"],
         reason=row["reason"],
         at=from_micros(row["at"]),

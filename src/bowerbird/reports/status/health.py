@@ -11,7 +11,7 @@ from bowerbird.model import CallState, CredentialState, MediaState, PostFate
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.counting.counts import Count, Counter
 from bowerbird.reports.counting.posts import read_fates
-from bowerbird.reports.seeds.unknown_seeds import unfound_handles
+from bowerbird.reports.seeds.unknown_seeds import unknown_handles
 
 _RECENT_CALLS = 1_000
 _MANY = 100_000
@@ -133,7 +133,7 @@ async def _refusals(tx: Transaction) -> tuple[Refusal, ...]:
 
 async def read_health(database: Database) -> Health:
     """Everything at once; nothing here grows with the tables."""
-    unfound = len({(each.service, each.target) for each in await unfound_handles(database)})
+    unfound = len({(each.service, each.target) for each in await unknown_handles(database)})
     async with database.reading() as tx:
         users, relations, posts = [await _up_to_many(tx, what) for what in _GONE]
         return Health(

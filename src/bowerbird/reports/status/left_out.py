@@ -23,7 +23,7 @@ where l.left_out is not null order by l.lane
 _flows = msgspec.json.Decoder(Flow)
 
 
-class LeftOut(Struct, frozen=True, kw_only=True):
+class NotAsked(Struct, frozen=True, kw_only=True):
     """One facet that is not asked, and how many targets wait for it."""
 
     crawl: str
@@ -36,7 +36,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     targets: int
 
 
-async def read_left_out(tx: Transaction, crawl: str | None = None) -> list[LeftOut]:
+async def read_left_out(tx: Transaction, crawl: str | None = None) -> list[NotAsked]:
     """What is left out, of one crawl or of all."""
     rows = [row for row in await tx.fetch(_LEFT_OUT) if crawl in (None, row["crawl"])]
     waiting = {(row["crawl"], row["service"], row["facet"]): int(row["waiting"]) for row in rows}
@@ -45,7 +45,7 @@ async def read_left_out(tx: Transaction, crawl: str | None = None) -> list[LeftO
         why, _, advice = row["left_out"].partition("; ")
         before = _leading(_flows.decode(row["flow"]), row["facet"])
         found.append(
-            LeftOut(
+            NotAsked(
                 crawl=row["crawl"],
                 service=row["service"],
                 facet=row["facet"],

@@ -13,7 +13,7 @@ from bowerbird.limits.rows import read_all
 from bowerbird.ports import Database
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.health import Health, read_health
-from bowerbird.reports.status.left_out import LeftOut, read_left_out
+from bowerbird.reports.status.left_out import NotAsked, read_left_out
 from bowerbird.reports.status.streams import GapReport, StreamReport, read_gaps, read_streams
 from bowerbird.reports.status.summary import Summary
 
@@ -32,7 +32,7 @@ class Status(Struct, frozen=True, kw_only=True):
     purses: tuple[Purse, ...] = ()
     left_alone: dict[int, int] = {}
     """By crawl: how many of its seeds asked not to be collected."""
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotAsked, ...] = ()
 
 
 async def read_status(database: Database, now: datetime, *, errors: int = 5) -> Status:

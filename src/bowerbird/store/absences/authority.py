@@ -15,7 +15,7 @@ import msgspec
 
 from bowerbird.model import NETWORKS, Broken, Page, Post, Subject
 from bowerbird.ports import Row
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.people.names import has_local_keys
 
 HOME = -1
@@ -42,18 +42,18 @@ def _host(base: str) -> str:
     return f"{parts.hostname}{port}" if parts.hostname else ""
 
 
-def is_home(s: Sighting, known_id: str) -> bool:
+def is_home(s: SaveContext, known_id: str) -> bool:
     return known_id.startswith(s.homes)
 
 
-def teller(s: Sighting, known_id: str) -> int | None:
+def teller(s: SaveContext, known_id: str) -> int | None:
     """What `told_by` becomes when the service tells of a subject; None leaves it as it is."""
     if not NETWORKS[s.network].has_witnesses or (s.is_live and not s.homes):
         return None
     return HOME if s.homes and known_id.startswith(s.homes) else s.service
 
 
-def is_first_word(s: Sighting, known_id: str, row: Row) -> bool:
+def is_first_word(s: SaveContext, known_id: str, row: Row) -> bool:
     """Whether the service takes over from another one: what differs then was no change."""
     return bool(s.homes) and row["told_by"] is not None and row["told_by"] != teller(s, known_id)
 
@@ -65,24 +65,24 @@ RETAINED = f"{_AT_HOME} else told_by end"
 """The same when somebody asks not to be collected: who shows that does not come to speak for what others told."""
 
 
-def withdrawing(s: Sighting) -> tuple[str, str]:
+def withdrawing(s: SaveContext) -> tuple[str, str]:
     """The parameters of `WITHDRAWN` and `RETAINED`."""
     return (f"{s.homes[0]}%", f"{s.homes[1]}%") if len(s.homes) > 1 else ("", "")
 
 
-def may_change(s: Sighting, known_id: str, row: Row) -> bool:
+def may_change(s: SaveContext, known_id: str, row: Row) -> bool:
     """Whether what the service says of a stored subject counts; otherwise it is only its view."""
     return not s.homes or _speaks(s, known_id, row)
 
 
-def may_end(s: Sighting, known_id: str, row: Row) -> bool:
+def may_end(s: SaveContext, known_id: str, row: Row) -> bool:
     """Whether the service may say that a stored subject is gone."""
     if not NETWORKS[s.network].has_witnesses or (s.is_live and not s.homes):
         return True
     return _speaks(s, known_id, row)
 
 
-def is_forged(s: Sighting, post: Post) -> bool:
+def is_forged(s: SaveContext, post: Post) -> bool:
     """Whether a service shows a post under an account of another server, or on Bluesky of another repository, than the post's
     own. Only the post's home server may do that; Mastodon takes no such post from anybody either."""
     if NETWORKS[s.network].ids_name_authors:
@@ -99,7 +99,7 @@ def _web_host(known_id: str) -> str:
     return _host(known_id).casefold() if known_id.startswith(("https://", "http://")) else ""
 
 
-def without_forged(s: Sighting, page: Page) -> Page:
+def without_forged(s: SaveContext, page: Page) -> Page:
     """The page with forged posts set aside."""
     forged = {post.id for post in page.posts if is_forged(s, post)}
     if not forged:
@@ -109,7 +109,7 @@ def without_forged(s: Sighting, page: Page) -> Page:
     return msgspec.structs.replace(page, posts=kept, broken=page.broken + refused)
 
 
-async def lists_whole(s: Sighting, table: str, number: int) -> bool:
+async def lists_whole(s: SaveContext, table: str, number: int) -> bool:
     """Whether what the service lists of one account or post (`users`, `posts`) is all there is: other servers know a part."""
     if not s.homes:
         return True
@@ -118,7 +118,7 @@ async def lists_whole(s: Sighting, table: str, number: int) -> bool:
     return row is None or _speaks(s, row["id"], row)
 
 
-def _speaks(s: Sighting, known_id: str, row: Row) -> bool:
+def _speaks(s: SaveContext, known_id: str, row: Row) -> bool:
     told_by = row["told_by"]
     if told_by is None or told_by == s.service or (s.homes and known_id.startswith(s.homes)):
         return True

@@ -9,7 +9,7 @@ from msgspec import Struct
 from bowerbird.clock import to_micros
 from bowerbird.ports import Clock, Database, Row
 from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, purge_users
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.posts.by_id import with_ids
 
 BATCH = 500
@@ -31,7 +31,7 @@ async def forget_as_in(known: Database, store: Database, clock: Clock, said: Sai
         last, rows = "", 0
         while batch := await _batch(known, subject, last):
             async with store.transaction() as tx:
-                s = Sighting(tx=tx, database=store, service=0, service_name="", network="", call=0, at=to_micros(clock.now()))
+                s = SaveContext(tx=tx, database=store, service=0, service_name="", network="", call=0, at=to_micros(clock.now()))
                 await (_forget_users if subject == "user" else _forget_posts)(s, sql, batch, forgotten)
             last, rows = batch[-1]["id"], rows + len(batch)
             said("deletions", rows)
@@ -43,7 +43,7 @@ async def _batch(known: Database, subject: str, last: str) -> Sequence[Row]:
         return await tx.fetch(_NEXT, subject, last, BATCH)
 
 
-async def _forget_users(s: Sighting, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
+async def _forget_users(s: SaveContext, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
     rows = await s.fetch_in(f"select user_no, id from users where id {s.database.any('text')}", [row["id"] for row in batch])
     reasons = {row["id"]: row["reason"] for row in batch}
     for reason in sorted(set(reasons.values())):
@@ -53,7 +53,7 @@ async def _forget_users(s: Sighting, sql: PurgeStatements, batch: Sequence[Row],
     forgotten.users += len(rows)
 
 
-async def _forget_posts(s: Sighting, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
+async def _forget_posts(s: SaveContext, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
     living = f"select post_no from posts where deleted_at is null and {with_ids(s.database)}"
     rows = await s.fetch_in(living, [row["id"] for row in batch])
     await purge_posts(s, sql, [row["post_no"] for row in rows])

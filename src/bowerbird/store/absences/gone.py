@@ -11,7 +11,7 @@ from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import WITHDRAWN, is_home, may_end, withdrawing
 from bowerbird.store.absences.lagging import LAG, LagStatements, told_by_streams
 from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, purge_users
-from bowerbird.store.context import Sighting, ordered
+from bowerbird.store.context import SaveContext, ordered
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for, tells_returns
 from bowerbird.store.posts.by_id import with_ids
@@ -55,7 +55,7 @@ class GoneStatements:
         self.absent_ends = AbsentEndStatements(database)
 
 
-async def save_gone(s: Sighting, sql: GoneStatements, gone: Sequence[Gone], people: People) -> None:
+async def save_gone(s: SaveContext, sql: GoneStatements, gone: Sequence[Gone], people: People) -> None:
     """Notes every subject that is gone by the word of a service that may say so, and purges what the public can no longer see."""
     users = [(people.keys[g.key], g) for g in gone if g.subject is Subject.USER and g.key in people.keys]
     unknown = await _not_known_yet(s, sql, dict(users))
@@ -64,7 +64,7 @@ async def save_gone(s: Sighting, sql: GoneStatements, gone: Sequence[Gone], peop
     await _save_gone_posts(s, sql, {g.key: g.reason for g in gone if g.subject is Subject.POST and g.reason in PURGED})
 
 
-async def _not_known_yet(s: Sighting, sql: GoneStatements, gone: Mapping[int, Gone]) -> set[int]:
+async def _not_known_yet(s: SaveContext, sql: GoneStatements, gone: Mapping[int, Gone]) -> set[int]:
     """Authors named by a stream that the service lags behind: that it leaves them out of a batch means nothing, and for a while
     not even that it says it does not know them."""
     if s.is_live:
@@ -79,12 +79,12 @@ async def _not_known_yet(s: Sighting, sql: GoneStatements, gone: Mapping[int, Go
     return vague | {row["user_no"] for row in stated if row["found_by"] in heard and row["found_at"] > since}
 
 
-async def _speaking_for(s: Sighting, sql: GoneStatements, users: Collection[int]) -> dict[int, str]:
+async def _speaking_for(s: SaveContext, sql: GoneStatements, users: Collection[int]) -> dict[int, str]:
     """Numbers and ids of those of whom this service may say that they are gone."""
     return {row["user_no"]: row["id"] for row in await s.fetch_in(sql.users, users) if may_end(s, row["id"], row)}
 
 
-async def _save_gone_users(s: Sighting, sql: GoneStatements, reasons: Mapping[int, Outcome], ids: Mapping[int, str]) -> None:
+async def _save_gone_users(s: SaveContext, sql: GoneStatements, reasons: Mapping[int, Outcome], ids: Mapping[int, str]) -> None:
     known = {(row["user_no"], row["reason"]) for row in await s.fetch_in(sql.open, reasons)}
     # Many answers know no better word than this: the more exact one stands. A stream means what it says.
     explained = {n for n, why in known if why in _EXACT and reasons[n] is Outcome.NOT_FOUND and not s.is_live}
@@ -101,12 +101,12 @@ async def _save_gone_users(s: Sighting, sql: GoneStatements, reasons: Mapping[in
     await s.execute_in(sql.withdraw, [n for n, reason in news.items() if reason in PURGED], *withdrawing(s))
 
 
-def _speaks_for_all(s: Sighting, known_id: str) -> bool:
+def _speaks_for_all(s: SaveContext, known_id: str) -> bool:
     """Whether with the account everything goes that anybody told of it; a mere witness takes back its own copies."""
     return not s.homes or is_home(s, known_id)
 
 
-async def _note_absences(s: Sighting, news: Mapping[int, Outcome], known: Collection[tuple[int, str]]) -> None:
+async def _note_absences(s: SaveContext, news: Mapping[int, Outcome], known: Collection[tuple[int, str]]) -> None:
     """A more exact word names the same absence; any other is the end of one and the beginning of the next."""
     named = {n for n, reason in news.items() if reason in _EXACT and (n, Outcome.NOT_FOUND) in known}
     await s.execute_many(_NAME, [(news[number].value, number) for number in sorted(named)])
@@ -114,7 +114,7 @@ async def _note_absences(s: Sighting, news: Mapping[int, Outcome], known: Collec
     await s.execute_many(_OPEN, [(number, news[number].value, s.at, s.call) for number in sorted(news.keys() - named)])
 
 
-async def _save_gone_posts(s: Sighting, sql: GoneStatements, reasons: Mapping[str, Outcome]) -> None:
+async def _save_gone_posts(s: SaveContext, sql: GoneStatements, reasons: Mapping[str, Outcome]) -> None:
     ids = {key: id_for(s.network, s.service_name, key) for key in reasons}
     if has_local_keys(s.network):
         ids |= {row["key"]: row["id"] for row in await s.fetch_in(sql.post_keys, reasons, s.service)}
@@ -127,7 +127,7 @@ async def _save_gone_posts(s: Sighting, sql: GoneStatements, reasons: Mapping[st
         await bury(s, "post", gone - views, reason.value)
 
 
-async def _just_heard(s: Sighting, sql: GoneStatements, posts: Sequence[Row]) -> set[str]:
+async def _just_heard(s: SaveContext, sql: GoneStatements, posts: Sequence[Row]) -> set[str]:
     """Posts of which a stream has just spoken for the first time, and nobody else: a service that lags behind it does not know
     them yet."""
     if s.is_live or not tells_returns(s.network):
@@ -149,7 +149,7 @@ class Returns(Struct, frozen=True):
     """The public can see them again."""
 
 
-async def back_again(s: Sighting, sql: GoneStatements, users: Mapping[int, User], views: Collection[int]) -> Returns:
+async def back_again(s: SaveContext, sql: GoneStatements, users: Mapping[int, User], views: Collection[int]) -> Returns:
     """Ends the absence of users who are seen again; those in `views` are shown by a service whose word does not count."""
     absences = await s.fetch_in(sql.open, users)
     present = frozenset(users.keys() - {row["user_no"] for row in absences})
@@ -173,17 +173,17 @@ def is_bare(user: User) -> bool:
     return user == User(id=user.id, key=user.key, is_there=user.is_there)
 
 
-async def hidden_people(s: Sighting, sql: GoneStatements, users: Collection[int]) -> set[int]:
+async def hidden_people(s: SaveContext, sql: GoneStatements, users: Collection[int]) -> set[int]:
     """Those of the users whom the public cannot see."""
     return {row["user_no"] for row in await s.fetch_in(sql.open, users) if _is_hidden(row)}
 
 
-async def readable_again(s: Sighting, sql: GoneStatements, users: Collection[int | None]) -> None:
+async def readable_again(s: SaveContext, sql: GoneStatements, users: Collection[int | None]) -> None:
     """Ends the absence of users whose posts the service listed when asked about them."""
     await _end(s, sql, [row for row in await s.fetch_in(sql.open, users) if not _is_hidden(row)])
 
 
-async def _end(s: Sighting, sql: GoneStatements, absences: Sequence[Row]) -> None:
+async def _end(s: SaveContext, sql: GoneStatements, absences: Sequence[Row]) -> None:
     await s.execute_many(_CLOSE, [(s.at, row["user_no"], row["reason"]) for row in absences])
 
 
@@ -191,7 +191,7 @@ def _is_hidden(absence: Row) -> bool:
     return absence["reason"] in PURGED
 
 
-def _is_news(s: Sighting, absence: Row, user: User, observed: int, heard: Collection[int]) -> bool:
+def _is_news(s: SaveContext, absence: Row, user: User, observed: int, heard: Collection[int]) -> bool:
     """Whether the sighting is later than the absence. After a cut a stream may repeat profiles from before it, and a service may
     lag behind a stream that has told the absence (`heard`: the calls that are streams)."""
     if s.is_live and tells_returns(s.network):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from bowerbird.model import User
 from bowerbird.ports import Database, Row
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import USER_COUNTERS, USER_FIELDS, changes_of_user, merged, user_values
 from bowerbird.store.people.names import tells_returns
 
@@ -24,12 +24,12 @@ class LagStatements:
         )
 
 
-async def told_by_streams(s: Sighting, sql: LagStatements, calls: Iterable[int]) -> set[int]:
+async def told_by_streams(s: SaveContext, sql: LagStatements, calls: Iterable[int]) -> set[int]:
     """Those of the calls that are connections of a stream."""
     return {row["call"] for row in await s.fetch_in(sql.heard, sorted(set(calls)))}
 
 
-async def outdated_profiles(s: Sighting, sql: LagStatements, users: Mapping[int, User], stored: Mapping[int, Row]) -> set[int]:
+async def outdated_profiles(s: SaveContext, sql: LagStatements, users: Mapping[int, User], stored: Mapping[int, Row]) -> set[int]:
     """Whom a page shows otherwise than a stream did a moment ago. Where streams tell what becomes of accounts, theirs stands.
 
     Who asks not to be collected is believed at once, whoever says it."""

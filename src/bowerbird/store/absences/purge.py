@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import HOME, RETAINED, WITHDRAWN, is_home, withdrawing
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS
 from bowerbird.store.intake.quarantine import QuarantineStatements, forget_named
 from bowerbird.store.payloads.frames import Frames
@@ -78,7 +78,7 @@ class PurgeStatements:
 
 
 async def purge_users(
-    s: Sighting,
+    s: SaveContext,
     sql: PurgeStatements,
     users: Mapping[int, str],
     reason: str,
@@ -97,7 +97,7 @@ async def purge_users(
 
 
 async def _empty_users(
-    s: Sighting, sql: PurgeStatements, users: Collection[int], told_by: int | None, *, is_unwanted: bool
+    s: SaveContext, sql: PurgeStatements, users: Collection[int], told_by: int | None, *, is_unwanted: bool
 ) -> None:
     for statement in sql.users:
         await s.execute_in(statement, users)
@@ -106,19 +106,19 @@ async def _empty_users(
     await purge_posts(s, sql, own, is_unwanted=is_unwanted)
 
 
-def _may_take(s: Sighting, post: Row) -> bool:
+def _may_take(s: SaveContext, post: Row) -> bool:
     """Whether a post goes with its author: not by the word of a server that is not its home, once that has told it."""
     return not s.homes or post["told_by"] != HOME or is_home(s, post["id"])
 
 
-async def purge_told(s: Sighting, sql: PurgeStatements, users: Collection[int]) -> None:
+async def purge_told(s: SaveContext, sql: PurgeStatements, users: Collection[int]) -> None:
     """Empties what this service told of the posts of some accounts; what others told of them stays, and so do the profiles."""
     written = await s.fetch_in(sql.posts_told, users, s.service, s.service)
     if written:
         await purge_posts(s, sql, [row["post_no"] for row in written])
 
 
-async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int], *, is_unwanted: bool = False) -> None:
+async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[int], *, is_unwanted: bool = False) -> None:
     """Empties posts, what hangs on them, and the copies that reposts and quotes carry. `is_unwanted`: they are not gone, their
     author asked not to be collected."""
     await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
@@ -130,7 +130,7 @@ async def purge_posts(s: Sighting, sql: PurgeStatements, posts: Collection[int],
     await s.tx.execute(_MARK)
 
 
-async def _purge_copies(s: Sighting, sql: PurgeStatements, posts: Collection[int]) -> list[Row]:
+async def _purge_copies(s: SaveContext, sql: PurgeStatements, posts: Collection[int]) -> list[Row]:
     """Empties what others carry of these posts: reposts and quotes have a copy of what they pass on, and whoever passes on a
     quote has a copy of what is quoted there. Most posts have none, so they are looked for first."""
     reposts, quotes = await _numbers(s, sql.reposts, posts), await _numbers(s, sql.quotes, posts)
@@ -140,11 +140,11 @@ async def _purge_copies(s: Sighting, sql: PurgeStatements, posts: Collection[int
     return await s.fetch_in(sql.payloads, sorted(reposts | quotes | carriers))
 
 
-async def _numbers(s: Sighting, statement: str, posts: Collection[int]) -> set[int]:
+async def _numbers(s: SaveContext, statement: str, posts: Collection[int]) -> set[int]:
     return {row["post_no"] for row in await s.fetch_in(statement, posts)}
 
 
-async def bury(s: Sighting, subject: str, ids: Collection[str], reason: str) -> None:
+async def bury(s: SaveContext, subject: str, ids: Collection[str], reason: str) -> None:
     """Keeps the id with the time and the reason, of an account the last that was told: the next export must leave it out as
     well."""
     await s.execute_many(_BURY, [(subject, known, reason, s.at, s.call) for known in sorted(ids)])

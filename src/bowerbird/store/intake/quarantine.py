@@ -14,7 +14,7 @@ from hashlib import blake2b
 
 from bowerbird.model import Broken
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.intake.clean import clean_text
 
 KEPT = 20
@@ -47,7 +47,7 @@ _FORGET_OLD = "delete from quarantine where at < ?"
 _FORGET_NAMES = "delete from quarantine_names where item not in (select item from quarantine)"
 
 
-async def set_aside(s: Sighting, facet: str, broken: Sequence[Broken]) -> None:
+async def set_aside(s: SaveContext, facet: str, broken: Sequence[Broken]) -> None:
     """Counts the items of a page that could not be used, and keeps a few of them."""
     if not broken:
         return
@@ -62,7 +62,7 @@ async def set_aside(s: Sighting, facet: str, broken: Sequence[Broken]) -> None:
             await _keep(s, facet, source["source"], items[: max(0, KEPT - (row["kept"] if row else 0))])
 
 
-async def _keep(s: Sighting, facet: str, source: int, items: Sequence[Broken]) -> None:
+async def _keep(s: SaveContext, facet: str, source: int, items: Sequence[Broken]) -> None:
     for item in items:
         names = _names(item.raw)
         why, raw = (clean_text(item.why, _LONGEST_WHY), item.raw[:LONGEST_RAW]) if names is not None else (reason(item.why), b"")
@@ -105,7 +105,7 @@ class QuarantineStatements:
         )
 
 
-async def forget_named(s: Sighting, sql: QuarantineStatements, named: Sequence[str], numbers: Collection[int]) -> None:
+async def forget_named(s: SaveContext, sql: QuarantineStatements, named: Sequence[str], numbers: Collection[int]) -> None:
     """Deletes the kept items in which one of these users or posts is named (`named`: the statements that tell their names)."""
     if await s.tx.fetch_one("select 1 as there from quarantine limit 1") is None:
         return

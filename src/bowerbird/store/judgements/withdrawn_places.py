@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bowerbird.model import Unplaced
-from bowerbird.store.context import Sighting
+from bowerbird.model import WithdrawnPlaces
+from bowerbird.store.context import SaveContext
 from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.people.identities import People
 
@@ -24,7 +24,7 @@ delete from judgements where judge = 'place' and reason in ('coordinates', 'plac
 _POSTS = f"update posts set place = null, raw = null, raw_dictionary = null where {_THEIRS} returning post_no, frame, frame_place"
 
 
-async def forget_places(s: Sighting, unplaced: Sequence[Unplaced], people: People) -> None:
+async def forget_places(s: SaveContext, unplaced: Sequence[WithdrawnPlaces], people: People) -> None:
     """Takes the place out of every post of a user up to a key, and out of its history."""
     for each in unplaced:
         if each.up_to.isdigit():

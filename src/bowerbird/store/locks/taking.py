@@ -7,7 +7,7 @@ from zlib import crc32
 
 from bowerbird.model import Gone, Page
 from bowerbird.ports import Database, Transaction
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.locks.touched import (
     Firmness,
     Touched,
@@ -80,7 +80,7 @@ class Locks:
             await tx.execute(_SAVE_ALONE)
             self._alone = tx
 
-    async def begin(self, s: Sighting, page: Page, gone: Sequence[Gone], owners: Mapping[str, Firmness]) -> Touched | None:
+    async def begin(self, s: SaveContext, page: Page, gone: Sequence[Gone], owners: Mapping[str, Firmness]) -> Touched | None:
         """Locks what the page may add; answers which accounts it touches, by id, that are still to be held when they have
         numbers: where keys mean something on one service only they are held at once, because two of them may become one."""
         if not self._is_needed or self._alone is s.tx:
@@ -98,13 +98,13 @@ class Locks:
         await _hold(s, by_key, by_id)
         return None
 
-    async def hold(self, s: Sighting, accounts: Touched, people: People) -> None:
+    async def hold(self, s: SaveContext, accounts: Touched, people: People) -> None:
         """Holds accounts that have rows by now; what is known of their wishes is as it stays."""
         people.opted_out.clear()
         people.opted_out.update(await _hold(s, {}, accounts))
 
 
-async def _unknown(s: Sighting, names: Unknown) -> Unknown:
+async def _unknown(s: SaveContext, names: Unknown) -> Unknown:
     """Those of the names that the store does not know."""
     if names == Unknown():
         return names
@@ -125,7 +125,7 @@ def _locks(names: Collection[str]) -> list[int]:
     return sorted({crc32(name.encode(errors="replace")) - 2**31 for name in names})
 
 
-async def _hold(s: Sighting, by_key: Touched, by_id: Touched) -> Sequence[int]:
+async def _hold(s: SaveContext, by_key: Touched, by_id: Touched) -> Sequence[int]:
     """Locks the rows of accounts; answers those who wish not to be collected."""
     if not by_key and not by_id:
         return ()

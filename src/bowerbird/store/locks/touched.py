@@ -8,7 +8,7 @@ from enum import IntEnum
 from msgspec import Struct
 
 from bowerbird.model import Gone, Page, Subject, User, ids_at
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.people.names import has_local_keys, id_for, is_provisional
 
 
@@ -62,7 +62,7 @@ def accounts_by_key(page: Page, gone: Sequence[Gone], owners: Mapping[str, Firmn
     return touched
 
 
-def accounts_by_id(s: Sighting, page: Page, by_key: Mapping[str, Firmness]) -> Touched:
+def accounts_by_id(s: SaveContext, page: Page, by_key: Mapping[str, Firmness]) -> Touched:
     """Every account that the page names by id; where keys mean the same everywhere, also those it names by key."""
     touched: Touched = {}
     _touch(touched, (post.author for post in page.posts), Firmness.NAMED)
@@ -90,7 +90,7 @@ def addresses(user: User) -> Iterator[str]:
         yield user.url
 
 
-def perhaps_unknown(s: Sighting, page: Page, gone: Sequence[Gone], by_key: Mapping[str, Firmness]) -> Unknown:
+def perhaps_unknown(s: SaveContext, page: Page, gone: Sequence[Gone], by_key: Mapping[str, Firmness]) -> Unknown:
     """What is to be looked up before anything is locked."""
     lost = {each.key for each in gone if each.subject is Subject.POST}
     posts = {post.id for post in page.posts}
@@ -111,14 +111,14 @@ def _references(page: Page) -> Iterator[str]:
         yield from (known for known in (post.reply_to, post.quote_of) if known and is_provisional(known))
 
 
-def account_names(s: Sighting, page: Page, unknown: Unknown) -> set[str]:
+def account_names(s: SaveContext, page: Page, unknown: Unknown) -> set[str]:
     """What is locked for unknown accounts: keys, ids, and the addresses by which two servers may show the same one."""
     strangers = [user for user in page.users if user.key in unknown.keys or user.id in unknown.ids]
     named = {known for user in strangers for known in addresses(user)}
     return {f"{s.service}/{key}" for key in unknown.keys} | unknown.ids | named
 
 
-def post_names(s: Sighting, unknown: Unknown) -> frozenset[str]:
+def post_names(s: SaveContext, unknown: Unknown) -> frozenset[str]:
     """What is locked for unknown posts: their ids, and the ids that stand for their keys until they come."""
     start = id_for(s.network, s.service_name, "")
     return unknown.posts | {start + key for key in unknown.post_keys}

@@ -13,7 +13,7 @@ import msgspec
 import zstandard
 
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 
 Slot = tuple[int, int]
 """A frame's number and the place of one payload in it."""
@@ -47,7 +47,7 @@ class Frames:
         self._delete = f"delete from frames where frame {bigint}"
         self._unname = f"update posts set frame = null, frame_place = null where post_no {bigint}"
 
-    async def add(self, s: Sighting, payloads: Sequence[bytes]) -> list[Slot]:
+    async def add(self, s: SaveContext, payloads: Sequence[bytes]) -> list[Slot]:
         """Keeps payloads in new frames; answers where each is."""
         parts = [payloads[at : at + MOST] for at in range(0, len(payloads), MOST)]
         rows = await s.tx.fetch_many(_ADD, [(self._packed(together),) for together in parts]) if parts else ()
@@ -55,7 +55,7 @@ class Frames:
         frames = sorted(int(row["frame"]) for row in rows)
         return [(frame, place) for frame, part in zip(frames, parts, strict=True) for place in range(len(part))]
 
-    async def change(self, s: Sighting, payloads: Mapping[Slot, bytes]) -> None:
+    async def change(self, s: SaveContext, payloads: Mapping[Slot, bytes]) -> None:
         """Puts other payloads in the places of some, nothing where they are empty; a frame without any is deleted."""
         changed: dict[int, dict[int, bytes]] = {}
         for (frame, place), payload in payloads.items():
@@ -72,7 +72,7 @@ class Frames:
         await s.execute_many(_WRITE, written)
         await s.execute_in(self._delete, emptied)
 
-    async def drop(self, s: Sighting, posts: Iterable[Row]) -> None:
+    async def drop(self, s: SaveContext, posts: Iterable[Row]) -> None:
         """Takes the payloads of some posts out of their frames. The rows are those of `update … returning`: whoever may give a
         post another frame meanwhile waits for us."""
         framed = [row for row in posts if row["frame"] is not None]

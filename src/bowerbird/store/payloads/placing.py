@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bowerbird.model import Subject
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.payloads.frames import FEWEST, LONGEST, Frames, Slot
 from bowerbird.store.payloads.raw import Packer
 
@@ -16,7 +16,7 @@ NOTHING: Placed = (None, None, None, None)
 
 
 async def place_payloads(
-    s: Sighting, frames: Frames, packer: Packer, payloads: Mapping[str, bytes], slots: Mapping[str, Slot]
+    s: SaveContext, frames: Frames, packer: Packer, payloads: Mapping[str, bytes], slots: Mapping[str, Slot]
 ) -> dict[str, Placed]:
     """Keeps payloads by their posts' ids; `slots` are those that known posts have already. A newer payload takes the place of the
     older one in its frame."""

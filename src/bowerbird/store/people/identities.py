@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from bowerbird.model import User, ids_at
 from bowerbird.ports import Database, Row
-from bowerbird.store.context import Sighting, listed
+from bowerbird.store.context import SaveContext, listed
 from bowerbird.store.people.joining import merge_users, name_user
 from bowerbird.store.people.names import has_local_keys, id_for, is_provisional
 
@@ -55,7 +55,7 @@ class PeopleStatements:
 
 
 async def number_people(
-    s: Sighting, sql: PeopleStatements, users: Sequence[User], authors: Iterable[str], keys: Iterable[str]
+    s: SaveContext, sql: PeopleStatements, users: Sequence[User], authors: Iterable[str], keys: Iterable[str]
 ) -> People:
     """Finds or adds everybody: the users of the page, the authors (by id) and those named only by key."""
     people = People()
@@ -68,7 +68,7 @@ async def number_people(
     return people
 
 
-async def known_people(s: Sighting, sql: PeopleStatements, keys: Iterable[str]) -> dict[str, int]:
+async def known_people(s: SaveContext, sql: PeopleStatements, keys: Iterable[str]) -> dict[str, int]:
     """Numbers by key of those who are known already; nobody is added."""
     if has_local_keys(s.network):
         return {row["key"]: row["user_no"] for row in await s.fetch_in(sql.by_key, keys, s.service)}
@@ -76,7 +76,7 @@ async def known_people(s: Sighting, sql: PeopleStatements, keys: Iterable[str]) 
     return {ids[row["id"]]: row["user_no"] for row in await s.fetch_in(sql.by_id, ids)}
 
 
-async def _number_ids(s: Sighting, sql: PeopleStatements, people: People, ids: set[str]) -> None:
+async def _number_ids(s: SaveContext, sql: PeopleStatements, people: People, ids: set[str]) -> None:
     _note(people, await s.fetch_in(sql.by_id, ids))
     await _add(s, sql, people, ids - people.ids.keys())
 
@@ -88,7 +88,7 @@ def _note(people: People, rows: Iterable[Row]) -> None:
             people.opted_out.add(row["user_no"])
 
 
-async def _add(s: Sighting, sql: PeopleStatements, people: People, ids: set[str]) -> None:
+async def _add(s: SaveContext, sql: PeopleStatements, people: People, ids: set[str]) -> None:
     if not ids:
         return
     # In one order everywhere: two transactions that add the same people then wait for each other instead of deadlocking.
@@ -101,7 +101,7 @@ async def _add(s: Sighting, sql: PeopleStatements, people: People, ids: set[str]
 
 
 async def _number_local(
-    s: Sighting, sql: PeopleStatements, people: People, users: Sequence[User], authors: Iterable[str], keys: set[str]
+    s: SaveContext, sql: PeopleStatements, people: People, users: Sequence[User], authors: Iterable[str], keys: set[str]
 ) -> None:
     named = {user.key: user.id for user in users}
     rows = await s.fetch_in(sql.by_key, named.keys() | keys, s.service)
@@ -119,7 +119,7 @@ async def _number_local(
     await s.execute_many(sql.set_key, [(s.service, key, people.keys[key]) for key in sorted(changed)])
 
 
-def _keep_ids(s: Sighting, people: People, named: dict[str, str], by_key: Mapping[str, Row]) -> None:
+def _keep_ids(s: SaveContext, people: People, named: dict[str, str], by_key: Mapping[str, Row]) -> None:
     """Where a page has only the web address of somebody whose id is known, the id stands."""
     for key, row in by_key.items():
         if key in named and row["id"] in ids_at(named[key]):
@@ -127,13 +127,13 @@ def _keep_ids(s: Sighting, people: People, named: dict[str, str], by_key: Mappin
             named[key] = row["id"]
 
 
-def _is_guess(s: Sighting, known_id: str, told: str) -> bool:
+def _is_guess(s: SaveContext, known_id: str, told: str) -> bool:
     """Whether the id that is told now is the better one of the same account."""
     return is_provisional(known_id) or told in ids_at(known_id)
 
 
 async def _join_addresses(
-    s: Sighting, sql: PeopleStatements, people: People, strangers: Sequence[User], named: dict[str, str]
+    s: SaveContext, sql: PeopleStatements, people: People, strangers: Sequence[User], named: dict[str, str]
 ) -> None:
     """Finds whom the service shows for the first time under their other name: by the web address of the profile where one
     server tells the id and another does not. Both must tell the same address."""
@@ -149,7 +149,7 @@ async def _join_addresses(
             await _rename(s, sql, people, row, addressed[row["id"]].id)
 
 
-async def _rename(s: Sighting, sql: PeopleStatements, people: People, row: Row, known_id: str) -> None:
+async def _rename(s: SaveContext, sql: PeopleStatements, people: People, row: Row, known_id: str) -> None:
     """Gives somebody the id that was learned, or joins the row with the one that has it."""
     if known_id not in people.ids:
         _note(people, await s.fetch_in(sql.by_id, [known_id]))
@@ -162,7 +162,7 @@ async def _rename(s: Sighting, sql: PeopleStatements, people: People, row: Row, 
 
 
 async def _settle_names(
-    s: Sighting, sql: PeopleStatements, people: People, named: Mapping[str, str], by_key: Mapping[str, Row]
+    s: SaveContext, sql: PeopleStatements, people: People, named: Mapping[str, str], by_key: Mapping[str, Row]
 ) -> None:
     """Gives the real id to those known only by key, and joins the two rows of one who was also known by id."""
     guessed = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 
 _LATER = "case when relations.{0} is null or excluded.{0} > relations.{0} then excluded.{0} else relations.{0} end"
 _JOIN_RELATIONS = """
@@ -80,13 +80,13 @@ _JOINS = (
 """Every table that names users; a test holds this against the schema."""
 
 
-async def name_user(s: Sighting, user_no: int, known_id: str) -> None:
+async def name_user(s: SaveContext, user_no: int, known_id: str) -> None:
     """A user known only by key turns out to have this id."""
     await s.tx.execute(_RENAME_JUDGEMENTS, known_id, user_no)
     await s.tx.execute("update users set id = ? where user_no = ?", known_id, user_no)
 
 
-async def merge_users(s: Sighting, guessed: int, known: int) -> None:
+async def merge_users(s: SaveContext, guessed: int, known: int) -> None:
     """Everything that was said of the guessed row is said of the known one; the guessed row goes, its keys move."""
     for statement in _JOINS:
         await s.tx.execute(statement, known, guessed)

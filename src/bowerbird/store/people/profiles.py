@@ -15,7 +15,7 @@ from bowerbird.store.absences.authority import HOME, is_first_word, may_change, 
 from bowerbird.store.absences.gone import GoneStatements, back_again, is_bare
 from bowerbird.store.absences.lagging import outdated_profiles
 from bowerbird.store.absences.purge import USER_CONTENT, purge_told, purge_users
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import (
     OPTS_OUT,
     POSTS_COUNTER,
@@ -66,7 +66,7 @@ class UserStatements:
 class _Profiles(Struct):
     """The profiles of one page on their way into the table, gathered so that each kind of write is one statement."""
 
-    s: Sighting
+    s: SaveContext
     people: People
     packer: Packer
     rows: list[tuple[Any, ...]] = field(default_factory=list)
@@ -165,7 +165,9 @@ class _Profiles(Struct):
         await purge_told(s, sql.gone.purge, self.unshown)
 
 
-async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], people: People, packer: Packer) -> list[SavedUser]:
+async def save_users(
+    s: SaveContext, sql: UserStatements, users: Sequence[User], people: People, packer: Packer
+) -> list[SavedUser]:
     """Writes every profile of the page, each once."""
     by_number = _once(users, people)
     known = by_number.keys() - people.new
@@ -191,7 +193,7 @@ async def save_users(s: Sighting, sql: UserStatements, users: Sequence[User], pe
     return saved
 
 
-async def _with_newer_handles(s: Sighting, users: Mapping[int, User], stored: Mapping[int, Row]) -> dict[int, User]:
+async def _with_newer_handles(s: SaveContext, users: Mapping[int, User], stored: Mapping[int, Row]) -> dict[int, User]:
     """Profiles that were under way when a stream told another handle, or of a service that has not heard of it yet: the told
     one stands."""
     renamed = [
@@ -213,7 +215,9 @@ def _under_their_ids(users: Mapping[int, User], stored: Mapping[int, Row]) -> di
     }
 
 
-async def note_checked(s: Sighting, sql: UserStatements, saved: Sequence[SavedUser], people: People, *, is_heeded: bool) -> None:
+async def note_checked(
+    s: SaveContext, sql: UserStatements, saved: Sequence[SavedUser], people: People, *, is_heeded: bool
+) -> None:
     """Remembers the post counters of those that were asked about: profiles that come along carry counters too, of posts that
     nobody has fetched yet. A crawl that does nothing about counters leaves the news to the others in the same store."""
     statement = sql.checked if is_heeded else sql.first_checked

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bowerbird.model import Trend, UserTag
 from bowerbird.ports import Database
 from bowerbird.store.absences.authority import lists_whole
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.people.identities import People
 
 _TAG = """
@@ -18,7 +18,7 @@ on conflict (user_no, tag) do update set
 _TREND = "insert into trends (service, place, at, rank, word, volume, call) values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing"
 
 
-class WordStatements:
+class TagStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
@@ -27,7 +27,9 @@ class WordStatements:
         self.drop = f"update user_tags set gone_at = ? where gone_at is null and seen_at < ? and user_no {anyone}"
 
 
-async def save_user_tags(s: Sighting, sql: WordStatements, tags: Sequence[UserTag], asked: Sequence[str], people: People) -> int:
+async def save_user_tags(
+    s: SaveContext, sql: TagStatements, tags: Sequence[UserTag], asked: Sequence[str], people: People
+) -> int:
     """Writes the tags of the users asked about and says how many are new; one that is no longer listed is marked, not removed."""
     rows = {(people.keys[tag.user], tag.tag): tag for tag in tags}
     known = {(row["user_no"], row["tag"]) for row in await s.fetch_in(sql.known, sorted({number for number, _ in rows}))}
@@ -40,5 +42,5 @@ async def save_user_tags(s: Sighting, sql: WordStatements, tags: Sequence[UserTa
     return len(rows.keys() - known)
 
 
-async def save_trends(s: Sighting, trends: Sequence[Trend]) -> None:
+async def save_trends(s: SaveContext, trends: Sequence[Trend]) -> None:
     await s.execute_many(_TREND, [(s.service, t.place, s.at, t.rank, t.word, t.volume, s.call) for t in trends])

@@ -8,7 +8,7 @@ from operator import itemgetter
 from bowerbird.db.texts import Checked
 from bowerbird.model import MediaState, Post, PostKind, tags_by_form
 from bowerbird.ports import Database
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys
 
@@ -37,13 +37,13 @@ def doubt_media(database: Database) -> str:
     return f"update media_files set state = '{MediaState.DOUBTED}' where state in ({known}) and id in {shown}"
 
 
-def bears_parts(s: Sighting, post: Post) -> bool:
+def bears_parts(s: SaveContext, post: Post) -> bool:
     """Whether anything of the post is written under its number."""
     return bool(post.tags or post.mentions or post.media or post.cashtags) or has_local_keys(s.network)
 
 
 async def save_parts(
-    s: Sighting, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: People
+    s: SaveContext, posts: Sequence[Post], whole: Sequence[Post], numbers: Mapping[str, int], people: People
 ) -> None:
     """Writes the keys of all posts of the page, and the parts of those that are new or rewritten."""
     is_keyed = has_local_keys(s.network)
@@ -67,6 +67,6 @@ def _tags(bearing: Sequence[tuple[int, Post]]) -> set[tuple[str, int, str | None
     return {(form, n, None if tag == form else tag) for n, p in bearing for form, tag in tags_by_form(p.tags).items()}
 
 
-async def clear_parts(s: Sighting, sql: PartStatements, posts: Sequence[int]) -> None:
+async def clear_parts(s: SaveContext, sql: PartStatements, posts: Sequence[int]) -> None:
     for statement in sql.clear:
         await s.execute_in(statement, posts)

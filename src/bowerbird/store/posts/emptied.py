@@ -10,13 +10,13 @@ from bowerbird.model import Post
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import may_change
 from bowerbird.store.absences.gone import GoneStatements, hidden_people
-from bowerbird.store.context import Sighting, ordered
+from bowerbird.store.context import SaveContext, ordered
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for
 from bowerbird.store.posts.by_id import with_ids
 
 
-class Buried(Struct, frozen=True):
+class Emptied(Struct, frozen=True):
     """What the posts of one page may not bring back, by id."""
 
     bare: Collection[str]
@@ -29,7 +29,7 @@ class Buried(Struct, frozen=True):
     """Whoever passes one of these on or quotes it is kept without the copy."""
 
 
-class BuriedStatements:
+class EmptiedStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
@@ -40,9 +40,9 @@ class BuriedStatements:
         self.gone = GoneStatements(database)
 
 
-async def buried_posts(
-    s: Sighting, sql: BuriedStatements, posts: Mapping[str, Post], stored: Mapping[str, Row], people: People
-) -> Buried:
+async def emptied_posts(
+    s: SaveContext, sql: EmptiedStatements, posts: Mapping[str, Post], stored: Mapping[str, Row], people: People
+) -> Emptied:
     bare = {post.id for post in posts.values() if people.ids[post.author] in people.opted_out} if people.opted_out else set()
     if s.is_live:
         return await _buried_live(s, sql, posts, stored, bare, people)
@@ -51,12 +51,12 @@ async def buried_posts(
     observed = await s.observed_at() if dead else s.at
     down = {known for known, at in dead.items() if at >= observed or not _may_return(s, stored.get(known))}
     down |= {post.id for post in posts.values() if people.ids[post.author] in people.shut} if people.shut else set()
-    return Buried(bare, down, dead.keys() - down, bare | down)
+    return Emptied(bare, down, dead.keys() - down, bare | down)
 
 
 async def _buried_live(
-    s: Sighting, sql: BuriedStatements, posts: Mapping[str, Post], stored: Mapping[str, Row], bare: set[str], people: People
-) -> Buried:
+    s: SaveContext, sql: EmptiedStatements, posts: Mapping[str, Post], stored: Mapping[str, Row], bare: set[str], people: People
+) -> Emptied:
     """On a stream a deletion may come first, and after a cut the post comes again: what is deleted stays so."""
     new = [post for known, post in posts.items() if known not in stored]
     shown = {known for post in posts.values() if (known := post.repost_of or post.quote_of)} - posts.keys()
@@ -69,10 +69,10 @@ async def _buried_live(
     shut = gone | people.shut
     if shut:
         down |= {post.id for post in posts.values() if people.ids[post.author] in shut}
-    return Buried(bare, down, frozenset(), bare | down | tombs | emptied)
+    return Emptied(bare, down, frozenset(), bare | down | tombs | emptied)
 
 
-def _may_return(s: Sighting, row: Row | None) -> bool:
+def _may_return(s: SaveContext, row: Row | None) -> bool:
     """Whether this service's word counts against the deletion."""
     return row is None or may_change(s, row["id"], row)
 
@@ -81,7 +81,7 @@ def _emptied(stored: Mapping[str, Row]) -> dict[str, int]:
     return {known: row["deleted_at"] for known, row in stored.items() if row["deleted_at"] is not None}
 
 
-def _names(s: Sighting, posts: Sequence[Post]) -> set[str]:
+def _names(s: SaveContext, posts: Sequence[Post]) -> set[str]:
     """The ids under which posts may have been buried: one that was not known yet had only its key on this service."""
     ids = {post.id for post in posts}
     return ids | {id_for(s.network, s.service_name, post.key) for post in posts} if has_local_keys(s.network) else ids

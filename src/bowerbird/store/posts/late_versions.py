@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bowerbird.ports import Database, Row
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import POST_FIELDS, VERSIONED, Values, as_json
 
 Version = dict[str, Any]
@@ -79,7 +79,7 @@ def _diff(one: Version, other: Version) -> Version:
     return {name: value for name, value in one.items() if value != other[name]}
 
 
-async def save_late(s: Sighting, sql: LateStatements, late: Sequence[Late]) -> None:
+async def save_late(s: SaveContext, sql: LateStatements, late: Sequence[Late]) -> None:
     """Writes late versions into the history of their posts, each once."""
     if not late:
         return
@@ -96,7 +96,7 @@ async def save_late(s: Sighting, sql: LateStatements, late: Sequence[Late]) -> N
             await _write(s, number, placing)
 
 
-async def _write(s: Sighting, number: int, placing: Placing) -> None:
+async def _write(s: SaveContext, number: int, placing: Placing) -> None:
     if placing.mended is not None:
         old, new = placing.mended
         await s.tx.execute(_MEND, as_json(new.before), as_json(new.after), number, old.at, old.call, as_json(old.after))

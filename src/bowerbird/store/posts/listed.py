@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bowerbird.model import Facet, Page, Subject
 from bowerbird.ports import Database
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.posts.by_id import with_ids
 
 
-class SightingStatements:
+class ListedStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
@@ -25,7 +25,7 @@ def is_source(facet: Facet) -> bool:
     return facet.subject is Subject.WORD and "posts" in facet.yields
 
 
-async def note_sightings(s: Sighting, sql: SightingStatements, page: Page) -> None:
+async def note_sightings(s: SaveContext, sql: ListedStatements, page: Page) -> None:
     """Remembers that this source listed these posts, each once; those that only came along were not listed."""
     listed = [post.id for post in page.posts if post.id not in page.along]
     await s.execute_in(sql.note, listed, s.at, s.call)

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from bowerbird.model import Media, Post, PostKind
 from bowerbird.ports import Database
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import as_json
 
 _SHOWN = ("id", "kind", "url", "description")
@@ -26,7 +26,7 @@ class MediaStatements:
 
 
 async def media_changes(
-    s: Sighting, sql: MediaStatements, posts: Mapping[int, Post], rewritten: Mapping[str, Post]
+    s: SaveContext, sql: MediaStatements, posts: Mapping[int, Post], rewritten: Mapping[str, Post]
 ) -> dict[int, tuple[str, str]]:
     """By number the posts whose media are others than those stored, with both as history keeps them."""
     bearing = {n: post for n, post in posts.items() if _has_own(post) and (post.media or post.id in rewritten)}

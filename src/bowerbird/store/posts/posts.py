@@ -12,7 +12,7 @@ from bowerbird.model import NETWORKS, Post, PostKind, SavedPost
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import is_first_word, may_change, teller
 from bowerbird.store.absences.lagging import LAG
-from bowerbird.store.context import Sighting, ordered
+from bowerbird.store.context import SaveContext, ordered
 from bowerbird.store.fields import (
     POST_COUNTERS,
     POST_FIELDS,
@@ -36,7 +36,7 @@ from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.people.identities import People
 from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, save_parts
 from bowerbird.store.posts.by_id import with_ids
-from bowerbird.store.posts.emptied import Buried, BuriedStatements, buried_posts
+from bowerbird.store.posts.emptied import Emptied, EmptiedStatements, emptied_posts
 from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
 from bowerbird.store.posts.media_changes import MediaStatements, media_changes
 from bowerbird.store.posts.references import ReferenceStatements, join_waiting, with_references
@@ -65,7 +65,7 @@ class PostStatements:
         self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
         self.dig_up = f"delete from deletions where subject = 'post' and id {text}"
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
-        self.buried = BuriedStatements(database)
+        self.buried = EmptiedStatements(database)
         self.parts = PartStatements(database)
         self.media = MediaStatements(database)
         self.late = LateStatements(database)
@@ -76,10 +76,10 @@ class PostStatements:
 class _Posts(Struct):
     """The posts of one page on their way into the table, gathered so that each kind of write is one statement."""
 
-    s: Sighting
+    s: SaveContext
     people: People
     packer: Packer
-    buried: Buried
+    buried: Emptied
     inserts: dict[PostKind, list[tuple[Any, ...]]] = field(default_factory=dict)
     """By kind, because posts of one kind fill the same columns."""
     rows: list[tuple[str, int, tuple[Any, ...]]] = field(default_factory=list)
@@ -244,11 +244,13 @@ class _Posts(Struct):
         ]
 
 
-async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], people: People, packer: Packer) -> list[SavedPost]:
+async def save_posts(
+    s: SaveContext, sql: PostStatements, posts: Sequence[Post], people: People, packer: Packer
+) -> list[SavedPost]:
     """Writes every post of the page, each once."""
     by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
     stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
-    buried = await buried_posts(s, sql.buried, by_id, stored, people)
+    buried = await emptied_posts(s, sql.buried, by_id, stored, people)
     page = _Posts(s, people, packer, buried)
     if any(row["edited_at"] for row in stored.values()):
         page.observed = await s.observed_at()
@@ -263,7 +265,7 @@ async def save_posts(s: Sighting, sql: PostStatements, posts: Sequence[Post], pe
     return [SavedPost(post.id, post.key, post.author, post.id in page.new, post.id in views) for post in by_id.values()]
 
 
-async def _save_parts(s: Sighting, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row], page: _Posts) -> None:
+async def _save_parts(s: SaveContext, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row], page: _Posts) -> None:
     bare = page.buried.bare
     whole = [post for post in (*page.new.values(), *page.rewritten.values()) if post.id not in bare]
     numbers = page.numbers | {known: row["post_no"] for known, row in stored.items()}

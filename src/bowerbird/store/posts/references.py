@@ -8,7 +8,7 @@ import msgspec
 
 from bowerbird.model import Post
 from bowerbird.ports import Database
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.people.names import has_local_keys, id_for, is_provisional
 
 _COLUMNS = ("reply_to", "quote_of")
@@ -32,7 +32,7 @@ class ReferenceStatements:
         self.join = {column: f"update posts set {column} = ? where post_no = ?" for column in _COLUMNS}
 
 
-async def with_references(s: Sighting, sql: ReferenceStatements, posts: Sequence[Post]) -> Sequence[Post]:
+async def with_references(s: SaveContext, sql: ReferenceStatements, posts: Sequence[Post]) -> Sequence[Post]:
     """The same posts, referring by id to those that are stored already."""
     if not has_local_keys(s.network):
         return posts
@@ -42,7 +42,7 @@ async def with_references(s: Sighting, sql: ReferenceStatements, posts: Sequence
     return [_joined(post, ids) for post in posts] if ids else posts
 
 
-def _waiting(s: Sighting, post: Post) -> Iterable[str]:
+def _waiting(s: SaveContext, post: Post) -> Iterable[str]:
     return (known for known in (post.reply_to, post.quote_of) if known is not None and is_provisional(known))
 
 
@@ -51,7 +51,7 @@ def _joined(post: Post, ids: Mapping[str, str]) -> Post:
     return msgspec.structs.replace(post, **found) if found else post
 
 
-async def join_waiting(s: Sighting, sql: ReferenceStatements, posts: Collection[Post]) -> None:
+async def join_waiting(s: SaveContext, sql: ReferenceStatements, posts: Collection[Post]) -> None:
     """Posts that came before one they refer to now refer to it by its id."""
     if not posts or not has_local_keys(s.network):
         return

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from bowerbird.model import Outcome
 from bowerbird.ports import Database
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 
 # A protected account stays in the lists of others.
 ABSENT_SINCE = f"reason <> '{Outcome.PROTECTED}' and (until is null or until > ?)"
@@ -33,12 +33,12 @@ class AbsentEndStatements:
         )
 
 
-async def absent_since(s: Sighting, sql: AbsentEndStatements, users: Collection[int], since: int) -> set[int]:
+async def absent_since(s: SaveContext, sql: AbsentEndStatements, users: Collection[int], since: int) -> set[int]:
     """Those of the users who are absent, or were at some moment since then."""
     return {row["user_no"] for row in await s.fetch_in(sql.absent, users, since)}
 
 
-async def take_back_removals(s: Sighting, sql: AbsentEndStatements, users: Collection[int]) -> None:
+async def take_back_removals(s: SaveContext, sql: AbsentEndStatements, users: Collection[int]) -> None:
     """Undoes what lists have said of users who turn out to be absent, since they were last seen: they may have been absent
     then already. If a relation has ended after all, the first whole list after their return says so."""
     for statement in sql.doubtful:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bowerbird.model import Facet, Page, Relation, RelationKind, Side, Task
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import lists_whole
-from bowerbird.store.context import Sighting, listed, ordered
+from bowerbird.store.context import SaveContext, listed, ordered
 from bowerbird.store.people.identities import People
 from bowerbird.store.relations.absent_ends import ABSENT_SINCE, AbsentEndStatements, absent_since
 from bowerbird.store.relations.single import HISTORY, EdgeStatements, name_edges, save_edges
@@ -79,7 +79,7 @@ class RelationStatements:
 
 
 async def save_relations(
-    s: Sighting, sql: RelationStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: People
+    s: SaveContext, sql: RelationStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: People
 ) -> tuple[int, int]:
     """Writes the edges of a page; answers how many are new or back, and how many are now known to be gone."""
     if facet.side is None or len(tasks) != 1 or tasks[0].target not in people.keys:
@@ -104,7 +104,7 @@ async def save_relations(
     return added, removed
 
 
-async def _is_empty(s: Sighting, listing: Listing) -> bool:
+async def _is_empty(s: SaveContext, listing: Listing) -> bool:
     """Whether an empty list is truly empty: a hidden one is empty too, but the profile counts what it hides."""
     row = await s.tx.fetch_one(f"select {listing.side.value} as counted from users where user_no = ?", listing.user)
     return row is not None and row["counted"] == 0
@@ -115,7 +115,7 @@ def _others(side: Side, relations: Sequence[Relation], people: People) -> set[in
     return {keys[r.target] for r in relations} if side is Side.FOLLOWING else {keys[r.source] for r in relations}
 
 
-async def _listing(s: Sighting, page: Page, facet: Facet, task: Task, people: People) -> Listing:
+async def _listing(s: SaveContext, page: Page, facet: Facet, task: Task, people: People) -> Listing:
     kind = page.relations[0].kind if page.relations else _usual_kind(facet)
     side = facet.side or Side.FOLLOWING
     user = people.keys[task.target]
@@ -148,7 +148,7 @@ def _is_whole(listing: Listing, facet: Facet) -> bool:
     return facet.total_results is None or listing.listed < facet.total_results
 
 
-async def _save_listed(s: Sighting, sql: RelationStatements, listing: Listing, others: Collection[int]) -> int:
+async def _save_listed(s: SaveContext, sql: RelationStatements, listing: Listing, others: Collection[int]) -> int:
     if not others:
         return 0
     side = sql.sides[listing.side]
@@ -168,7 +168,7 @@ async def _save_listed(s: Sighting, sql: RelationStatements, listing: Listing, o
     return len(new) + len(back)
 
 
-async def _came(s: Sighting, sql: RelationStatements, listing: Listing, new: Collection[int]) -> dict[int, int]:
+async def _came(s: SaveContext, sql: RelationStatements, listing: Listing, new: Collection[int]) -> dict[int, int]:
     """Who came since the last whole listing, which showed everybody but those who were absent."""
     before = listing.before_began_at
     if before is None or not new:
@@ -176,7 +176,7 @@ async def _came(s: Sighting, sql: RelationStatements, listing: Listing, new: Col
     return dict.fromkeys(set(new) - await absent_since(s, sql.absent_ends, new, before), before)
 
 
-async def _remove(s: Sighting, sql: _SideStatements, listing: Listing) -> int:
+async def _remove(s: SaveContext, sql: _SideStatements, listing: Listing) -> int:
     missing = (listing.kind, listing.user, listing.sweep, listing.began_at)
     if s.database.dialect == "postgresql":
         await s.tx.fetch(sql.hold, *missing)
@@ -186,6 +186,6 @@ async def _remove(s: Sighting, sql: _SideStatements, listing: Listing) -> int:
     return len(rows)
 
 
-async def _keep(s: Sighting, listing: Listing) -> None:
+async def _keep(s: SaveContext, listing: Listing) -> None:
     row = (listing.sweep, listing.began_at, listing.ended_at, listing.before_began_at, listing.listed)
     await s.tx.execute(_KEEP_LISTING, listing.user, listing.kind, listing.side.value, *row)

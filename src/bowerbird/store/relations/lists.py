@@ -10,7 +10,7 @@ from bowerbird.clock import to_micros
 from bowerbird.model import Member, Page, UserList, Version, Volume
 from bowerbird.ports import Database
 from bowerbird.store.absences.authority import may_change
-from bowerbird.store.context import Sighting, ordered
+from bowerbird.store.context import SaveContext, ordered
 from bowerbird.store.intake.clean import clean_text, is_key
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for
@@ -41,7 +41,7 @@ on conflict (service, query, begins_at) do update set
 """
 
 
-class BesideStatements:
+class ListStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
@@ -77,7 +77,7 @@ def named_beside(page: Page) -> Iterator[str]:
     yield from (member.user for member in page.members)
 
 
-async def save_beside(s: Sighting, sql: BesideStatements, page: Page, people: People) -> None:
+async def save_beside(s: SaveContext, sql: ListStatements, page: Page, people: People) -> None:
     if page.lists:
         await s.execute_many(_LIST, [_list_row(s, each, people) for each in sorted(page.lists, key=lambda one: one.id)])
     if page.members:
@@ -93,7 +93,7 @@ def _mended(item: UserList) -> UserList:
     return msgspec.structs.replace(item, name=name, description=description)
 
 
-def _list_row(s: Sighting, item: UserList, people: People) -> tuple[object, ...]:
+def _list_row(s: SaveContext, item: UserList, people: People) -> tuple[object, ...]:
     owner = people.keys.get(item.owner) if item.owner else None
     # Of an owner who opted out the list is known, but not what it says.
     name, description = (None, None) if owner in people.opted_out else (item.name, item.description)
@@ -102,7 +102,7 @@ def _list_row(s: Sighting, item: UserList, people: People) -> tuple[object, ...]
     return (item.id, s.network, owner, item.kind, name, description, *numbers, s.at, s.call, s.at)
 
 
-async def _save_members(s: Sighting, sql: BesideStatements, members: Sequence[Member], people: People) -> None:
+async def _save_members(s: SaveContext, sql: ListStatements, members: Sequence[Member], people: People) -> None:
     ids = {key: id_for(s.network, s.service_name, key) for key in sorted({member.list for member in members})}
     stubs = [UserList(id=known, key=key) for key, known in ids.items()]
     await s.execute_many(_LIST, [_list_row(s, stub, people) for stub in stubs])
@@ -111,14 +111,14 @@ async def _save_members(s: Sighting, sql: BesideStatements, members: Sequence[Me
     await s.execute_many(_MEMBER, [(*row, s.at, s.call, s.at) for row in sorted(rows)])
 
 
-async def _save_versions(s: Sighting, sql: BesideStatements, versions: Sequence[Version]) -> None:
+async def _save_versions(s: SaveContext, sql: ListStatements, versions: Sequence[Version]) -> None:
     """Writes the versions of posts that are stored; those of a post nobody has seen would have no owner."""
     numbers = await post_numbers(s, sql, {version.post for version in versions}, only_own=True)
     known = [(numbers[each.post], each) for each in versions if each.post in numbers]
     await s.execute_many(_VERSION, [_version_row(s, number, each) for number, each in known])
 
 
-async def post_numbers(s: Sighting, sql: BesideStatements, keys: Collection[str], *, only_own: bool = False) -> dict[str, int]:
+async def post_numbers(s: SaveContext, sql: ListStatements, keys: Collection[str], *, only_own: bool = False) -> dict[str, int]:
     """Numbers by key of those posts that are stored with their content, or only of those that the service may speak for."""
     ids = {key: id_for(s.network, s.service_name, key) for key in keys}
     if has_local_keys(s.network):
@@ -128,12 +128,12 @@ async def post_numbers(s: Sighting, sql: BesideStatements, keys: Collection[str]
     return {key: numbers[known] for key, known in ids.items() if known in numbers}
 
 
-def _version_row(s: Sighting, post_no: int, item: Version) -> tuple[object, ...]:
+def _version_row(s: SaveContext, post_no: int, item: Version) -> tuple[object, ...]:
     text, warning = (clean_text(part) if part is not None else None for part in (item.text, item.warning))
     links = msgspec.json.encode([clean_text(link) for link in item.links]).decode() if item.links else None
     is_sensitive = None if item.is_sensitive is None else int(item.is_sensitive)
     return (post_no, to_micros(item.at), text, warning, is_sensitive, links, s.call)
 
 
-def _volume_row(s: Sighting, item: Volume) -> tuple[object, ...]:
+def _volume_row(s: SaveContext, item: Volume) -> tuple[object, ...]:
     return (s.service, item.query, to_micros(item.begins_at), to_micros(item.ends_at), item.posts, s.at, s.call)

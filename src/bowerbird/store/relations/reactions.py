@@ -14,10 +14,10 @@ from bowerbird.clock import to_micros
 from bowerbird.model import Facet, Outcome, Page, Reaction, ReactionKind, Subject, Task
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import lists_whole
-from bowerbird.store.context import Sighting
+from bowerbird.store.context import SaveContext
 from bowerbird.store.intake.clean import is_key
 from bowerbird.store.people.identities import People
-from bowerbird.store.relations.lists import BesideStatements, post_numbers
+from bowerbird.store.relations.lists import ListStatements, post_numbers
 
 _LISTING = "select sweep, began_at, ended_at, listed from reaction_listings where post_no = ? and kind = ?"
 _KEEP_LISTING = """
@@ -41,7 +41,7 @@ class ReactionStatements:
     """The statements of this file in one database's words."""
 
     def __init__(self, database: Database) -> None:
-        self.posts = BesideStatements(database)
+        self.posts = ListStatements(database)
         self.known = f"select user_no from reactions where post_no = ? and kind = ? and user_no {database.any('bigint')}"
 
 
@@ -71,7 +71,7 @@ def reacting(page: Page) -> Iterator[str]:
 
 
 async def save_reactions(
-    s: Sighting, sql: ReactionStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: People
+    s: SaveContext, sql: ReactionStatements, page: Page, facet: Facet, tasks: Sequence[Task], people: People
 ) -> int:
     """Writes the reactions of a page to posts that are stored; answers how many are new."""
     if page.outcome is not Outcome.OK or not (page.reactions or "reactions" in facet.yields):
@@ -98,7 +98,7 @@ def _by_place(reactions: Sequence[Reaction], numbers: Mapping[str, int]) -> dict
     return grouped
 
 
-async def _listing(s: Sighting, page: Page, facet: Facet, task: Task, numbers: Mapping[str, int]) -> _Listing:
+async def _listing(s: SaveContext, page: Page, facet: Facet, task: Task, numbers: Mapping[str, int]) -> _Listing:
     kind = page.reactions[0].kind if page.reactions else _usual_kind(facet)
     fresh = _Listing(numbers[task.target], kind, s.call, s.at)
     if task.progress.cursor is None:
@@ -113,7 +113,7 @@ def _usual_kind(facet: Facet) -> ReactionKind:
     return ReactionKind.LIKE if facet.name == "likes" else ReactionKind.REPOST
 
 
-async def _save(s: Sighting, sql: ReactionStatements, listing: _Listing, reactions: Sequence[Reaction], people: People) -> int:
+async def _save(s: SaveContext, sql: ReactionStatements, listing: _Listing, reactions: Sequence[Reaction], people: People) -> int:
     """Writes reactions of one kind to one post; those of accounts that opted out are not kept."""
     rows: dict[int, tuple[int | None, int | None]] = {}
     for place, each in enumerate(reactions, listing.listed):
@@ -130,7 +130,7 @@ async def _save(s: Sighting, sql: ReactionStatements, listing: _Listing, reactio
     return len(rows.keys() - known)
 
 
-async def _end(s: Sighting, listing: _Listing, page: Page, facet: Facet) -> None:
+async def _end(s: SaveContext, listing: _Listing, page: Page, facet: Facet) -> None:
     """Notes how far the listing has come; one that was read to its end says who is no longer there."""
     # What is not whole on one page says nothing of who is missing at the end of the list either.
     has_ended = page.cursor is None or not page.is_whole
@@ -142,7 +142,7 @@ async def _end(s: Sighting, listing: _Listing, page: Page, facet: Facet) -> None
     await s.tx.execute(_KEEP_LISTING, listing.post, listing.kind.value, listing.sweep, listing.began_at, ended_at, listing.listed)
 
 
-async def _is_empty(s: Sighting, listing: _Listing) -> bool:
+async def _is_empty(s: SaveContext, listing: _Listing) -> bool:
     """Whether an empty list is truly empty: some services show one for a post that is not to be had."""
     row = await s.tx.fetch_one(f"select {_COUNTERS[listing.kind]} as counted from posts where post_no = ?", listing.post)
     return row is not None and row["counted"] == 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from bowerbird.model import Relation, RelationEnd
 from bowerbird.ports import Database, Row
-from bowerbird.store.context import Sighting, as_table, tabled
+from bowerbird.store.context import SaveContext, as_table, tabled
 from bowerbird.store.people.identities import People, PeopleStatements, known_people
 
 Edge = tuple[str, int, int]
@@ -48,7 +48,7 @@ class EdgeStatements:
 
 
 async def save_edges(
-    s: Sighting, sql: EdgeStatements, relations: Sequence[Relation], people: People, *, only_new: bool = False
+    s: SaveContext, sql: EdgeStatements, relations: Sequence[Relation], people: People, *, only_new: bool = False
 ) -> int:
     """Writes edges that came outside a listing; answers how many are new or back. `only_new`: what is known already stays as it
     is, because others know it better."""
@@ -71,20 +71,20 @@ def _edge(row: Row) -> Edge:
     return row["kind"], row["source"], row["target"]
 
 
-def _is_repeated(s: Sighting, known: Row | None, record: str | None) -> bool:
+def _is_repeated(s: SaveContext, known: Row | None, record: str | None) -> bool:
     """Whether a stream tells again of a record whose end it has told before; within one batch the order is to be trusted."""
     if known is None or record is None or known["record"] != record:
         return False
     return known["removed_at"] is not None and bool(known["removed_at"] < s.at)
 
 
-async def name_edges(s: Sighting, relations: Iterable[Relation], people: People) -> None:
+async def name_edges(s: SaveContext, relations: Iterable[Relation], people: People) -> None:
     """Notes the records of edges that a listing has shown."""
     named = ((r.kind.value, people.keys[r.source], people.keys[r.target], r.record) for r in relations if r.record is not None)
     await s.execute_many(_NAME, [(record, *edge, record) for *edge, record in sorted(named)])
 
 
-async def end_edges(s: Sighting, sql: EdgeStatements, ended: Sequence[RelationEnd]) -> int:
+async def end_edges(s: SaveContext, sql: EdgeStatements, ended: Sequence[RelationEnd]) -> int:
     """Marks edges removed whose end the service told; what nobody knew of stays unknown."""
     if not ended:
         return 0

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from msgspec import Raw, Struct
 
 from bowerbird.model import Heard, NoticeKind, Opening, Outcome, Subscription, from_micros
-from bowerbird.providers.amounts import check_values
 from bowerbird.providers.bluesky.streams import changes, positions
 from bowerbird.providers.bluesky.streams.channels import MAPPED
 from bowerbird.providers.bluesky.streams.compression import Unpacker
 from bowerbird.providers.bluesky.streams.notices import unread
 from bowerbird.providers.bluesky.streams.telling import Telling
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.items import UNREADABLE, Reader
+from bowerbird.providers.common.amounts import check_values
+from bowerbird.providers.common.items import UNREADABLE, Reader
 
 _MAPPED = frozenset(MAPPED)
 _LATEST = 10**16

@@ -8,7 +8,6 @@ from datetime import datetime
 from msgspec import Raw, Struct, field
 
 from bowerbird.model import Heard, Opening, Subscription, to_micros
-from bowerbird.providers.amounts import check_values
 from bowerbird.providers.bluesky.streams import changes, positions
 from bowerbird.providers.bluesky.streams.channels import MAPPED
 from bowerbird.providers.bluesky.streams.compression import Unpacker
@@ -16,8 +15,9 @@ from bowerbird.providers.bluesky.streams.jetstream import Account, Identity
 from bowerbird.providers.bluesky.streams.notices import closed, informed, unread
 from bowerbird.providers.bluesky.streams.telling import Telling, listen
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.items import UNREADABLE, Reader
-from bowerbird.providers.times import iso
+from bowerbird.providers.common.amounts import check_values
+from bowerbird.providers.common.items import UNREADABLE, Reader
+from bowerbird.providers.common.times import iso
 
 _MAPPED = frozenset(MAPPED)
 

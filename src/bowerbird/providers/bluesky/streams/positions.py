@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bowerbird.model import Subscription, to_micros
 from bowerbird.providers.bluesky.streams.channels import CHANNELS, FIREHOSE
 from bowerbird.providers.bluesky.streams.subscriptions import NOW, OLDEST, chosen
-from bowerbird.providers.snowflakes import AHEAD
+from bowerbird.providers.common.snowflakes import AHEAD
 
 _CURSOR = re.compile(r"(\d{1,19})(?:@(\d{1,19}))?", re.ASCII)
 _REMEMBERED = 4096

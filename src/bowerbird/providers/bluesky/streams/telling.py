@@ -22,8 +22,8 @@ from bowerbird.model import (
     Subject,
     User,
 )
-from bowerbird.providers.amounts import SetAside
-from bowerbird.providers.items import shortened
+from bowerbird.providers.common.amounts import SetAside
+from bowerbird.providers.common.items import shortened
 
 
 class Numbered(Protocol):

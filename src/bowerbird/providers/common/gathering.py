@@ -25,10 +25,10 @@ from bowerbird.model import (
     Subject,
     User,
 )
-from bowerbird.providers import headers
-from bowerbird.providers.amounts import MOST_LOST, check_values, most_items, most_results, most_values
-from bowerbird.providers.items import UNREADABLE, Harvest, identified, shortened
-from bowerbird.providers.snowflakes import AHEAD, is_credible, is_number, newest, order
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.amounts import MOST_LOST, check_values, most_items, most_results, most_values
+from bowerbird.providers.common.items import UNREADABLE, Harvest, identified, shortened
+from bowerbird.providers.common.snowflakes import AHEAD, is_credible, is_number, newest, order
 
 G = TypeVar("G", bound="Gathering")
 

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import parse_qs, urlsplit
 
 from bowerbird.model import Answer, Reading
-from bowerbird.providers.times import moment
+from bowerbird.providers.common.times import moment
 
 _COUNT = re.compile(r"\d{1,15}", re.ASCII)
 _NEXT = re.compile(r"<([^<>]{1,9000})>\s*;\s*rel=\"?next\"?")

@@ -19,14 +19,14 @@ from bowerbird.model import (
     Reading,
     Subject,
     Subscription,
-    Unplaced,
     User,
+    WithdrawnPlaces,
 )
-from bowerbird.providers import headers
-from bowerbird.providers.amounts import check_values
-from bowerbird.providers.gathering import Gathering
-from bowerbird.providers.items import UNREADABLE, Harvest, shortened
-from bowerbird.providers.snowflakes import newest
+from bowerbird.providers.common import headers
+from bowerbird.providers.common.amounts import check_values
+from bowerbird.providers.common.gathering import Gathering
+from bowerbird.providers.common.items import UNREADABLE, Harvest, shortened
+from bowerbird.providers.common.snowflakes import newest
 
 G = TypeVar("G", bound=Gathering)
 
@@ -132,7 +132,7 @@ class Hearing(Generic[G]):
         """An author wants places forgotten, also those that this batch brings before this word."""
         self.turn()
         self.count()
-        self._pages.append(Page(unplaced=(Unplaced(user, up_to),), results=1))
+        self._pages.append(Page(unplaced=(WithdrawnPlaces(user, up_to),), results=1))
         self._results = 0
 
     def note(self, kind: NoticeKind, detail: str, missing: int | None = None) -> None:

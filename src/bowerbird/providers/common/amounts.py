@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from bowerbird.model import Ask, Broken, Facet, Request, Subject
-from bowerbird.providers.paths import page_size
+from bowerbird.providers.common.paths import page_size
 
 _BYTES_PER_RESULT = 64 * 1024
 _BYTES_BESIDE = 1024 * 1024

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from bowerbird.model import Gone, Outcome, Post, Subject, User
-from bowerbird.providers.amounts import SetAside
-from bowerbird.providers.parting import parted, spared, tree, written
+from bowerbird.providers.common.amounts import SetAside
+from bowerbird.providers.common.parting import parted, spared, tree, written
 
 T = TypeVar("T")
 

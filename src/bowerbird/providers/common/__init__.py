@@ -1,0 +1,1 @@
+"""What the readers and requests of several networks share."""
