@@ -12,7 +12,7 @@ import os
 import sqlite3 as standard
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -201,21 +201,32 @@ class SqliteDatabase:
             asyncio.get_running_loop().call_soon(self._commit, turns - 1)
             return
         if self._thread is None:
-            self._tell(self._write_down())
+            error = self._write_down()
+            self._tell(error)
+            # After everybody was told: what is durable stays so, whatever becomes of the log.
+            if error is None:
+                self._empty_log()
             return
-        self._committing = asyncio.get_running_loop().run_in_executor(self._thread, self._write_down)
+        self._committing = asyncio.get_running_loop().run_in_executor(self._thread, self._write_and_tidy)
         # The first to hear of it: whoever waits for the writer finds everybody told.
         self._committing.add_done_callback(self._has_committed)
 
     def _write_down(self) -> BaseException | None:
-        """Makes durable what has ended, or undoes it and says why. In the thread, where there is one."""
+        """Makes durable what has ended, or undoes it and says why."""
         try:
             self._writer.execute("commit")
         except Exception as error:
             self._roll_back(self._writer)
             return self._translated(error)
-        self._empty_log()
         return None
+
+    def _write_and_tidy(self) -> BaseException | None:
+        """The same in the thread, and the log besides: what goes wrong with that is not said of the commit."""
+        error = self._write_down()
+        if error is None:
+            with suppress(Exception):
+                self._empty_log()
+        return error
 
     def _has_committed(self, written: asyncio.Future[BaseException | None]) -> None:
         self._committing = None
