@@ -118,9 +118,11 @@ class _Run:
         self._extensions = extensions
         self._say = say
         self._process: Process | None = None
+        self._is_ended = False
 
     def end(self) -> None:
         """Asks for an orderly end."""
+        self._is_ended = True
         if self._process is not None:
             self._process.end("interrupted")
 
@@ -149,6 +151,8 @@ class _Run:
             if agreed is not None:
                 await keep_consent(opened.database, start.plan, agreed, outside.clock.now())
             self._process = opened.process
+            if self._is_ended:
+                opened.process.end("interrupted")
             ending = await opened.process.run(opened.seeds, slots=start.plan.concurrency, watch_every=_LOOK)
             return Result(
                 state=ending.state,

@@ -20,6 +20,7 @@ from bowerbird.model import Claim
 from bowerbird.ports import Claims, Clock, Database, Transaction
 
 _STAMP = "%Y%m%d-%H%M%S"
+_SOON = timedelta(seconds=1)
 _GLANCE = timedelta(seconds=30)
 """How often a worker looks whether the one that takes the copy is through with it, or dead."""
 _HOLD = timedelta(hours=1)
@@ -59,7 +60,8 @@ class Turns:
                 return due
             claim = await self._claims.take(tx, f"backup {self._crawl}", now + _HOLD, now)
             if isinstance(claim, datetime):
-                return min(claim, now + _GLANCE)
+                # Never at once: who was taken for dead is told so a moment later.
+                return max(min(claim, now + _GLANCE), now + _SOON)
             # While we waited for the claim its last owner may have taken the copy.
             if (due := await self._due(tx)) > now:
                 await self._claims.release(tx, claim)

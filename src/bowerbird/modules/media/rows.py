@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
+from bowerbird.db.pages_lock import ALONE
 from bowerbird.model import Backoff, Claim, Fetched, MediaState
 from bowerbird.modules.media.files import StoredFile
 from bowerbird.ports import Claims, Database, Row, Transaction
@@ -22,6 +23,7 @@ _NAME = "media "
 _FIRST_DUE = f"select file, due from media_files where state = '{MediaState.WAITING}' and kind = ? order by due, file limit ?"
 # The lock first: two who look at the same time shall not both take the same rows in.
 _POSITION = "update media_intake set media_no = media_no returning media_no"
+_SAVED = f"select pg_advisory_xact_lock({ALONE})"
 _MOVE_ON = "update media_intake set media_no = ?"
 _NEWS = f"""
 select 1 as news where exists (select 1 from media where media_no > (select media_no from media_intake))
@@ -77,6 +79,7 @@ class Book:
     """Reads and writes `media_files` for one worker; each method is one step of a transaction of its caller."""
 
     def __init__(self, database: Database, claims: Claims, kinds: Sequence[str]) -> None:
+        self._is_shared = database.dialect == "postgresql"
         self._claims = claims
         self._kinds = kinds
         lock = " for update skip locked" if database.dialect == "postgresql" else ""
@@ -91,6 +94,9 @@ class Book:
 
     async def take_in(self, tx: Transaction, now: datetime) -> bool:
         """Adds the files of media rows not looked at yet; whether there may be more."""
+        if self._is_shared:
+            # Pages are saved at once: one that is not committed yet may have lower numbers than those that are seen.
+            await tx.execute(_SAVED)
         row = await tx.fetch_one(_POSITION)
         rows = await tx.fetch(_NEXT_MEDIA, row["media_no"] if row else 0, _INTAKE)
         if not rows:

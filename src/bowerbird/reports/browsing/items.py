@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -71,13 +71,16 @@ class ItemReader:
 
     async def posts(self, with_raw: bool) -> AsyncIterator[dict[str, Any]]:
         after = 0
-        while rows := await self._batch(_NEXT_POSTS, after):
+        while True:
+            rows, payloads = await self._posts_after(after, with_raw)
+            if not rows:
+                return
             after = rows[-1]["post_no"]
             items = await self._decoded(rows, (*_POST_COLUMNS, "author", "author_handle"), with_raw)
-            for item in items:
+            for row, item in zip(rows, items, strict=True):
                 item["url"] = item["url"] or (None if item["text"] is None else post_address(item["id"]))
-            if with_raw:
-                await self._add_framed(rows, items)
+                if with_raw:
+                    item["raw"] = item["raw"] or payloads.get((row["frame"], row["frame_place"]))
             parts = await self._parts([row["post_no"] for row in rows])
             for row, item in zip(rows, items, strict=True):
                 yield item | parts[row["post_no"]]
@@ -101,12 +104,12 @@ class ItemReader:
                     item["raw"] = await self._unpacker.unpack(tx, row["raw"], row["raw_dictionary"])
         return items
 
-    async def _add_framed(self, rows: Sequence[Row], items: list[dict[str, Any]]) -> None:
-        """Adds the payloads that are kept together with others."""
+    async def _posts_after(self, after: int, with_raw: bool) -> tuple[Sequence[Row], Mapping[Any, bytes]]:
+        """The next posts, with the payloads that are kept together with others: of one moment, for the number of a frame that
+        goes may be given out again."""
         async with self._database.reading() as tx:
-            payloads = await self._frames.payloads(tx, rows)
-        for row, item in zip(rows, items, strict=True):
-            item["raw"] = item["raw"] or payloads.get((row["frame"], row["frame_place"]))
+            rows = await tx.fetch(_NEXT_POSTS, after)
+            return rows, await self._frames.payloads(tx, rows) if with_raw and rows else {}
 
     async def _parts(self, posts: list[int]) -> dict[int, dict[str, list[Any]]]:
         parts: dict[int, dict[str, list[Any]]] = defaultdict(

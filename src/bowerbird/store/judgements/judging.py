@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from bowerbird.model import Facet, Page, Saved, Seen, Service, Subject, Task, User
+from bowerbird.model import Facet, Page, Ruling, Saved, Seen, Service, Subject, Task, User
 from bowerbird.ports import Database, Judge, Transaction
 from bowerbird.ports import Store as StorePort
+from bowerbird.store.errors import record_error
 from bowerbird.store.judgements.rows import RulingWriter, read_judgements, standing_values
 from bowerbird.store.posts.by_id import with_ids
 
@@ -24,9 +25,11 @@ class JudgingStore:
         self._judges = judges
         text = database.any("text")
         self._profiles = f"select id, handle, name, location, description, language, opts_out from users where id {text}"
-        self._gone = (
-            f"select id from deletions where subject = 'user' and id {text}",
-            f"select id from posts where deleted_at is not null and {with_ids(database)}",
+        self._gone = f"select id from deletions where subject = 'user' and id {text}"
+        # Of a post that was not kept, or only by its id, nothing may be said: its author opted out, or it was deleted before.
+        self._kept = (
+            "select p.id from posts p join users u on u.user_no = p.author "
+            f"where p.deleted_at is null and coalesce(u.opts_out, 0) = 0 and {with_ids(database, 'p')}"
         )
 
     def clean(self, page: Page) -> Page:
@@ -53,9 +56,18 @@ class JudgingStore:
         items |= {(Subject.USER, each.author) for each in saved.posts}
         before = await read_judgements(tx, self._database, items)
         for judge in self._judges:
-            await RulingWriter(judge, call, now).write(tx, judge.judge(seen), before)
+            ruling = await self._ruling(tx, judge, seen, call, now)
+            await RulingWriter(judge, call, now).write(tx, ruling, before)
         judged = standing_values(await read_judgements(tx, self._database, items))
         return msgspec.structs.replace(saved, judged=judged)
+
+    async def _ruling(self, tx: Transaction, judge: Judge, seen: Seen, call: int, now: datetime) -> Ruling:
+        """What the judge says; nothing where it breaks, for a page is not lost by somebody's opinion of it."""
+        try:
+            return judge.judge(seen)
+        except Exception as error:
+            await record_error(tx, now, f"judge {judge.name}", f"{type(error).__name__}: {error}", call=call)
+            return Ruling()
 
     async def _seen(self, tx: Transaction, page: Page, saved: Saved) -> Seen:
         # The store's own id: on Mastodon the one on the page may be another server's.
@@ -67,8 +79,9 @@ class JudgingStore:
         unknown = (views | {post.author for post in saved.posts}) - told
         stored = {row["id"]: _profile(row) for row in await self._fetch(tx, self._profiles, unknown)}
         shown = told | {known for known in views if known in stored and _says_something(stored[known])}
-        posts = [post.id for post in saved.posts]
-        hidden = {row["id"] for sql, of in zip(self._gone, (shown, posts), strict=True) for row in await self._fetch(tx, sql, of)}
+        posts = {post.id for post in saved.posts}
+        hidden = {row["id"] for row in await self._fetch(tx, self._gone, shown)}
+        hidden |= posts - {row["id"] for row in await self._fetch(tx, self._kept, posts)}
         return Seen(page=page, saved=saved, profiles=profiles | stored, shown=frozenset(shown), hidden=frozenset(hidden))
 
     async def _fetch(self, tx: Transaction, sql: str, members: Iterable[str]) -> Sequence[Mapping[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from zlib import crc32
 
+from bowerbird.db.pages_lock import ALONE
 from bowerbird.model import Gone, Page
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.context import SaveContext
@@ -24,8 +25,6 @@ from bowerbird.store.people.names import PROVISIONAL, has_local_keys
 MOST_NAMES = 256
 """Locks on names that one page takes; one with more strangers waits until it saves alone. A server with the usual settings has
 room for 6,400 locks of all its sessions."""
-ALONE = 7254104
-"""The lock that every page shares, and that who saves alone has for itself."""
 _ACCOUNTS, _POSTS = 7254105, 7254106
 _SAVE_ALONE = f"select pg_advisory_xact_lock({ALONE})"
 # One after the other, in the order of the lists.

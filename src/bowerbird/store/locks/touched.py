@@ -44,7 +44,7 @@ def accounts_by_key(page: Page, gone: Sequence[Gone], owners: Mapping[str, Firmn
     """Every account that the page names by key; `owners`: those it was asked about."""
     touched: Touched = {}
     _touch(touched, (key for post in page.posts for key in post.mentions), Firmness.BY_NAME)
-    _touch(touched, (each.owner for each in page.lists if each.owner), Firmness.BY_NAME)
+    _touch(touched, (each.owner for each in page.lists if each.owner), Firmness.NAMED)
     _touch(touched, (each.user for each in page.members), Firmness.BY_NAME)
     _touch(touched, (each.user for each in page.reactions), Firmness.NAMED)
     _touch(touched, (each.target for each in page.relations), Firmness.NAMED)
