@@ -8,7 +8,8 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from simulated_server import Server, running
 import bowerbird
 from bowerbird import api, cli
 from bowerbird.clock import RealClock
+from bowerbird.db.sqlite import sqlite_module
 from bowerbird.errors import UserError
 from bowerbird.simulated.world.hashing import generator
 
@@ -85,6 +87,42 @@ def test_what_is_wrong_is_said_before_anything_is_called() -> None:
         bowerbird.make_plan("timelines", seeds=["@ada"], on="myspace")
     with pytest.raises(UserError, match=r"there is no database nowhere\.db"):
         bowerbird.open("nowhere.db")
+
+
+def test_a_crawl_none_of_whose_seeds_is_there_has_failed(server: Server, token: None) -> None:
+    nobody = bowerbird.make_plan("timelines", seeds=["@nobody_at_all"], on="mastodon", base=server.base, store="none.db")
+    result = bowerbird.run(nobody, say=str)
+    assert (result.state, "not found" in result.reason) == ("failed", True)
+
+
+def test_a_store_that_nobody_keeps_a_name_of_can_be_read(server: Server, token: None) -> None:
+    bowerbird.run(plan(server), limits=bowerbird.Limits(calls=4), say=str)
+    assert all(post["id"] for post in bowerbird.open("small.db").posts())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: bowerbird.make_plan("timelinez", seeds=["@a"], on="mastodon"), "did you mean 'timelines'"),
+        (lambda: bowerbird.make_plan("timelines", seeds="@a", on="mastodon"), "write a list"),
+        (lambda: bowerbird.Limits(duration=5), "write a timedelta"),
+        (lambda: bowerbird.Limits(calls=-1), "more than nothing"),
+    ],
+)
+def test_mistakes_are_explained(wrong: Callable[[], object], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        wrong()
+
+
+def test_a_credential_that_was_refused_at_the_start_is_not_asked_with(
+    server: Server, token: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", "wrong")
+    assert cli.run(["credentials", "add", "bad", "--provider", "mastodon", "--server", server.base]) == 0
+    bowerbird.run(plan(server), limits=bowerbird.Limits(calls=12), say=str)
+    with closing(sqlite_module().connect("small.db")) as connection:
+        facets = connection.execute("select facet from calls where credential = 'bad'").fetchall()
+    assert facets == [("survey",)]
 
 
 def test_a_crawl_that_can_spend_is_refused_until_somebody_agrees() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -9,21 +10,26 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from bowerbird.api.loops import LoopThread
-from bowerbird.app import NO_EXTENSIONS, Outside, open_crawl
+from bowerbird.app import NO_EXTENSIONS, Crawl, Outside, open_crawl
 from bowerbird.cli.checks.changed import applies
 from bowerbird.cli.checks.consent import check_consent, keep_consent
 from bowerbird.cli.checks.start import check_start
 from bowerbird.cli.checks.trials import check_tokens
+from bowerbird.cli.live.run import end_in_vain, failed_by_seeds
+from bowerbird.cli.live.watcher import Watcher
 from bowerbird.cli.store_addresses import read_plan as read_file
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life.extensions import Extensions
+from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.process import Process
 from bowerbird.db.addresses import public
+from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.flow_check import check
 from bowerbird.flows.files.flow_file import parse_flow
 from bowerbird.flows.files.seed_list import SeedList
 from bowerbird.flows.flow import Flow, Size
+from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import TRAITS, Service
 from bowerbird.providers import provider as speaking
@@ -55,6 +61,14 @@ class Limits(Struct, frozen=True, kw_only=True):
     dollars: float | None = None
     duration: timedelta | None = None
 
+    def __post_init__(self) -> None:
+        if self.duration is not None and not isinstance(self.duration, timedelta):
+            raise UserError(f"duration is {self.duration!r}: write a timedelta, such as timedelta(minutes=5)")
+        for name in ("calls", "items", "dollars", "duration"):
+            value = getattr(self, name)
+            if value is not None and value <= (timedelta(0) if name == "duration" else 0):
+                raise UserError(f"{name} is {value}: it must be more than nothing")
+
     def values(self) -> Mapping[str, object]:
         return structs.asdict(self)
 
@@ -73,7 +87,11 @@ def make_plan(
     PostgreSQL, by default `NAME.db`.
     """
     speaks, words = speaking(on), vocabulary()
+    if isinstance(seeds, str):
+        raise UserError(f"seeds is one text, {seeds!r}: write a list, such as [{seeds!r}]")
     if isinstance(flow, str):
+        if flow not in words.flows:
+            raise UserError(f"there is no built-in flow {flow!r}{meant(flow, words.flows)}; there are: {listed(words.flows)}")
         flow = parse_flow(words.flows[flow], f"flow {flow!r}", speaks.facets, words.rankers)
     check(flow, speaks.facets, words.rankers)
     service = Service(name=on, provider=on, base=base or TRAITS[on].base)
@@ -153,7 +171,7 @@ class _Run:
             self._process = opened.process
             if self._is_ended:
                 opened.process.end("interrupted")
-            ending = await opened.process.run(opened.seeds, slots=start.plan.concurrency, watch_every=_LOOK)
+            ending = await self._ended(opened, outside)
             return Result(
                 state=ending.state,
                 reason=ending.reason,
@@ -161,6 +179,16 @@ class _Run:
                 store=public(self._plan.store),
                 notes=notes,
             )
+
+    async def _ended(self, opened: Crawl, outside: Outside) -> Ending:
+        """How it ended; with nothing because none of its seeds is there, it has failed."""
+        doubting = asyncio.create_task(end_in_vain(opened, Watcher(opened, outside.clock), outside.clock))
+        try:
+            ending = await opened.process.run(opened.seeds, slots=opened.plan.concurrency, watch_every=_LOOK)
+        finally:
+            doubting.cancel()
+            await asyncio.gather(doubting, return_exceptions=True)
+        return await failed_by_seeds(opened, ending)
 
     def _tell(self, words: str) -> None:
         self._say(words)

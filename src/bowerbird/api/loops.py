@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from threading import Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _AT_ONCE = 500
 """Items that come over from the loop together: one by one, the way would cost more than the item."""
+
+
+_PATIENCE = 5.0
+"""Seconds that a run which is broken off may take to let go."""
 
 
 class LoopThread:
@@ -30,7 +36,17 @@ class LoopThread:
                 future.cancel()
                 raise
             self._loop.call_soon_threadsafe(end)
+            return self._landed(future)
+
+    def _landed(self, future: Future[T]) -> T:
+        """Waits for the orderly end; a second interrupt breaks it off, as a killed process would."""
+        try:
             return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            with suppress(CancelledError, Exception):
+                future.result(_PATIENCE)
+            raise KeyboardInterrupt from None
 
     def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
         while some := self.run(_some(items)):

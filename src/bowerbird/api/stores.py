@@ -30,15 +30,15 @@ class StoredData:
     def posts(self, *, raw: bool = False) -> Iterator[dict[str, Any]]:
         """Every post with its author's id and handle, tags, mentions and media; of deleted ones the id and the times remain.
         `raw`: with the payload as the network sent it."""
-        return self._loop.iterate(self._reader.posts(with_raw=raw))
+        yield from self._loop.iterate(self._reader.posts(with_raw=raw))
 
     def users(self, *, raw: bool = False) -> Iterator[dict[str, Any]]:
         """Every account that was heard of; those known by name alone have `seen_at` None."""
-        return self._loop.iterate(self._reader.users(with_raw=raw))
+        yield from self._loop.iterate(self._reader.users(with_raw=raw))
 
     def relations(self) -> Iterator[dict[str, Any]]:
         """Who follows whom, with when it was seen and when it ended."""
-        return self._loop.iterate(self._reader.relations())
+        yield from self._loop.iterate(self._reader.relations())
 
     def crawls(self) -> tuple[CrawlReport, ...]:
         return self._loop.run(self._reader.crawls())

@@ -17,6 +17,7 @@ from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.crawl.work.lanes import Lane
+from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Arrival, Flavour
@@ -57,6 +58,7 @@ class Crawl(Struct, frozen=True, kw_only=True):
     number: int
     """Of its row."""
     log: QueryLog
+    scheduler: Scheduler
     notes: Sequence[str] = ()
     """What the servers of the crawl cannot do of what it would ask, each as a sentence."""
 

@@ -172,6 +172,7 @@ class _Opening(Struct, frozen=True):
             notes=gathered.notes,
             number=who.crawl,
             log=who.log,
+            scheduler=scheduler,
         )
 
     def _scheduler(self, gathered: Gathered) -> Scheduler:

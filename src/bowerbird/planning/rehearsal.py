@@ -55,7 +55,10 @@ select (select page_count from pragma_page_count()) * size as bytes,
 from (select page_size as size from pragma_page_size())
 """
 _READ = "select t.target from tasks t join lanes l on l.lane = t.lane where l.facet = 'timeline' and t.visits > 0"
-_USES = "select lane, credential, count(*) as calls from calls group by lane, credential order by lane, credential"
+_USES = """
+select lane, credential, count(*) as calls from calls where facet <> 'survey'
+group by lane, credential order by lane, credential
+"""
 _LEDGERS = "select bucket, spent, allowance, window_micros, kind from ledgers order by bucket"
 
 

@@ -79,6 +79,9 @@ async def check_tokens(crawl: Crawl, outside: Outside) -> list[str]:
             if each.outcome is Outcome.BAD_TOKEN:
                 at = each.answers[-1].received_at
                 await registry.refuse_credential(tx, each.service.name, each.credential.name, each.words, at)
+                # The crawl is open already: it must not go on to ask with what it was just refused.
+                lanes = [number for number, lane in crawl.lanes.items() if lane.service.name == each.service.name]
+                tx.after_commit(partial(crawl.scheduler.refuse, lanes, each.credential.name))
     crawl.tally.asked(sum(len(each.answers) for each in found))
     for service in {each.service.name for each in found}:
         own = [each for each in found if each.service.name == service]

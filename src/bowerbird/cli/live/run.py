@@ -107,7 +107,7 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
     interrupts = Interrupts(crawl, watcher, view, outside.clock)
     work = asyncio.ensure_future(crawl.process.run(crawl.seeds, slots=crawl.plan.concurrency, watch_every=_WATCH_EVERY))
     watching = [asyncio.create_task(_show(watcher, view, outside.clock))]
-    watching += [asyncio.create_task(_give_up(crawl, watcher, outside.clock))]
+    watching += [asyncio.create_task(end_in_vain(crawl, watcher, outside.clock))]
     watching += [asyncio.create_task(_heed(crawl, watcher, enough, outside.clock))] if enough else []
     try:
         async with heard_by(service_manager(), crawl.process.longest_silence, outside.clock):
@@ -119,7 +119,7 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
         await _dismiss(watching, view)
         view.close()
     unfound = await unknown_seeds(crawl.database, crawl.plan.name, last)
-    ending = await _with_seeds(crawl, ending)
+    ending = await failed_by_seeds(crawl, ending)
     return Run(
         ending,
         await Watcher(crawl, outside.clock).glimpse(),
@@ -133,7 +133,7 @@ async def run_shown(crawl: Crawl, outside: Outside, view: View, *, enough: Enoug
     )
 
 
-async def _with_seeds(crawl: Crawl, ending: Ending) -> Ending:
+async def failed_by_seeds(crawl: Crawl, ending: Ending) -> Ending:
     """A crawl that ended with nothing because none of its seeds is to be seen has failed, and says why."""
     has_given_up = ending.reason == _HOPELESS
     if not (has_given_up or ending.state == CrawlState.FINISHED) or crawl.tally.size().items or _is_about_posts(crawl):
@@ -145,7 +145,7 @@ async def _with_seeds(crawl: Crawl, ending: Ending) -> Ending:
     return Ending(CrawlState.FAILED, reason)
 
 
-async def _give_up(crawl: Crawl, watcher: Watcher, clock: Clock) -> None:
+async def end_in_vain(crawl: Crawl, watcher: Watcher, clock: Clock) -> None:
     """Ends a crawl none of whose seeds is there, once nothing else is left to ask now: it would look for them for ever, and look
     healthy."""
     while crawl.plan.streams or _is_about_posts(crawl) or not await _is_vain(crawl, watcher):
