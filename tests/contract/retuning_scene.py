@@ -180,6 +180,7 @@ def _service(act: Act, now: datetime) -> SimulatedService:
         start=now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1),
         history=timedelta(days=2),
         longest_history=20,
+        posts_per_day=6.0 if act.channel == "hashtag" else 1.5,
         pace=act.pace,
         since=now,
     )

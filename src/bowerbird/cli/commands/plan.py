@@ -34,7 +34,7 @@ def command(
         typer.Option(
             "--ranker",
             metavar="WHAT=NAME",
-            help="Compare with another order of who is next (a ranker), such as timeline=circular; may be given several times.",
+            help="Compare with another order of who is asked next, such as timeline=circular; may be given several times.",
         ),
     ] = None,
     probing: Annotated[
