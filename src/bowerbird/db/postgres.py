@@ -137,6 +137,13 @@ def _translated(connection: Any) -> Iterator[None]:
         raise DiskFull(f"PostgreSQL cannot write: {error}. Free some space on its disk.") from error
     except _BUSY as error:
         raise Busy(f"PostgreSQL did not answer: {error}") from error
+    except asyncpg.InternalClientError as error:
+        # The server has ended the session between two statements, and the driver is in the middle of hearing of it.
+        if connection is None:
+            raise
+        with suppress(asyncpg.InterfaceError):
+            connection.terminate()
+        raise Busy(f"PostgreSQL did not answer: {error}") from error
     except asyncpg.InterfaceError as error:
         # It says so of values of a wrong kind as well, and those stay wrong.
         if connection is None or not _is_gone(connection):
