@@ -19,6 +19,7 @@ import zstandard
 from msgspec import Raw, Struct
 
 from bowerbird.clock import RealClock, to_micros
+from bowerbird.db.short_columns import written
 from bowerbird.db.sqlite import sqlite_module
 
 _TAG = re.compile(r"<[^>]*>")
@@ -103,18 +104,18 @@ _POST = (
 
 
 def _upsert(table: str, columns: tuple[str, ...]) -> str:
-    kept = {"id", "network", "author", "found_at", "found_by"}
+    id_, kept = columns[0], {columns[0], "network", "author", "found_at", "found_by"}
     changed = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in kept)
     places = ", ".join("?" for _ in columns)
-    return f"insert into {table} ({', '.join(columns)}) values ({places}) on conflict (id) do update set {changed}"
+    return f"insert into {table} ({', '.join(columns)}) values ({places}) on conflict ({id_}) do update set {changed}"
 
 
 _SAVE_USER = _upsert("users", _USER)
-_SAVE_POST = _upsert("posts", _POST)
+_SAVE_POST = _upsert("posts", tuple(written("sqlite", name) for name in _POST))
 _STUB = "insert into users (id, network, found_at, found_by) values (?, 'mastodon', ?, ?) on conflict (id) do nothing"
 _USER_NUMBERS = "select id, user_no from users where id in (select value from json_each(?))"
 _USER_KEYS = "select key, user_no from user_keys where service = 1 and key in (select value from json_each(?))"
-_POST_NUMBERS = "select id, post_no from posts where id in (select value from json_each(?))"
+_POST_NUMBERS = "select short_id, post_no from posts where short_id in (select value from json_each(?))"
 _KEY = "insert into user_keys (service, key, user_no) values (1, ?, ?) on conflict do nothing"
 _POST_KEY = "insert into post_keys (service, key, post_no) values (1, ?, ?) on conflict do nothing"
 _POST_TAG = "insert into post_tags (tag, post_no) values (?, ?) on conflict do nothing"
@@ -155,7 +156,7 @@ class BareLoop:
         for pragma in ("journal_mode = wal", "synchronous = full", "cache_size = -65536", "wal_autocheckpoint = 4000"):
             self._db.execute(f"pragma {pragma}")
         # Its own, as anybody would make it; and what an upsert needs.
-        self._db.execute("create unique index bare_posts_id on posts (id)")
+        self._db.execute("create unique index bare_posts_id on posts (short_id)")
         self._db.execute("drop index posts_id")
         self._posts, self._users = Packer(1), Packer(2)
         self._calls = 0

@@ -20,6 +20,7 @@ from msgspec import Raw, Struct, field
 
 from benchmarks.bare import Packer
 from bowerbird.clock import RealClock, to_micros
+from bowerbird.db.short_columns import written
 from bowerbird.db.sqlite import sqlite_module
 
 _BATCH = 1_000
@@ -125,13 +126,16 @@ _POST_COLUMNS = (
     *("root", "url", "is_sensitive", "links", "found_at", "found_by", "seen_at", "seen_by", "raw", "raw_dictionary"),
 )
 _KEPT = {"id", "network", "author", "found_at", "found_by"}
+# Ids are written whole, as anybody would.
+_CHANGED = [written("sqlite", name) for name in _POST_COLUMNS if name not in _KEPT]
 _SAVE_POST = (
-    f"insert into posts ({', '.join(_POST_COLUMNS)}) values ({', '.join('?' for _ in _POST_COLUMNS)}) on conflict (id) "
-    f"do update set {', '.join(f'{name} = excluded.{name}' for name in _POST_COLUMNS if name not in _KEPT)}"
+    f"insert into posts ({', '.join(written('sqlite', name) for name in _POST_COLUMNS)}) "
+    f"values ({', '.join('?' for _ in _POST_COLUMNS)}) on conflict (short_id) "
+    f"do update set {', '.join(f'{name} = excluded.{name}' for name in _CHANGED)}"
 )
 _STUB = "insert into users (id, network, found_at, found_by) values (?, 'bluesky', ?, 1) on conflict (id) do nothing"
 _NUMBERS = "select id, user_no from users where id in (select value from json_each(?))"
-_POST_NUMBERS = "select id, post_no from posts where id in (select value from json_each(?))"
+_POST_NUMBERS = "select short_id, post_no from posts where short_id in (select value from json_each(?))"
 _SAVE_PROFILE = (
     "update users set name = ?, description = ?, seen_at = ?, seen_by = 1, raw = ?, raw_dictionary = ? where user_no = ?"
 )
@@ -145,7 +149,7 @@ on conflict (kind, source, target) do update set seen_at = excluded.seen_at, rec
 """
 _UNFOLLOW = "update relations set removed_at = ? where source = ? and record = ?"
 _BURY = "insert into deletions (subject, id, reason, at, call) values ('post', ?, 'not_found', ?, 1) on conflict do nothing"
-_EMPTY = "update posts set deleted_at = ?, text = null, links = null, raw = null, raw_dictionary = null where id = ?"
+_EMPTY = "update posts set deleted_at = ?, text = null, links = null, raw = null, raw_dictionary = null where short_id = ?"
 _AWAY = "insert into unavailable (user_no, reason, since, call) values (?, ?, ?, 1)"
 _BACK = "update unavailable set until = ? where user_no = ? and until is null"
 
@@ -162,7 +166,7 @@ class BareStream:
         for pragma in ("journal_mode = wal", "synchronous = full", "cache_size = -65536", "wal_autocheckpoint = 4000"):
             self._db.execute(f"pragma {pragma}")
         # Its own, as anybody would make it; and what an upsert needs.
-        self._db.execute("create unique index bare_posts_id on posts (id)")
+        self._db.execute("create unique index bare_posts_id on posts (short_id)")
         self._db.execute("drop index posts_id")
         self._db.execute("create table bare_cursor (stream integer primary key, position bigint not null)")
         self._posts, self._profiles = Packer(1), Packer(2)

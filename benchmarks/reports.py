@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from benchmarks.large_store import CHOSEN, RENAMED, SERVICE, handle_of, large_store
-from bowerbird.cli.commands.status import read_page
+from bowerbird.cli.commands.crawling.status import read_page
 from bowerbird.cli.which import Place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.reports.browsing.post_ids import PostIds, read_post_ids

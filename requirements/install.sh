@@ -1,8 +1,10 @@
 #!/bin/sh
-# Makes .venv with the locked versions and bowerbird itself: with uv when there is one, with plain Python and pip otherwise.
+# Makes .venv with the locked versions of main.txt or dev.txt (`install.sh main`, `install.sh dev`) and bowerbird itself: with uv when
+# there is one, with plain Python and pip otherwise.
 # PYTHON=python3.12 chooses an interpreter; otherwise the first of the list below that is new enough.
 set -eu
 cd "$(dirname "$0")/.."
+packages=requirements/${1:-dev}.txt
 
 fits() {
     "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
@@ -25,7 +27,7 @@ explain() {
 with_uv() {
     # Without a fitting Python uv looks further, and may fetch one.
     [ -x .venv/bin/python ] || uv venv --quiet --python "${python:->=3.11}" .venv || return 1
-    uv pip install --quiet --python .venv/bin/python -r requirements/dev.txt &&
+    uv pip install --quiet --python .venv/bin/python -r "$packages" &&
         uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation -e .
 }
 
@@ -41,7 +43,7 @@ make_environment() {
 
 with_pip() {
     .venv/bin/python -m pip --version >/dev/null 2>&1 || { rm -rf .venv && make_environment; }
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt &&
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$packages" &&
         .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 }
 
@@ -56,5 +58,5 @@ if command -v uv >/dev/null 2>&1 && with_uv; then
 elif with_pip; then
     echo "Ready (with pip)."
 else
-    explain "The packages of requirements/dev.txt could not be installed; the lines above say why. Is the network reachable?"
+    explain "The packages of $packages could not be installed; the lines above say why. Is the network reachable?"
 fi

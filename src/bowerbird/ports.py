@@ -127,6 +127,10 @@ class Transaction(Protocol):
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None: ...
 
+    async def fetch_columns(self, sql: str, *values: Any) -> Sequence[Sequence[Any]]:
+        """What is found by columns, for those who read very much; texts may come as bytes of UTF-8. No columns: nothing found."""
+        ...
+
     def after_commit(self, then: Callable[[], object]) -> None:
         """Calls `then` once everything is durable, before the caller goes on; never when the transaction failed."""
         ...
@@ -571,6 +575,14 @@ class Store(Protocol):
 
     def clean(self, page: Page) -> Page:
         """The page with nothing in it that a database refuses. Only such pages are saved, and seeded from."""
+        ...
+
+    async def allowed(self, tx: Transaction, page: Page, service: Service) -> Page:
+        """The page without those who were forgotten on request. Only such are saved, and seeded from, in this transaction."""
+        ...
+
+    async def allowed_targets(self, tx: Transaction, service: Service, targets: Collection[str]) -> frozenset[str]:
+        """Those of the targets that are not, and do not name, somebody who was forgotten."""
         ...
 
     async def save(

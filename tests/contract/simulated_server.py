@@ -45,10 +45,10 @@ class Server(Struct, frozen=True):
 
 
 @contextmanager
-def running(faults: Faults | None = None, dialect: str = "mastodon", flavour: str = "") -> Iterator[Server]:
-    """A small server on loopback until the block ends."""
+def running(faults: Faults | None = None, dialect: str = "mastodon", flavour: str = "", pace: float = 1.0) -> Iterator[Server]:
+    """A small server on loopback until the block ends; `pace`: how many times as fast as the clock the world's time runs."""
     clock = RealClock()
-    world = WorldSettings(accounts=300, start=clock.now() - timedelta(days=10), longest_history=100)
+    world = WorldSettings(accounts=300, start=clock.now() - timedelta(days=10), longest_history=100, pace=pace, since=clock.now())
     service = simulate(Setup(dialect=dialect, flavour=flavour, world=world, tokens=1, app_tokens=1, faults=faults or Faults()))
     loop, up, bases = asyncio.new_event_loop(), threading.Event(), []
     down = asyncio.Event()

@@ -312,7 +312,8 @@ async def test_an_older_store_learns_at_the_upgrade_who_has_told_what(crawled: C
         await tx.execute("update posts set told_by = null")
         (script,) = [text for number, _, text in scripts() if number == 14]
         for statement in statements(script, crawled.database.dialect):
-            if statement.startswith("update"):
+            # Its other updates are of columns that later versions keep in another form.
+            if statement.startswith("update") and "told_by" in statement:
                 await tx.execute(statement)
     told = await crawled.rows("select id, told_by from users where seen_at is not null")
     assert {each["id"]: each["told_by"] for each in told} == {ADA: -1, eve.id: row["service"]}

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bowerbird.db.short_columns import written
 from bowerbird.model import Facet, Subject
 from bowerbird.ports import Database
 from bowerbird.providers import provider
@@ -32,8 +33,8 @@ async def test_a_post_that_is_here_counts_as_captured(database: Database, name: 
     async with database.transaction() as tx:
         await tx.execute("insert into users (user_no, id, network, found_at) values (1, 'u', ?, 0)", speaks.network)
         await tx.execute(
-            "insert into posts (post_no, id, network, author, kind, found_at, found_by, seen_at, seen_by) "
-            "values (1, ?, ?, 1, 'post', 0, 1, 0, 1)",
+            f"insert into posts (post_no, {written(database.dialect, 'id')}, network, author, kind, "
+            "found_at, found_by, seen_at, seen_by) values (1, ?, ?, 1, 'post', 0, 1, 0, 1)",
             *(known, speaks.network),
         )
         if name == "mastodon":

@@ -130,7 +130,7 @@ COMMANDS = (
 
 
 def test_with_json_there_is_nothing_but_json_on_both_streams(servers: dict[str, Server], capsys: Capsys) -> None:
-    servers["mastodon"].crawl_file(Path("a.toml"), seeds=3)
+    servers["mastodon"].crawl_file(Path("a.toml"), seeds=3, more='stop.duration = "1h"')
     for command in COMMANDS:
         capsys.readouterr()
         cli.run([*command, "--json"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import msgspec
 import pytest
+import zstandard
 from store_pages import TIMELINE, Crawled, post
 
 from bowerbird.model import Gone, Outcome, Page, Place, Post, PostKind, Subject, WithdrawnPlaces
@@ -20,8 +22,9 @@ async def crawled(database: Database) -> Crawled:
 
 
 def written(number: int, version: int = 1, **fields: object) -> Post:
-    secret = b'{"id":%d,"text":"words %d-%d"}' % (number, number, version)
-    return post(str(number), text=f"words {number}-{version}", **{"raw": secret} | fields)
+    """Its payload has the text, which the frame leaves out, and a note that is nowhere else."""
+    payload = b'{"id":%d,"text":"words %d-%d","note":"note %d-%d"}' % (number, number, version, number, version)
+    return post(str(number), text=f"words {number}-{version}", **{"raw": payload} | fields)
 
 
 async def payloads(crawled: Crawled) -> dict[str, bytes | None]:
@@ -46,7 +49,7 @@ async def test_a_deleted_post_leaves_its_frame_and_the_others_stay(crawled: Craw
     await crawled.save(Page(posts=tuple(written(number) for number in range(1, 21))), TIMELINE, "1")
     await crawled.save(Page(gone=(Gone(Subject.POST, "7", Outcome.NOT_FOUND, is_stated=True),)), TIMELINE, "1")
     kept = await payloads(crawled)
-    assert (b"words 7-1" in await framed(crawled), kept["x:7"]) == (False, None)
+    assert (b"note 7-1" in await framed(crawled), kept["x:7"]) == (False, None)
     assert [kept[f"x:{number}"] for number in range(1, 21) if number != 7] == [written(n).raw for n in range(1, 21) if n != 7]
     assert await crawled.count("posts", "id = 'x:7' and (frame is not null or frame_place is not null)") == 0
 
@@ -56,7 +59,7 @@ async def test_payloads_that_are_deleted_at_the_same_time_all_leave_their_frame(
     gone = (Gone(Subject.POST, str(number), Outcome.NOT_FOUND, is_stated=True) for number in range(1, 11))
     await asyncio.gather(*(crawled.save(Page(gone=(each,)), TIMELINE, "1") for each in gone))
     left = await framed(crawled)
-    assert [number for number in range(1, 21) if b"words %d-1" % number in left] == list(range(11, 21))
+    assert [number for number in range(1, 21) if b"note %d-1" % number in left] == list(range(11, 21))
 
 
 async def test_copies_of_a_deleted_post_leave_their_frames(crawled: Crawled) -> None:
@@ -68,7 +71,7 @@ async def test_copies_of_a_deleted_post_leave_their_frames(crawled: Crawled) -> 
     await crawled.save(Page(posts=(*(written(number) for number in range(1, 21)), *copies)), TIMELINE, "1")
     await crawled.save(Page(gone=(Gone(Subject.POST, "7", Outcome.NOT_FOUND, is_stated=True),)), TIMELINE, "1")
     left = await framed(crawled)
-    assert (b"words 7-1" in left, b"words 8-1" in left) == (False, True)
+    assert (b"words 7-1" in left, b"note 7-1" in left, b"note 8-1" in left) == (False, False, True)
 
 
 async def test_of_an_account_that_is_gone_no_frame_is_left(crawled: Crawled) -> None:
@@ -85,7 +88,7 @@ async def test_a_newer_payload_takes_the_place_of_the_older_one(crawled: Crawled
     )
     kept, left = await payloads(crawled), await framed(crawled)
     assert [kept[f"x:{number}"] for number in range(1, 21)] == [written(n, 2 if n % 2 else 1).raw for n in range(1, 21)]
-    assert (b"words 3-1" in left, await crawled.count("frames")) == (False, 1)
+    assert (b"note 3-1" in left, await crawled.count("frames")) == (False, 1)
 
 
 async def test_a_very_long_payload_stands_alone_and_the_shorter_one_before_it_is_gone(crawled: Crawled) -> None:
@@ -93,7 +96,7 @@ async def test_a_very_long_payload_stands_alone_and_the_shorter_one_before_it_is
     long = written(5, 2, raw=b'{"text":"' + b"x" * LONGEST + b'"}')
     await crawled.save(Page(posts=(long, *(written(number) for number in range(50, 60)))), TIMELINE, "1")
     assert (await payloads(crawled))["x:5"] == long.raw
-    assert b"words 5-1" not in await framed(crawled)
+    assert b"note 5-1" not in await framed(crawled)
 
 
 async def test_a_place_that_is_taken_back_leaves_the_frames_too(crawled: Crawled) -> None:
@@ -102,3 +105,24 @@ async def test_a_place_that_is_taken_back_leaves_the_frames_too(crawled: Crawled
     await crawled.save(Page(posts=tuple(page)), TIMELINE, "1")
     await crawled.save(Page(unplaced=(WithdrawnPlaces("1", "10"),)), TIMELINE, "1")
     assert b"words of a place" not in await framed(crawled)
+
+
+async def test_a_payload_keeps_its_words_when_the_post_is_shown_with_others_and_without_a_payload(crawled: Crawled) -> None:
+    """Frames leave out what the columns say: these change, the payload does not."""
+    await crawled.save(Page(posts=tuple(written(number) for number in range(1, 21))), TIMELINE, "1")
+    assert b"words 7-1" not in await framed(crawled)
+    await crawled.save(Page(posts=(written(7, 2, raw=b""),)), TIMELINE, "1", after=timedelta(days=2))
+    assert await crawled.count("posts", "id = 'x:7' and text = 'words 7-2'") == 1
+    assert (await payloads(crawled))["x:7"] == written(7, 1).raw
+
+
+async def test_payloads_of_an_earlier_version_are_read_and_deleted_like_the_others(crawled: Crawled) -> None:
+    """Before, frames had whole payloads."""
+    await crawled.save(Page(posts=tuple(written(number) for number in range(1, 21))), TIMELINE, "1")
+    whole = zstandard.ZstdCompressor().compress(msgspec.msgpack.encode([written(number).raw for number in range(1, 21)]))
+    async with crawled.database.transaction() as tx:
+        await tx.execute("update frames set body = ?", whole)
+    assert (await payloads(crawled))["x:7"] == written(7).raw
+    await crawled.save(Page(gone=(Gone(Subject.POST, "7", Outcome.NOT_FOUND, is_stated=True),)), TIMELINE, "1")
+    kept = await payloads(crawled)
+    assert (kept["x:7"], kept["x:8"], b"note 7-1" in await framed(crawled)) == (None, written(8).raw, False)

@@ -45,8 +45,9 @@ async def read(database: Database, pages: Sequence[Page]) -> list[Page]:
     taken: list[Page] = []
     for number, page in enumerate(pages):
         async with database.transaction() as tx:
-            taken.append(await bounded(tx, LANE, lease(number), page))
-            await remember(tx, lease(number), taken[-1], Saved())
+            page, trail = await bounded(tx, LANE, lease(number), page)
+            await remember(tx, lease(number), page, Saved(), trail)
+        taken.append(page)
         if taken[-1].cursor is None:
             break
     return taken

@@ -8,13 +8,14 @@ import pytest
 from store_pages import POSTS, TIMELINE, Crawled, post, user
 
 from bowerbird.crawl.process.claims import WorkerClaims
+from bowerbird.db.short_columns import read
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, Poll, PollOption, PostKind, Subject
 from bowerbird.modules.media.rows import Book
 from bowerbird.ports import Database
 from bowerbird.store.absences.content import PURGED, WITHOUT_CONTENT
 
 _COLUMNS = {
-    "sqlite": "select m.name as t, p.name as c, p.type as kind from sqlite_master m, pragma_table_info(m.name) p "
+    "sqlite": "select m.name as t, p.name as c, p.type as kind from sqlite_master m, pragma_table_xinfo(m.name) p "
     "where m.type = 'table' and m.name not like 'sqlite_%'",
     "postgresql": "select table_name as t, column_name as c, data_type as kind from information_schema.columns "
     "where table_schema = current_schema() and table_name in (select tablename from pg_tables)",
@@ -43,7 +44,7 @@ async def crawled(database: Database) -> Crawled:
 async def columns(crawled: Crawled) -> set[tuple[str, str]]:
     """Every column of the migrated schema that can hold more than a number."""
     rows = await crawled.rows(_COLUMNS[crawled.database.dialect])
-    return {(row["t"], row["c"]) for row in rows if row["kind"].lower() in ("text", "blob", "bytea")}
+    return {(row["t"], read(row["c"])) for row in rows if row["kind"].lower() in ("text", "blob", "bytea")}
 
 
 def declared() -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from bowerbird.crawl.work.server_watch import ServerWatch
 from bowerbird.crawl.work.settling import Settler
 from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.crawl.work.targets import Targets
+from bowerbird.db.short_columns import written
 from bowerbird.flows.flow import Stop
 from bowerbird.policies.registry import ranker
 from bowerbird.ports import Part
@@ -38,8 +39,8 @@ async def fill(scene: Scene) -> None:
     async with scene.database.transaction() as tx:
         await tx.execute_many("insert into users (user_no, id, network, found_at) values (?, ?, 'x', 0)", users)
         await tx.execute_many(
-            "insert into posts (post_no, id, network, author, kind, found_at, found_by, seen_at, seen_by) "
-            "values (?, ?, 'x', ?, 'post', 0, 1, 0, 1)",
+            f"insert into posts (post_no, {written(scene.database.dialect, 'id')}, network, author, kind, "
+            "found_at, found_by, seen_at, seen_by) values (?, ?, 'x', ?, 'post', 0, 1, 0, 1)",
             posts,
         )
         await tx.execute_many("insert into sightings (post_no, lane, at, call) values (?, ?, ?, 1)", listed)

@@ -42,7 +42,7 @@ values ({_FAR}, 1, 1, 'profiles', 1, 'settled', '[]', 1, '1', 1, 1, 1)
 """
 _ROWS = (
     f"insert into users (user_no, id, network, found_at) values ({_FAR}, 'x:far', 'x', 1)",
-    f"insert into posts (post_no, id, network, author, kind, found_at, found_by, seen_at, seen_by) {_POST}",
+    f"insert into posts (post_no, short_id, network, author, kind, found_at, found_by, seen_at, seen_by) {_POST}",
     f"insert into tasks (task, lane, target, ready, priority, state, added_at) values ({_FAR}, 1, 'far', 0, 1, 'asleep', 1)",
     f"insert into calls {_CALL}",
     f"insert into relations (rowid, kind, source, target, found_at, found_by, seen_at) values ({_FAR}, 'follow', 1, 2, 1, 1, 1)",

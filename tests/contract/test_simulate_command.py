@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from bowerbird.cli import run
-from bowerbird.cli.commands.simulate import _named, writers_to_try
+from bowerbird.cli.commands.trying.simulate import _named, writers_to_try
 from bowerbird.simulated.service import DIALECTS, Setup, simulate
 from bowerbird.simulated.world import WorldSettings
 

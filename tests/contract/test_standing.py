@@ -11,6 +11,7 @@ from bowerbird.clock import RealClock, from_micros, to_micros
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.running import living
 from bowerbird.db import open_database
+from bowerbird.db.short_columns import written
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.status.health import Completeness, Pace, read_health
@@ -23,7 +24,7 @@ values (1, 1, 'timeline', 1, 'settled', '', 1, '', ?, ?, ?, ?)
 """
 
 
-async def visited(tx: Transaction, target: str, *, claims: int, has: int) -> None:
+async def visited(database: Database, tx: Transaction, target: str, *, claims: int, has: int) -> None:
     """An account whose timeline was visited, with a counter and some stored posts."""
     number = int(target)
     await tx.execute(
@@ -31,7 +32,7 @@ async def visited(tx: Transaction, target: str, *, claims: int, has: int) -> Non
         *(number, f"x:{target}", claims, AT, AT),
     )
     await tx.execute_many(
-        "insert into posts (id, network, author, kind, found_at, found_by, seen_at, seen_by) "
+        f"insert into posts ({written(database.dialect, 'id')}, network, author, kind, found_at, found_by, seen_at, seen_by) "
         "values (?, 'x', ?, 'post', ?, 1, ?, 1)",
         [(f"x:{target}-{post}", number, AT, AT) for post in range(has)],
     )
@@ -79,9 +80,9 @@ async def test_completeness_compares_counters_with_what_is_stored(database: Data
         crawl = await registry.enrol_crawl(tx, "c", "{}", "{}", NOW)
         service = await registry.enrol_service(tx, Service(name="s", provider="twitter_v1", base="https://x.example"), "x")
         assert await registry.enrol_lane(tx, crawl.crawl, service, "timeline") == 1
-        await visited(tx, "1", claims=10, has=8)
-        await visited(tx, "2", claims=3, has=5)
-        await visited(tx, "3", claims=0, has=0)
+        await visited(database, tx, "1", claims=10, has=8)
+        await visited(database, tx, "2", claims=3, has=5)
+        await visited(database, tx, "3", claims=0, has=0)
     assert (await read_health(database)).completeness == Completeness(2, 13, 11)
 
 

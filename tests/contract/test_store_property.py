@@ -115,7 +115,9 @@ async def _state(crawled: Crawled) -> dict[str, list[Any]]:
     posts = {row["post_no"]: row["id"] for row in await crawled.rows("select post_no, id from posts")}
     state = {}
     for table, people in PEOPLE.items():
-        rows = [dict(row) for row in await crawled.rows(f"select * from {table}")]
+        found = await crawled.rows(f"select * from {table}")
+        # How SQLite keeps ids is its own affair: the ids themselves must be the same.
+        rows = [{name: value for name, value in dict(row).items() if not name.startswith("short_")} for row in found]
         for row in rows:
             row |= {name: ids[row[name]] for name in people}
             row |= {"post_no": posts[row["post_no"]]} if "post_no" in row else {}

@@ -6,6 +6,7 @@ import pytest
 from store_pages import FEDIVERSE, OTHER, POSTS, TIMELINE, Crawled, toot
 
 from bowerbird.db.migrate import scripts, statements
+from bowerbird.db.short_columns import written
 from bowerbird.model import Page, PostKind
 from bowerbird.ports import Database
 
@@ -64,15 +65,18 @@ async def test_streams_join_as_well(crawled: Crawled) -> None:
 
 async def test_the_references_of_older_stores_are_joined_by_the_upgrade(crawled: Crawled) -> None:
     await crawled.save(Page(posts=(*answer("11").posts, *PARENTS.posts)), TIMELINE, "1", service=FEDIVERSE)
+    # The columns have other names by now.
+    name, reply_to, quote_of = (written(crawled.database.dialect, column) for column in ("id", "reply_to", "quote_of"))
     async with crawled.database.transaction() as tx:
-        await tx.execute("update posts set reply_to = 'mastodon:mammoth/10' where id like '%/bob/%'")
+        await tx.execute(f"update posts set {reply_to} = 'mastodon:mammoth/10' where id like '%/bob/%'")
         await tx.execute(
-            "insert into posts (id, network, author, kind, found_at, found_by, seen_at, seen_by, reply_to) "
+            f"insert into posts ({name}, network, author, kind, found_at, found_by, seen_at, seen_by, {reply_to}) "
             "values ('https://home.example/users/bob/statuses/9', 'mastodon', 1, 'reply', 1, 1, 1, 1, "
             "'mastodon:mammoth/99')"
         )
         (script,) = [text for number, _, text in scripts() if number == 14]
         for statement in statements(script, crawled.database.dialect):
             if statement.startswith("update"):
-                await tx.execute(statement)
+                renamed = statement.replace("set reply_to", f"set {reply_to}").replace("set quote_of", f"set {quote_of}")
+                await tx.execute(renamed)
     assert await references(crawled) == [PARENT, "mastodon:mammoth/99"]

@@ -13,7 +13,7 @@ from simulated_server import Server, running
 
 from bowerbird import cli
 from bowerbird.app import vocabulary
-from bowerbird.cli.commands.simulate import introduction
+from bowerbird.cli.commands.trying.simulate import introduction
 from bowerbird.cli.keys.secrets import FIELDS
 from bowerbird.clock import RealClock
 from bowerbird.limits.vault import FileVault

@@ -27,10 +27,13 @@ def silently(_: str) -> None:
     """Nobody listens."""
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, Any]:
-    names = ("round_robin", "echo", "index", "two_stage", "oracle")
-    return evaluate_coverage(Wish(accounts=300, days=1.5, policies=names, jobs=1), silently)
+SOME = ("round_robin", "echo", "two_stage")
+ALL = ("round_robin", "echo", "index", "two_stage", "oracle")
+
+
+@pytest.fixture(scope="module", params=[pytest.param(SOME, id="some"), pytest.param(ALL, id="all", marks=pytest.mark.long)])
+def figures(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return evaluate_coverage(Wish(accounts=300, days=1.5, policies=request.param, jobs=1), silently)
 
 
 def test_the_world_is_as_silent_and_as_uneven_as_the_published_one() -> None:
@@ -82,10 +85,10 @@ def test_every_policy_makes_the_same_number_of_calls_and_none_is_refused(figures
 def test_each_policy_captures_more_than_the_one_before(figures: dict[str, Any]) -> None:
     posts = {name: figures[name]["posts"] for name in SCENES if name in figures}
     assert posts["echo"] > posts["round_robin"] + 0.05
-    assert posts["index"] > posts["echo"]
-    assert posts["two_stage"] > posts["index"] + 0.1
+    assert posts["two_stage"] > posts.get("index", posts["echo"]) + 0.1
     assert posts["two_stage"] > 0.9
-    assert posts["oracle"] > posts["two_stage"] - 0.02
+    assert posts.get("index", 1) > posts["echo"]
+    assert posts.get("oracle", 1) > posts["two_stage"] - 0.02
 
 
 def test_policies_alone_capture_what_they_capture_through_the_engine(figures: dict[str, Any]) -> None:

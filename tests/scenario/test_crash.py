@@ -20,8 +20,9 @@ from bowerbird.evaluate.laboratory import Laboratory
 
 
 @pytest.mark.timeout(600)
-def test_killed_crawls_lose_and_double_nothing_and_stay_within_every_limit(pytestconfig: pytest.Config) -> None:
-    kills = pytestconfig.getoption("kills")
+@pytest.mark.parametrize("is_short", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_killed_crawls_lose_and_double_nothing_and_stay_within_every_limit(pytestconfig: pytest.Config, is_short: bool) -> None:
+    kills = 3 if is_short else pytestconfig.getoption("kills")
     on_postgresql = kills // 3
     said: list[str] = []
     # Of this seed's first six kills four come while calls are made, on both databases.

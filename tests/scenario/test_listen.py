@@ -12,6 +12,8 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Database
 from bowerbird.reports.status.streams import read_gaps, read_streams
+from bowerbird.reports.studies.collections import find_part, read_collection
+from bowerbird.reports.studies.compared import Comparison, compare
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
@@ -112,3 +114,22 @@ def test_a_stream_that_never_connected_is_named_at_the_end_and_a_crawl_of_nothin
             assert (row["state"], row["reason"]) == (ending.state, ending.reason)
 
     run_virtual(main)
+
+
+def test_two_streams_of_one_crawl_can_be_compared(tmp_path: Path) -> None:
+    async def main(clock: VirtualClock) -> Comparison:
+        world = WorldSettings(seed=3, accounts=300, start=clock.now(), history=timedelta(days=1), longest_history=5)
+        laboratory = Laboratory(Setup(dialect="bluesky", world=world), clock)
+        both = '[[streams]]\nname = "one"\nchannel = "jetstream"\n[[streams]]\nname = "two"\nchannel = "firehose"\n'
+        plan = laboratory.plan('flow = "listen"', [], f'stop.duration = "2h"\n{both}', store=str(tmp_path / "both.db"))
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            async with crawl.database.reading() as tx:
+                parts = [await find_part(tx, f"{plan.name}/{name}") for name in ("one", "two")]
+            one, two = [await read_collection(crawl.database, part) for part in parts]
+            return compare(one, two)
+
+    found = run_virtual(main)
+    assert found.posts.both > 10
+    assert found.posts.jaccard is not None
+    assert found.posts.jaccard > 0.9

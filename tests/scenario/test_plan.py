@@ -105,6 +105,13 @@ def test_a_sample_ends_when_it_is_good_enough_within_the_rehearsal_or_after_it()
     assert part.count("calls", timedelta(days=30)) == pytest.approx(whole.samples[-1].calls, rel=0.8)
 
 
+def test_of_a_sample_so_much_is_rehearsed_that_the_rest_can_be_reckoned() -> None:
+    part = course(crawl('flow = "sample"', more="[stop]\nhalf_width = 0.1"), 3, Scope(of_sample=0.6))
+    assert part.end is not None
+    assert part.end[1] == "the sample is good enough"
+    assert 0.5 < part.samples[-1].calls / part.count("calls", timedelta(days=30)) < 0.75
+
+
 def test_what_goes_on_to_others_is_complete_when_questions_are_answered_not_when_the_seeds_are_read() -> None:
     found = course(crawl('flow = "robots"'), 2, Scope(length=timedelta(hours=1), items=200, calls=60))
     assert not found.is_about_posts
@@ -125,6 +132,16 @@ def test_another_credential_halves_the_time_of_a_crawl_that_limits_hold_up() -> 
     assert made.bottleneck() is not None
     # Without one the server is only asked what it is.
     assert {use.credential for use in made.likely.uses} - {None} == {"mine"}
+
+
+def test_another_credential_changes_how_fast_a_sample_is_and_not_how_many_calls_it_takes() -> None:
+    limits = 'limits."*".token = { allowance = 20, window = "5m" }\n[stop]\nhalf_width = 0.3'
+    plan = crawl('flow = "sample"', more=limits)
+    own = Credential(name="mine", provider="mastodon", account="me", servers=(origin(plan.services[0].service.base),))
+    made = plan_crawl(plan, Inquiry(seeds=3, credentials=(own,), world=SMALL, scope=Scope(calls=100)))
+    more = figures(made)["variants"]["one more credential"]
+    assert more["hours"] == pytest.approx(more["hours_before"] / 2, rel=0.15)
+    assert more["calls_on_the_first_day"] == pytest.approx(more["calls_on_the_first_day_before"])
 
 
 def test_rehearsals_at_the_same_time_tell_the_same() -> None:

@@ -1,4 +1,4 @@
-"""The flow that docs/flows.md writes in Python, with a ranker and a seeder of its own, crawls as it says."""
+"""The flow that docs/crawl-file.md writes in Python, with a ranker and a seeder of its own, crawls as it says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bowerbird.providers import provider
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 
-PAGE = (Path(__file__).parents[2] / "docs" / "flows.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "crawl-file.md").read_text("utf-8")
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STILL = WorldSettings(accounts=60, seed=3, following=8.0, longest_history=10, posts_per_day=2.0, until=START)
 NAMED = """

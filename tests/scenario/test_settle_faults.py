@@ -13,20 +13,22 @@ from bowerbird.evaluate.crash.tally import Tally
 
 
 @pytest.mark.timeout(400)
-def test_an_exception_at_any_line_of_a_settle_loses_that_call_alone() -> None:
+@pytest.mark.parametrize(("stride", "rounds", "least"), [(12, 2, 80), pytest.param(1, 9, 1_000, marks=pytest.mark.long)])
+def test_an_exception_at_any_line_of_a_settle_loses_that_call_alone(stride: int, rounds: int, least: int) -> None:
     tally = Tally()
-    FaultRounds(TWITTER).run(Breaking(), 9, tally)
+    FaultRounds(TWITTER).run(Breaking(stride=stride), rounds, tally)
     assert tally.is_clean, tally.figures()
-    assert tally.faults > 1_000
+    assert tally.faults > least
 
 
 @pytest.mark.timeout(240)
-def test_an_exception_while_such_a_call_is_put_aside_costs_no_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stride", "rounds", "least"), [(8, 1, 10), pytest.param(1, 8, 100, marks=pytest.mark.long)])
+def test_an_exception_while_such_a_call_is_put_aside_costs_no_more(tmp_path: Path, stride: int, rounds: int, least: int) -> None:
     tally, numbers = Tally(), count()
-    rounds = FaultRounds(SHORT, lambda: str(tmp_path / f"{next(numbers)}.db"))
-    rounds.run(Breaking(under=FAILING, spoils=True), 8, tally)
+    crawls = FaultRounds(SHORT, lambda: str(tmp_path / f"{next(numbers)}.db"))
+    crawls.run(Breaking(under=FAILING, spoils=True, stride=stride), rounds, tally)
     assert tally.is_clean, tally.figures()
-    assert tally.faults > 100
+    assert tally.faults > least
 
 
 @pytest.mark.timeout(240)

@@ -11,7 +11,7 @@ import pytest
 from bluesky_payloads import ALICE, BOB, CAROL, actor, bluesky_list, detailed, post_uri, quoted, read, record, ref, repost, view
 from provider_payloads import answer
 
-from bowerbird.model import Gone, Media, Outcome, PostKind, RelationKind, Subject, post_address
+from bowerbird.model import Gone, Media, Outcome, PostKind, RelationKind, Signal, Subject, post_address
 
 RECORDED = Path(__file__).parents[3] / "shared" / "data" / "recordings-jetstream" / "golden_v1.jsonl"
 NEVER_SEEN = f"did:plc:{'z' * 24}"
@@ -41,7 +41,7 @@ def test_labels_are_kept_and_those_who_hide_from_strangers_opt_out() -> None:
     labels = [{"src": ALICE, "val": "!no-unauthenticated"}, {"val": "bot"}, {"val": "spam", "neg": True}]
     user = read("profile", ALICE, answer(detailed(labels=labels))).users[0]
     assert user.labels == ("!no-unauthenticated", "bot")
-    assert user.opts_out is True
+    assert (user.opts_out, user.signals) == (True, (Signal.NO_UNAUTHENTICATED,))
     assert user.is_bot is True
 
 

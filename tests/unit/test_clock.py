@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -21,6 +22,19 @@ def test_a_month_of_waiting_takes_no_time() -> None:
     watch = time.perf_counter()
     assert timedelta(days=30) <= run_virtual(main) < timedelta(days=30, milliseconds=1)
     assert time.perf_counter() - watch < 5
+
+
+def test_garbage_is_looked_for_less_often_in_virtual_time_and_as_before_after_it() -> None:
+    async def main(clock: VirtualClock) -> int:
+        if clock.now() > VIRTUAL_START:
+            raise ValueError
+        return gc.get_threshold()[0]
+
+    usual = gc.get_threshold()
+    assert run_virtual(main) > usual[0]
+    with pytest.raises(ValueError):
+        run_virtual(main, start=VIRTUAL_START + timedelta(days=1))
+    assert gc.get_threshold() == usual
 
 
 def test_waiters_wake_in_the_order_of_their_deadlines() -> None:

@@ -11,7 +11,7 @@ from bowerbird.cli.screens.plan_page import rows_of
 from bowerbird.flows.flow import Stop
 from bowerbird.planning.budget import Means
 from bowerbird.planning.course import HORIZONS, NEVER, Course, Sample
-from bowerbird.planning.plan import Plan, figures, notes
+from bowerbird.planning.plan import Plan, figures, notes, reckoned
 
 DAY = timedelta(days=1)
 
@@ -50,6 +50,22 @@ def test_what_is_written_after_the_end_is_missing() -> None:
     limited = course(Stop(duration=3 * DAY))
     assert limited.complete(3 * DAY) == 1.0
     assert limited.complete(13 * DAY) == pytest.approx(130 / 230, rel=0.01)
+
+
+def test_the_same_calls_at_another_pace_take_as_much_longer_as_that_was_slower_so_far() -> None:
+    whole = course(Stop(), is_finished=True)
+    brief = structs.replace(whole, samples=tuple(structs.replace(each, at=each.at / 2) for each in whole.samples[:4]))
+    faster = whole.as_fast_as(brief)
+    assert faster.end == (DAY, "")
+    assert faster.count("calls", DAY) == whole.count("calls", 2 * DAY)
+    assert whole.as_fast_as(structs.replace(whole, samples=(Sample(at=DAY),))) == whole
+
+
+def test_between_two_looks_calls_are_reached_as_if_they_were_made_evenly() -> None:
+    whole = course(Stop())
+    assert whole.reached(25) == DAY / 4
+    assert whole.reached(30) == DAY * 3 / 10
+    assert whole.reached(9_999) == 2 * DAY
 
 
 def test_a_crawl_that_has_asked_everything_stays_complete() -> None:
@@ -126,6 +142,13 @@ def test_what_is_multiplied_from_a_world_that_was_cut_early_says_so() -> None:
     shown = " ".join(cell for row in brought(plan) for cell in row)
     assert "~ 1,400" in shown
     assert any(note.startswith("~ is multiplied: of one world only 48.0 h was rehearsed") for note in notes(plan))
+
+
+def test_what_ends_soon_after_its_rehearsal_is_hardly_multiplied_however_late_one_asks() -> None:
+    walked = structs.replace(course(Stop()), was_cut=True, enough=300.0)
+    plan = Plan(courses=(walked, walked, walked), credentials=(), variants={})
+    assert [reckoned(plan, at) for at in HORIZONS.values()] == [1.0, pytest.approx(1.5), pytest.approx(1.5)]
+    assert [note.partition(":")[0] for note in notes(plan)[1:]] == ["~ is reckoned"]
 
 
 def test_beyond_thirty_times_what_was_rehearsed_nothing_is_foreseen() -> None:

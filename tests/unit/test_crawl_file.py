@@ -94,6 +94,13 @@ def test_everything_can_be_said(tmp_path: Path) -> None:
     assert (old.service.name, old.credentials, new.service.name) == ("old", ("a", "b"), "example.org")
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_table_may_have_commas_semicolons_or_tabs(tmp_path: Path, mark: str) -> None:
+    (tmp_path / "s.csv").write_text('\ufeffname,id\na,@a\n"b;,",@b\n'.replace(",", mark), "utf-8")
+    text = SHORT.replace('seeds = ["@Gargron", "14715", "@Gargron"]', 'seeds.file = "s.csv"\nseeds.column = "id"')
+    assert list(parse_crawl(text, tmp_path / "x.toml", WORDS).seeds) == ["@a", "@b"]
+
+
 def test_a_flow_may_be_declared_in_the_crawl_file_or_beside_it(tmp_path: Path) -> None:
     inline = '[flow]\nseeds = ["posts"]\n[flow.facets.posts]\n'
     rest = SHORT.replace('flow = "timelines"\n', "")

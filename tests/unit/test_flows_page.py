@@ -1,4 +1,4 @@
-"""docs/flows.md is true: every drawing, example and key in it is the one of the code."""
+"""docs/flows.md and docs/crawl-file.md are true: every drawing, example and key in it is the one of the code."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from bowerbird.cli.commands.flow import named_flow, vocabulary
+from bowerbird.cli.commands.crawling.flow import named_flow, vocabulary
+from bowerbird.flows.consent import CONSENT_KEYS
 from bowerbird.flows.drawing import as_text
 from bowerbird.flows.files import crawl_file, flow_file, place_plans, seed_list, stream_plans
+from bowerbird.flows.files.card_words import CARD_KEYS
 from bowerbird.flows.files.media_plan import MEDIA_KEYS
 from bowerbird.flows.flow import TAKES
 from bowerbird.flows.language import condition
+from bowerbird.model import Signal
 from bowerbird.policies import RANKERS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "flows.md").read_text("utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "".join((DOCS / name).read_text("utf-8") for name in ("flows.md", "crawl-file.md"))
 WORDS = vocabulary()
 
 
@@ -38,6 +42,9 @@ def test_the_page_explains_every_key_take_word_and_ranker() -> None:
         TAKES,
         RANKERS,
         crawl_file.BACKUP_KEYS,
+        CARD_KEYS,
+        CONSENT_KEYS,
+        [each.value for each in Signal],
         crawl_file.HISTORY_KEYS,
         MEDIA_KEYS,
         place_plans.PLACE_KEYS,

@@ -40,7 +40,9 @@ def test_the_locks_cover_what_the_project_asks_for() -> None:
 
 
 def test_both_locks_agree() -> None:
-    assert set(lock("main.txt")) <= set(lock("dev.txt"))
+    """On versions; what tests need may be wanted on more systems than what the command needs."""
+    main, dev = ({line.partition(" ;")[0] for line in lock(name)} for name in ("main.txt", "dev.txt"))
+    assert main <= dev
 
 
 @pytest.mark.parametrize("script", [".ci/run", "requirements/install.sh"])

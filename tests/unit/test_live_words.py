@@ -11,12 +11,12 @@ from rich.console import Console
 
 from bowerbird.cli.live.panel import panel
 from bowerbird.cli.screens import numbers
-from bowerbird.cli.screens.limit_names import limit_words
 from bowerbird.flows.flow import FacetUse, Flow, Size, Stop
 from bowerbird.limits import ledger
 from bowerbird.limits.purses import Purse
 from bowerbird.model import Charge, Limit, WindowKind
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, as_values
+from bowerbird.reports.status.limit_names import limit_words
 from bowerbird.reports.status.time_left import Load, backlog_time, never_ends, time_to_stop
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)

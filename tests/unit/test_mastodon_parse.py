@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from provider_payloads import MASTODON, NOON, account, answer, mastodon, read, status
 
-from bowerbird.model import Answer, Ask, Gone, Outcome, Page, PostKind, Reading, Relation, RelationKind, Subject
+from bowerbird.model import Answer, Ask, Gone, Outcome, Page, PostKind, Reading, Relation, RelationKind, Signal, Subject
 
 LINK = '<https://m.example/x?limit=80&max_id={}>; rel="next", <https://m.example/x?since_id=1>; rel="prev"'
 
@@ -35,6 +35,18 @@ def test_an_account_becomes_a_user_under_its_activitypub_address() -> None:
 )
 def test_every_documented_signal_opts_out(signal: dict[str, object]) -> None:
     assert page("profile", "1", account(**signal)).users[0].opts_out is True
+
+
+def test_an_account_says_by_which_signs_it_opts_out() -> None:
+    shy = account(noindex=True, indexable=False, discoverable=False, note="#nobot")
+    (user,) = page("profile", "1", shy).users
+    assert user.signals == (Signal.NOINDEX, Signal.INDEXABLE, Signal.NOBOT, Signal.DISCOVERABLE)
+
+
+def test_who_does_not_wish_to_be_recommended_does_not_opt_out_by_that_alone() -> None:
+    (user,) = page("profile", "1", account(discoverable=False)).users
+    assert (user.opts_out, user.signals) == (False, (Signal.DISCOVERABLE,))
+    assert page("profile", "1", account(discoverable=None)).users[0].signals == ()
 
 
 def test_a_word_that_only_begins_like_a_signal_does_not_opt_out() -> None:

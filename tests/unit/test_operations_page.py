@@ -78,6 +78,6 @@ def test_the_commands_of_both_files_are_ours() -> None:
     unit.read_string(block("ini"))
     program, *arguments = shlex.split(unit["Service"]["ExecStart"].replace("%i", "floods"))
     assert Path(program).name == "bowerbird"
-    assert check_command(arguments)["file"] == Path("floods.toml")
+    assert str(check_command(arguments)["file"]) == "floods.toml"
     assert (unit["Service"]["Type"], unit["Service"]["WatchdogSec"]) == ("notify", "15min")
     assert unit["Service"]["WorkingDirectory"] == unit["Service"]["ReadWritePaths"]

@@ -14,7 +14,7 @@ from provider_payloads import account, status, tweet
 from typer.testing import CliRunner
 from weibo_payloads import weibo_post
 
-from bowerbird.cli.commands.evaluate import app
+from bowerbird.cli.commands.trying.evaluate import app
 from bowerbird.errors import UserError
 from bowerbird.evaluate.recordings import evaluate_recordings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.api.crawling import Limits, Result, make_plan, read_plan, run
+from bowerbird.api.examples import make_example
 from bowerbird.api.stores import StoredData
 from bowerbird.api.stores import open_store as open  # noqa: A004 - `bowerbird.open(path)` is what people expect
 from bowerbird.flows.files.crawl_file import CrawlPlan
@@ -18,6 +19,7 @@ __all__ = [
     "Result",
     "Stop",
     "StoredData",
+    "make_example",
     "make_plan",
     "open",
     "read_plan",

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bowerbird.api.loops import LoopThread
+from bowerbird.api.tables import Rows, Several, Time, choice
 from bowerbird.cli.which import find_place, opened_place
 from bowerbird.clock import RealClock
 from bowerbird.reports.reader import Reader
@@ -19,45 +20,58 @@ class StoredData:
 
     def __init__(self, where: str | Path) -> None:
         """`where`: a store, an address of a database, or a crawl file."""
-        self._loop = LoopThread()
+        self.loop = LoopThread()
         try:
             self._opened = opened_place(find_place(str(where)), RealClock())
-            self._reader = Reader(self._loop.run(self._opened.__aenter__()))
+            self.database = self.loop.run(self._opened.__aenter__())
+            self._reader = Reader(self.database)
         except BaseException:
-            self._loop.close()
+            self.loop.close()
             raise
 
-    def posts(self, *, raw: bool = False) -> Iterator[dict[str, Any]]:
-        """Every post with its author's id and handle, tags, mentions and media; of deleted ones the id and the times remain.
-        `raw`: with the payload as the network sent it."""
-        yield from self._loop.iterate(self._reader.posts(with_raw=raw))
+    def posts(
+        self, *, raw: bool = False, since: Time = None, until: Time = None, lang: Several = None, user: Several = None,
+        word: Several = None,
+    ) -> Rows:  # fmt: skip
+        """Every post with its author's id and handle, tags, mentions and media; of deleted ones the id and the times remain,
+        unless something is chosen. `raw`: with the payload as the network sent it. `to_pandas` and its like make a table."""
+        wanted = choice(since=since, until=until, lang=lang, user=user, word=word)
+        return Rows(self, "posts", wanted, raw=raw)
 
-    def users(self, *, raw: bool = False) -> Iterator[dict[str, Any]]:
-        """Every account that was heard of; those known by name alone have `seen_at` None."""
-        yield from self._loop.iterate(self._reader.users(with_raw=raw))
+    def users(
+        self, *, raw: bool = False, since: Time = None, until: Time = None, lang: Several = None, user: Several = None,
+        word: Several = None,
+    ) -> Rows:  # fmt: skip
+        """Every account that was heard of; those known by name alone have `seen_at` None, and are not among what was chosen."""
+        wanted = choice(since=since, until=until, lang=lang, user=user, word=word)
+        return Rows(self, "users", wanted, raw=raw)
+
+    def follows(self, *, since: Time = None, until: Time = None, user: Several = None) -> Rows:
+        """Who follows whom, as far as is known now, with ids and handles."""
+        return Rows(self, "follows", choice(since=since, until=until, user=user))
 
     def relations(self) -> Iterator[dict[str, Any]]:
         """Who follows whom, with when it was seen and when it ended."""
-        yield from self._loop.iterate(self._reader.relations())
+        yield from self.loop.iterate(self._reader.relations())
 
     def crawls(self) -> tuple[CrawlReport, ...]:
-        return self._loop.run(self._reader.crawls())
+        return self.loop.run(self._reader.crawls())
 
     def summary(self) -> Summary:
         """What `bowerbird status` shows, as values."""
-        return self._loop.run(self._reader.summary())
+        return self.loop.run(self._reader.summary())
 
     def history(self, user: str) -> list[dict[str, Any]]:
         """How the profile of the account with this id changed, oldest first."""
-        return self._loop.run(self._reader.user_history(user))
+        return self.loop.run(self._reader.user_history(user))
 
     def find_users(self, handle: str) -> list[dict[str, Any]]:
         """The accounts that bear this handle or once bore it, on any network."""
-        return self._loop.run(self._reader.users_by_handle(handle))
+        return self.loop.run(self._reader.users_by_handle(handle))
 
     def close(self) -> None:
-        self._loop.run(self._closed())
-        self._loop.close()
+        self.loop.run(self._closed())
+        self.loop.close()
 
     async def _closed(self) -> None:
         await self._opened.__aexit__(None, None, None)

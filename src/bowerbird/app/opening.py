@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from bowerbird.analysis.places.judge import place_judge
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
+from bowerbird.app.opt_outs import keep_out
 from bowerbird.app.seeds import seeds_of
 from bowerbird.app.services import add_service, unknown_servers
 from bowerbird.crawl.access.credentials import check_named
@@ -52,6 +53,7 @@ from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.limits.purses import Means, money_in
 from bowerbird.modules.parts import module_parts
 from bowerbird.ports import Database, Judge, Part, Transaction
+from bowerbird.ports import Store as StorePort
 from bowerbird.reports.counting.hours import posts_by_hour
 from bowerbird.reports.studies.sample import enough
 from bowerbird.settings import load_settings
@@ -72,6 +74,7 @@ async def open_crawl(
     """Everything a crawl needs, wired; its rows exist in the database when this returns. `asked`: by service what it said of
     itself just now."""
     async with open_store(plan.store, outside.clock) as database:
+        await keep_out(plan, database, outside.clock)
         opening = _Opening(plan, outside, database, extensions, BookedLedgers(pace=outside.is_paced))
         yield opening.composed(await opening.enrolled(asked))
 
@@ -142,8 +145,8 @@ class _Opening(Struct, frozen=True):
         plan, clock, gathered, me, tally = self.plan, self.outside.clock, who.gathered, who.me, who.tally
         lanes, scheduler = Lanes(gathered.lanes, gathered.waiting), self._scheduler(gathered)
         books = self._books(who)
-        signer, store = self._signer(), self._store(gathered)
-        targets = Targets(books.frontier, lanes, scheduler, who.admission)
+        signer, store = self._signer(), self._store(gathered, who.crawl)
+        targets = Targets(books.frontier, lanes, scheduler, who.admission, store)
         watch = ServerWatch(lanes, scheduler, books.frontier, signer.names)
         source = LocalWorkSource(books, lanes, scheduler, watch, Settler(books, store, targets, watch))
         worker = Worker(source, self._caller(signer, lanes, me), clock, tally, self.outside.glance)
@@ -207,15 +210,22 @@ class _Opening(Struct, frozen=True):
             return ()
         return (sample_part(partial(enough, self.database, self.plan.name), tally, self.outside.clock, worker.end),)
 
-    def _store(self, gathered: Gathered) -> Store | JudgingStore:
+    def _store(self, gathered: Gathered, crawl: int) -> StorePort:
         flow, lanes = self.plan.flow, gathered.lanes.values()
         asked = {use.name for use in flow.facets}
         is_searching = any(is_source(lane.facet) for lane in lanes if lane.facet.name in asked)
+        # Several streams are compared with each other as a search is with a stream.
+        is_comparing = is_searching or len(gathered.streams) > 1
         heeds = flow.heeds_counters({lane.facet.name for lane in lanes if lane.facet.is_lookup})
-        often = self.plan.counters_every
-        store = Store(self.database, keeps_sightings=is_searching, heeds_counters=heeds, counters_every=often)
+        store = Store(
+            self.database,
+            keeps_sightings=is_comparing,
+            heeds_counters=heeds,
+            counters_every=self.plan.counters_every,
+            consent=self.plan.consent,
+        )
         judges = self._judges()
-        return JudgingStore(store, self.database, judges) if judges else store
+        return self.extensions.store(JudgingStore(store, self.database, judges) if judges else store, self.database, crawl)
 
     def _judges(self) -> Sequence[Judge]:
         """Who says what things are: where, in a crawl that is about places, and whatever the program that runs it adds."""

@@ -1,6 +1,6 @@
 """The command line: `bowerbird COMMAND …`.
 
-Convention for a command: one file `bowerbird/cli/commands/<name>.py`, listed in `COMMANDS` below, that exposes either
+Convention for a command: one file `bowerbird/cli/commands/<group>/<name>.py`, listed in `GROUPS` below, that exposes either
 `app`, a `typer.Typer` with sub-commands, or `command`, one function whose parameters Typer reads. The file is imported only when
 its command runs, so it may import what it needs at its top. It raises `UserError` for what the user can change (exit code 2),
 `typer.Exit(code)` for any other verdict, prints through `cli.screens.output.Output`, and takes `as_json: JsonFlag = False`
@@ -20,43 +20,91 @@ from typer.core import TyperGroup
 from bowerbird import __version__
 from bowerbird.errors import BowerbirdError, UserError
 
-COMMANDS = {
-    "init": "Write a crawl file to start from.",
-    "plan": "Say what a crawl will take and bring, before anything is called.",
-    "crawl": "Run a crawl, or go on with it where it stopped.",
-    "status": "Say how a crawl stands: items, tasks, limits, errors.",
-    "completeness": "Say what was captured, what is known to be missing, and why.",
-    "history": "Show how an account or a post changed.",
-    "sample": "Say what a sampling crawl tells about all accounts, and who is in its sample.",
-    "places": "Say who and what belongs to the places of a crawl, and how much they overlap.",
-    "cascade": "Say who passed posts on to whom.",
-    "pause": "Let a running crawl finish what is in flight and wait.",
-    "resume": "Let a paused crawl go on.",
-    "stop": "Let a running crawl finish what is in flight and end.",
-    "backup": "Copy a store while its crawl goes on.",
-    "restore": "Make a store of a backup.",
-    "scrub": "Rewrite a store so that nothing deleted is left in its files.",
-    "upgrade": "Bring the store of an older bowerbird up to date.",
-    "overlap": "Say what search alone would have missed beside a stream.",
-    "gone": "List absent accounts, ended relations and deleted posts.",
-    "dehydrate": "Write the ids of the stored posts.",
-    "flow": "List, draw, check and copy crawl flows.",
-    "credentials": "Keep the keys to the networks in an encrypted vault.",
-    "simulate": "Serve a simulated microblog over HTTP.",
-    "demo": "See bowerbird at work against a simulated service, in under a minute.",
-    "evaluate": "Measure what bowerbird promises.",
-    "doctor": "Check the set-up and say what is wrong.",
+EVERYDAY = {
+    "timeline": "Write an account's posts to a file or a pipe.",
+    "timelines": "Write the posts of many accounts.",
+    "followers": "Write who follows an account.",
+    "following": "Write whom an account follows.",
+    "users": "Write the profiles of accounts.",
+    "search": "Write posts with words or a hashtag.",
+    "searches": "Write posts for many queries.",
+    "hydrate": "Write posts of which the ids are known.",
+    "thread": "Write the conversation around a post.",
+    "reposts": "Write who passed a post on.",
+    "stream": "Write posts as they come.",
+    "trends": "Write what is popular now.",
+    "counts": "Write how many posts there are for a query.",
 }
+"""One-line commands, all in `cli/everyday/`."""
+GROUPS = {
+    "One line, one file": EVERYDAY,
+    "A crawl of weeks or months": {
+        "init": "Write a crawl file to start from.",
+        "flow": "List, draw, check and copy crawl flows.",
+        "credentials": "Keep the keys to the networks in an encrypted vault.",
+        "doctor": "Check the set-up and say what is wrong.",
+        "plan": "Say what a crawl will take and bring, before anything is called.",
+        "crawl": "Run a crawl, or go on with it where it stopped.",
+        "status": "Say how a crawl stands: items, tasks, limits, errors.",
+        "pause": "Let a running crawl finish what is in flight and wait.",
+        "resume": "Let a paused crawl go on.",
+        "stop": "Let a running crawl finish what is in flight and end.",
+    },
+    "What a store tells": {
+        "completeness": "Say what was captured, what is known to be missing, and why.",
+        "history": "Show how an account or a post changed.",
+        "gone": "List absent accounts, ended relations and deleted posts.",
+        "query": "Ask a store or an export with SQL; it only reads.",
+        "compare": "Say what two stores, crawls or streams share, and what each has alone.",
+        "overlap": "Say what search alone would have missed beside a stream.",
+        "cascade": "Say who passed posts on to whom.",
+        "places": "Say who and what belongs to the places of a crawl, and how much they overlap.",
+        "sample": "Say what a sampling crawl tells about all accounts, and who is in its sample.",
+    },
+    "Out of a store": {
+        "export": "Write posts, users, follows and more to files: CSV, JSON lines, XLSX, Parquet, graphs.",
+        "dehydrate": "Write the ids of the stored posts.",
+        "plot": "Draw what a store holds: volumes, rhythms, growth, distributions, completeness.",
+        "card": "Write the dataset card: what was asked, how, what came of it, what is missing.",
+        "forget": "Forget people or posts for good, on request.",
+    },
+    "Looking after a store": {
+        "backup": "Copy a store while its crawl goes on.",
+        "restore": "Make a store of a backup.",
+        "upgrade": "Bring the store of an older bowerbird up to date.",
+        "remap": "Read stored payloads again with today's parsers.",
+        "scrub": "Rewrite a store so that nothing deleted is left in its files.",
+    },
+    "Trying out and measuring": {
+        "demo": "See bowerbird at work against a simulated service, in under a minute.",
+        "simulate": "Serve a simulated microblog over HTTP.",
+        "evaluate": "Measure what bowerbird promises.",
+    },
+}
+"""Commands with their summaries, as `bowerbird --help` shows them."""
+FOLDERS = dict(zip(list(GROUPS)[1:], ("crawling", "reading", "publishing", "tending", "trying"), strict=True))
+"""Where the files of each group are, below `cli/commands/`."""
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 _JSON = "--json"
 REPORT_AT = "Please report it with what you ran and the output of `bowerbird --debug …` (secrets are never part of it)."
 
 
+def module_of(name: str) -> str:
+    """The file of a command."""
+    if name in EVERYDAY:
+        return "bowerbird.cli.everyday.commands"
+    (folder,) = (FOLDERS[title] for title, commands in GROUPS.items() if name in commands)
+    return f"bowerbird.cli.commands.{folder}.{name}"
+
+
 def load(name: str) -> Any:
     """The command of that name, from its own file."""
-    module = import_module(f"bowerbird.cli.commands.{name}")
     root = typer.Typer(add_completion=False, rich_markup_mode=None)
-    if hasattr(module, "app"):
+    module = import_module(module_of(name))
+    if name in EVERYDAY:
+        root.command(name)(module.COMMANDS[name])
+    elif hasattr(module, "app"):
         root.add_typer(module.app, name=name, help=COMMANDS[name])
     else:
         root.command(name)(module.command)
@@ -71,6 +119,12 @@ class _LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
         return name, load(name) if name in COMMANDS else command, rest
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """By what people want to do: forty names in one list help nobody."""
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
 
 app = typer.Typer(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Annotated
 
 import typer
 from msgspec import Struct
@@ -23,10 +22,6 @@ from bowerbird.ports import Clock, Database
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.summary import CrawlReport
-
-CrawlOption = Annotated[
-    str | None, typer.Option("--crawl", metavar="NAME", help="Which crawl, where the database holds several.")
-]
 
 _PATIENCE = timedelta(seconds=8)
 _GLANCE = timedelta(milliseconds=200)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 
@@ -21,4 +20,6 @@ class _JsonFormatter(logging.Formatter):
     """A message as one JSON object, tracebacks included."""
 
     def format(self, record: logging.LogRecord) -> str:
+        import json  # takes a while to load, and only machines read it
+
         return json.dumps({"level": record.levelname.lower(), "logger": record.name, "message": super().format(record)})

@@ -22,7 +22,7 @@ def store_address(where: str, vault: FileVault | None = None) -> str:
     name = in_vault(where)
     if name is None:
         return where
-    from bowerbird.cli.commands.credentials import open_vault
+    from bowerbird.cli.commands.crawling.credentials import open_vault
     from bowerbird.cli.keys.secrets import ADDRESS, DATABASE
 
     opened = vault or open_vault(load_settings())

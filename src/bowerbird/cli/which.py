@@ -28,6 +28,9 @@ PlaceArgument = Annotated[
         metavar="[FILE|DATABASE]", help=f"A crawl file or its database; default: {DEFAULT_FILE}, or the only .db here."
     ),
 ]
+CrawlOption = Annotated[
+    str | None, typer.Option("--crawl", metavar="NAME", help="Which crawl, where the database holds several.")
+]
 
 
 class Place(Struct, frozen=True):
@@ -140,12 +143,16 @@ def _default() -> str:
 
 
 def _from_crawl_file(path: Path) -> Place:
-    from bowerbird.cli.store_addresses import read_plan
+    from bowerbird.cli.store_addresses import read_plan, store_address
+    from bowerbird.flows.files.store_named import read_store_named
 
-    plan = read_plan(path, may_lack_seeds=True)
-    place = Place(plan.store, plan.name, str(path), plan.media is not None)
-    is_missing = "://" not in plan.store and not Path(plan.store).exists() and not plan.names_store
-    return (_elsewhere(path, place) or place) if is_missing else place
+    named = read_store_named(path)
+    place = Place(store_address(named.store), named.crawl, str(path), named.has_media)
+    # What is stored can be read whatever became of the rest of the file, and reading that takes longer than most commands.
+    if "://" in place.store or Path(place.store).exists():
+        return place
+    read_plan(path, may_lack_seeds=True)
+    return place if named.is_written else _elsewhere(path, place) or place
 
 
 def _elsewhere(file: Path, place: Place) -> Place | None:

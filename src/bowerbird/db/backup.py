@@ -20,6 +20,7 @@ from bowerbird.db.addresses import check_address, is_postgres, without_password
 from bowerbird.db.migrate import scripts
 from bowerbird.db.postgres import PostgresDatabase
 from bowerbird.db.private import create_private
+from bowerbird.db.short_columns import read, written, written_rows
 from bowerbird.db.sqlite import SqliteDatabase, sqlite_module
 from bowerbird.errors import StoreError
 from bowerbird.ports import Clock
@@ -210,7 +211,9 @@ async def _copied_tables(connection: Any) -> list[str]:
 async def _copy_table(connection: Any, copy: SqliteDatabase, table: str, said: Said) -> None:
     columns = await _columns(connection, table)
     names = ", ".join(f'"{name}"' for name in columns)
-    insert = f'insert into "{table}" ({names}) values ({", ".join("?" for _ in columns)})'
+    short = columns if table == "posts" else []
+    kept = ", ".join(f'"{written(copy.dialect, name) if short else name}"' for name in columns)
+    insert = f'insert into "{table}" ({kept}) values ({", ".join("?" for _ in columns)})'
     async with copy.transaction() as tx:
         # What a migration puts there (the token counter) is part of the source too.
         await tx.execute(f'delete from "{table}"')
@@ -218,7 +221,7 @@ async def _copy_table(connection: Any, copy: SqliteDatabase, table: str, said: S
     cursor = await connection.cursor(f'select {names} from "{table}"')
     while rows := await cursor.fetch(_CHUNK):
         async with copy.transaction() as tx:
-            await tx.execute_many(insert, [tuple(row) for row in rows])
+            await tx.execute_many(insert, list(written_rows(copy.dialect, short, [tuple(row) for row in rows])))
         done += len(rows)
         said(table, done)
 
@@ -260,7 +263,7 @@ async def _fill(connection: Any, source: Any, said: Said) -> None:
 
 
 async def _load(connection: Any, source: Any, table: str, said: Said) -> None:
-    columns = [row[1] for row in source.execute(f'pragma table_info("{table}")')]
+    columns = [read(row[1]) for row in source.execute(f'pragma table_info("{table}")')]
     names = ", ".join(f'"{name}"' for name in columns)
     cursor, done = source.execute(f'select {names} from "{table}"'), 0
     while rows := cursor.fetchmany(_CHUNK):

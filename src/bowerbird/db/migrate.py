@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
-from importlib import resources
+from pathlib import Path
 
-from bowerbird.db.remaking import remake
+from bowerbird.db.remaking import remake, shorten
 from bowerbird.errors import StoreError
 from bowerbird.model import to_micros
 from bowerbird.ports import Transaction
@@ -29,16 +30,41 @@ WORDS = {
         "bytewise": 'collate "C"',
     },
 }
-_REMAKE = "remake "
-"""Begins the one step that is not SQL: `remake table, part of its definition, what stands there instead` (SQLite)."""
+FORMS = {
+    "sqlite": {
+        # Before 1970 the rest of a second is negative: so it is brought between 0 and 1 first.
+        "time": "strftime('%Y-%m-%dT%H:%M:%S', ({0} - ({0} % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch') "
+        "|| printf('.%06dZ', ({0} % 1000000 + 1000000) % 1000000)",
+        "texts": "json_group_array({0})",
+    },
+    "postgresql": {
+        "time": "to_char(timestamp '1970-01-01' + {0} / 1000000 * interval '1 second' "
+        "+ {0} % 1000000 * interval '1 microsecond', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
+        "texts": "'[' || coalesce(string_agg(cast(to_json({0}) as text), ','), '') || ']'",
+    },
+}
+"""Words with a column, such as `{time p.created_at}`: a time as text, `2026-03-01T12:00:00.000000Z`, and texts as a JSON list."""
+_STEPS: dict[str, Callable[..., Awaitable[None]]] = {"remake": remake, "shorten": shorten}
+"""The steps that are not SQL (SQLite): `remake table, part of its definition, what stands there instead`, and `shorten table,
+columns`."""
+_FORM = re.compile(r"\{(\w+) ([\w.]+)\}")
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
 def scripts() -> list[tuple[int, str, str]]:
     """Number, name and text of every migration, in order."""
-    entries = resources.files("bowerbird.db").joinpath("migrations").iterdir()
-    named = [(match, entry) for entry in entries if (match := _NAME.fullmatch(entry.name))]
-    return sorted((int(match[1]), match[2], entry.read_text(encoding="utf-8")) for match, entry in named)
+    return sorted((number, name, file.read_text(encoding="utf-8")) for number, name, file in _files())
+
+
+def newest() -> int:
+    """The version that this bowerbird writes."""
+    return max(number for number, _, _ in _files())
+
+
+def _files() -> Iterator[tuple[int, str, Path]]:
+    for file in Path(__file__).with_name("migrations").iterdir():
+        if match := _NAME.fullmatch(file.name):
+            yield int(match[1]), match[2], file
 
 
 def statements(script: str, dialect: str) -> list[str]:
@@ -46,6 +72,7 @@ def statements(script: str, dialect: str) -> list[str]:
     bare = re.sub(r"--[^\n]*", "", script)
     for word, spelling in WORDS[dialect].items():
         bare = bare.replace("{" + word + "}", spelling)
+    bare = _FORM.sub(lambda found: FORMS[dialect][found[1]].format(found[2]), bare)
     steps = (statement.strip() for statement in bare.split(";"))
     mine = (step.removeprefix(f"only {dialect}:").strip() for step in steps)
     return [step for step in mine if step and not step.startswith("only ")]
@@ -57,21 +84,22 @@ async def migrate(tx: Transaction, dialect: str, now: datetime) -> None:
         "create table if not exists migrations (version bigint primary key, name text not null, applied_at bigint not null)"
     )
     applied = {row["version"] for row in await tx.fetch("select version from migrations")}
-    version, newest = max(applied, default=0), scripts()[-1][0]
-    if version > newest:
+    version, known = max(applied, default=0), newest()
+    if version > known:
         raise StoreError(
-            f"the database is of version {version}, bowerbird knows up to {newest}: install a newer one, or use another database"
+            f"the database is of version {version}, bowerbird knows up to {known}: install a newer one, or use another database"
         )
-    for number, name, script in scripts():
+    for number, name, file in sorted(_files()):
         if number not in applied:
-            await apply(tx, statements(script, dialect))
+            await apply(tx, statements(file.read_text(encoding="utf-8"), dialect))
             await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, ?)", number, name, to_micros(now))
 
 
 async def apply(tx: Transaction, steps: list[str]) -> None:
     """Carries out the statements of one script."""
     for step in steps:
-        if step.startswith(_REMAKE):
-            await remake(tx, *(each.strip() for each in step.removeprefix(_REMAKE).split(",")))
+        word, _, rest = step.partition(" ")
+        if word in _STEPS:
+            await _STEPS[word](tx, *(each.strip() for each in rest.split(",")))
         else:
             await tx.execute(step)

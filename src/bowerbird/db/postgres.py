@@ -114,6 +114,9 @@ class PostgresTransaction(Hooks):
         row: Row | None = await self._asked(self._connection.fetchrow, sql, *storable(values))
         return row
 
+    async def fetch_columns(self, sql: str, *values: Any) -> Sequence[Sequence[Any]]:
+        return list(zip(*await self.fetch(sql, *values), strict=True))
+
 
 def _manner(patience: float) -> dict[str, str]:
     """How the server treats our sessions."""

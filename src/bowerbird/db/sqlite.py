@@ -23,10 +23,10 @@ from bowerbird.db.addresses import public
 from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
 from bowerbird.db.private import create_private, make_private
-from bowerbird.db.texts import all_storable, storable
+from bowerbird.db.sqlite_transaction import SqliteTransaction
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.model import Backoff
-from bowerbird.ports import Clock, Row, Transaction
+from bowerbird.ports import Clock, Transaction
 
 SAFE_VERSION = (3, 51, 3)
 """Earlier ones can corrupt a WAL when it is reset while another connection reads (fixed upstream in 3.51.3)."""
@@ -44,6 +44,9 @@ _WRITER_CACHE, _READER_CACHE = 256 * 1024, 64 * 1024
 """Kilobytes of the file that a connection may keep in memory."""
 _LOG_RETRY = timedelta(seconds=5)
 """When somebody was just reading from it."""
+_blank: list[Any] = []
+"""Once there is one, a database in memory with our tables and no rows. Others are copies of it: to make tables takes longer than
+most of what is rehearsed or tested in memory."""
 
 
 def sqlite_module() -> Any:
@@ -55,37 +58,6 @@ def sqlite_module() -> Any:
     except ImportError:
         return standard
     return pysqlite3
-
-
-class SqliteTransaction(Hooks):
-    """Statements on one connection, between its begin and its commit."""
-
-    def __init__(self, connection: Any) -> None:
-        super().__init__()
-        self._connection = connection
-
-    async def execute(self, sql: str, *values: Any) -> int:
-        return int(self._connection.execute(sql, storable(values)).rowcount)
-
-    async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.executemany(sql, all_storable(rows))
-
-    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        for sql, rows in writes:
-            if rows:
-                await self.execute_many(sql, rows)
-
-    async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Row]:
-        return [found for row in rows for found in await self.fetch(sql, *row)]
-
-    async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
-        rows: Sequence[Row] = self._connection.execute(sql, storable(values)).fetchall()
-        return rows
-
-    async def fetch_one(self, sql: str, *values: Any) -> Row | None:
-        # fetchall, not fetchone: a statement with RETURNING must run to its end or it keeps the transaction open.
-        rows: list[Row] = self._connection.execute(sql, storable(values)).fetchall()
-        return rows[0] if rows else None
 
 
 class SqliteDatabase:
@@ -116,6 +88,7 @@ class SqliteDatabase:
     @classmethod
     def open(cls, where: str, clock: Clock) -> SqliteDatabase:
         module = sqlite_module()
+        _bind_quickly(module)
         if where != ":memory:":
             _check_place(Path(where), module)
         try:
@@ -347,8 +320,14 @@ class SqliteDatabase:
         return msgspec.json.encode(values).decode()
 
     async def migrate(self) -> None:
+        is_blank = self._where == ":memory:" and not self._writer.execute("select count(*) from sqlite_master").fetchone()[0]
+        if is_blank and _blank:
+            _blank[0].backup(self._writer)
         async with self.transaction() as tx:
             await migrate(tx, self.dialect, self._clock.now())
+        if is_blank and not _blank:
+            _blank.append(self._connect())
+            self._writer.backup(_blank[0])
 
     async def close(self) -> None:
         await self._committed()
@@ -373,6 +352,12 @@ def _end(durable: asyncio.Future[None], hooks: Callable[[], None], error: BaseEx
             durable.set_result(None)
         else:
             durable.set_exception(error)
+
+
+def _bind_quickly(module: Any) -> None:
+    """Spares the driver its search for somebody who would adapt a null or a blob: that takes ten times as long as to bind it."""
+    module.register_adapter(type(None), {None: None}.get)
+    module.register_adapter(bytes, bytes)
 
 
 def _check_place(path: Path, module: Any) -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from bowerbird.db.migrate import scripts
+from bowerbird.db.migrate import newest as newest
 from bowerbird.ports import Database
 
 _CATALOGUES = {"sqlite": "sqlite_master where type = 'table' and name", "postgresql": "pg_tables where tablename"}
-
-
-def newest() -> int:
-    """The version that this bowerbird writes."""
-    return scripts()[-1][0]
 
 
 async def version_of(database: Database) -> int | None:

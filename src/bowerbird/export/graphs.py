@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 from msgspec import Struct
@@ -32,9 +31,11 @@ class Arc(Struct, frozen=True):
     values: dict[str, Value]
 
 
-def write_graph(path: Path, nodes: Sequence[Node], arcs: Sequence[Arc]) -> None:
+def write_graph(path: Path, nodes: Sequence[Node], arcs: Sequence[Arc], *, is_directed: bool = True) -> None:
     """Writes a new file; raises `UserError` for an ending that is not known or a file that exists."""
     lines = _format(path)(nodes, arcs)
+    if not is_directed:
+        lines = (line.replace('="directed"', '="undirected"') if line.startswith("<graph ") else line for line in lines)
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{line}\n" for line in lines)
@@ -63,6 +64,9 @@ def _plain(text: str) -> str:
 
 
 def _quoted(text: object) -> str:
+    # It brings half of the web with it, which those who write no graph need not wait for.
+    from xml.sax.saxutils import quoteattr
+
     return quoteattr(_plain(str(text)))
 
 
@@ -128,6 +132,8 @@ def _graphml(nodes: Sequence[Node], arcs: Sequence[Arc]) -> Iterator[str]:
 
 
 def _graphml_values(name: str, values: Mapping[str, Value], columns: Mapping[str, type]) -> str:
+    from xml.sax.saxutils import escape
+
     return "".join(f'<data key="{name}{place}">{escape(_plain(str(value)))}</data>' for place, value in _told(values, columns))
 
 

@@ -54,6 +54,7 @@ TAKES: Mapping[str, Take] = {
     "own_posts": Take(Subject.POST, "posts", "the posts asked about, or of the account asked about", is_step=False),
     "reposted": Take(Subject.POST, "posts", "the posts passed on by reposts"),
     "replied": Take(Subject.POST, "posts", "the posts that replies answer"),
+    "roots": Take(Subject.POST, "posts", "the posts that opened the conversations of the posts asked about", is_step=False),
     "quoted": Take(Subject.POST, "posts", "the posts that are quoted"),
     "quotes": Take(Subject.POST, "posts", "the posts that quote the one asked about"),
     "reposters": Take(Subject.USER, "users", "who passed posts on"),

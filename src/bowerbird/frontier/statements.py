@@ -178,6 +178,9 @@ returning lane
 """
 
 
+IS_ANY_DUE = "select 1 as due from tasks where ready = 0 and due is not null and due <= ? limit 1"
+
+
 def next_due(any_of: str) -> str:
     """The first due time of some lanes: other crawls in the same store have tasks of their own."""
     # `+lane` is no column of an index: otherwise SQLite would rather sort all tasks of the lanes than walk along `tasks_due`.

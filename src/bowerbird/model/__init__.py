@@ -32,6 +32,7 @@ from bowerbird.model.items import (
     Broken,
     Gone,
     Judged,
+    KeptItem,
     Media,
     Member,
     Page,
@@ -52,7 +53,7 @@ from bowerbird.model.items import (
     WithdrawnPlaces,
 )
 from bowerbird.model.judgements import Judgement, Ruling, Seen
-from bowerbird.model.kinds import Outcome, PostKind, ReactionKind, RelationKind, Side, Subject
+from bowerbird.model.kinds import COUNTED_SIGNALS, Outcome, PostKind, ReactionKind, RelationKind, Side, Signal, Subject
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.networks import NETWORKS, TRAITS, KeyForm, Network, Traits
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
@@ -66,6 +67,7 @@ from bowerbird.model.times import EPOCH, from_micros, to_micros
 from bowerbird.model.work import CallReport, Due, Later, Leased, Loss, Nothing, Offer
 
 __all__ = [
+    "COUNTED_SIGNALS",
     "EPOCH",
     "NETWORKS",
     "TRAITS",
@@ -99,6 +101,7 @@ __all__ = [
     "Heard",
     "Judged",
     "Judgement",
+    "KeptItem",
     "KeyForm",
     "KeyTime",
     "Later",
@@ -148,6 +151,7 @@ __all__ = [
     "Setback",
     "Settled",
     "Side",
+    "Signal",
     "Source",
     "StreamState",
     "Subject",

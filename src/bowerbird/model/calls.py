@@ -184,6 +184,8 @@ class Saved(Struct, frozen=True, kw_only=True):
     """Tags that users gave themselves and did not have before."""
     judged: Mapping[tuple[Subject, str], frozenset[Judged]] = {}
     """By account or post, under its stored id, what judges say of it, where a crawl has any."""
+    is_enough: bool = False
+    """Whoever wants the listing has all that was wanted of it: it need not go on."""
 
     @property
     def users_new(self) -> int:

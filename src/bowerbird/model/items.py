@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from bowerbird.model.kinds import Outcome, PostKind, ReactionKind, RelationKind, Subject
+from bowerbird.model.kinds import Outcome, PostKind, ReactionKind, RelationKind, Signal, Subject
 
 
 class Judged(NamedTuple):
@@ -44,6 +44,8 @@ class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     is_verified: bool | None = None
     opts_out: bool | None = None
     """The author asked not to be collected or indexed (`noindex`, `#nobot`, `indexable: false` …)."""
+    signals: tuple[Signal, ...] = ()
+    """The signs of it that the account gives, also those that do not count by themselves."""
     is_there: bool = False
     """The service says by itself that the account is there, perhaps again, whatever else it says of it."""
     labels: tuple[str, ...] = ()
@@ -130,6 +132,21 @@ class Post(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     media: tuple[Media, ...] = ()
     place: Place | None = None
     raw: bytes = b""
+
+
+class KeptItem(Struct, frozen=True, gc=False, kw_only=True):
+    """A payload as the store kept it, with what its row tells that a page around it told before."""
+
+    network: str
+    subject: Subject
+    """USER or POST."""
+    id: str
+    raw: bytes
+    author: str = ""
+    """Global id of a post's author."""
+    kind: PostKind = PostKind.POST
+    repost_of: str | None = None
+    quote_of: str | None = None
 
 
 class Relation(Struct, frozen=True, gc=False):

@@ -49,6 +49,31 @@ class Subject(StrEnum):
     WORD = "word"
 
 
+class Signal(StrEnum):
+    """A sign by which an account says that it does not wish to be collected, indexed or recommended, by its network's name."""
+
+    NOINDEX = "noindex"
+    INDEXABLE = "indexable"
+    NOBOT = "nobot"
+    DISCOVERABLE = "discoverable"
+    NO_UNAUTHENTICATED = "no-unauthenticated"
+
+    @property
+    def meaning(self) -> str:
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Signal.NOINDEX: "Mastodon: asks search engines to leave the profile and its posts out",
+    Signal.INDEXABLE: "Mastodon: public posts are not to be searched or indexed",
+    Signal.NOBOT: "Mastodon: #nobot, #nobots, #noindex, #noarchive or #nosearch in the profile",
+    Signal.DISCOVERABLE: "Mastodon: is not to be recommended or listed in directories",
+    Signal.NO_UNAUTHENTICATED: "Bluesky: is not to be shown to people who are not logged in",
+}
+COUNTED_SIGNALS = frozenset(Signal) - {Signal.DISCOVERABLE}
+"""The signs that count unless a crawl file says otherwise. Not to be recommended is what is said of all who never chose."""
+
+
 class PostKind(StrEnum):
     POST = "post"
     REPLY = "reply"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import timedelta
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.flows.flow import Stop
 from bowerbird.model.times import span
@@ -215,6 +215,21 @@ class Course(Struct, frozen=True, kw_only=True):
         if what == "bytes":
             return value + max(0.0, self._slope("kept") * more - self.samples[-1].free)
         return value + self._slope(what) * more
+
+    def reached(self, calls: float) -> timedelta:
+        """When the rehearsal had made so many calls of the model."""
+        last = min(bisect_left(self.samples, calls, key=lambda each: each.calls), len(self.samples) - 1)
+        after, before = self.samples[last], self.samples[last - 1] if last else Sample(at=timedelta(0))
+        part = (calls - before.calls) / max(after.calls - before.calls, 1e-9)
+        return before.at + (after.at - before.at) * min(1.0, part)
+
+    def as_fast_as(self, other: Course) -> Course:
+        """The same calls at the pace of another rehearsal, as far as both have come."""
+        calls = min(self.samples[-1].calls, other.samples[-1].calls)
+        if not calls:
+            return self
+        stretch = other.reached(calls) / max(self.reached(calls), timedelta(microseconds=1))
+        return structs.replace(self, samples=tuple(structs.replace(each, at=each.at * stretch) for each in self.samples))
 
     def _place(self, at: timedelta) -> int:
         return max(0, bisect_right(self.samples, at, key=lambda each: each.at) - 1)

@@ -24,6 +24,10 @@ _WORLDS = ("quiet", "usual", "busy")
 _USUAL = 1
 _ORDER = (_USUAL, 2, 0)
 """What is compared with the usual world waits for it, and the busy one takes longest."""
+_FASTER = "one more credential"
+_PACE = 0.2
+"""So much of a sample is rehearsed to learn how fast it is: how many calls it takes is known from the usual world, and another
+walk would take others by chance alone."""
 _TIGHT = 0.5
 """A bucket that is used less than this does not hold the crawl up."""
 _NOTABLE = 0.001
@@ -53,7 +57,7 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     credentials: tuple[Credential, ...] = ()
     """What the vault has; secrets are not needed."""
     world: WorldSettings = USUAL
-    scope: Scope = Scope()
+    scope: Scope = Scope(of_sample=0.6)
     rankers: Mapping[str, str] = {}
     """By facet: another policy to compare with."""
     has_variants: bool = True
@@ -93,9 +97,12 @@ def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent, *, jobs: i
             playing[number] = begin(_part(plan, credentials, inquiry, lively(inquiry.world, _LIVELINESS[number], number)))
         variants: dict[str, Future[Course]] = {}
         if inquiry.has_variants:
-            variants = _variants(plan, credentials, _compared_over(inquiry, playing[_USUAL].result()), say, begin)
+            variants = _variants(plan, credentials, _compared_over(plan, inquiry, playing[_USUAL]), say, begin)
         courses = tuple(playing[number].result() for number in sorted(playing))
-        return Plan(courses=courses, credentials=credentials, variants={name: each.result() for name, each in variants.items()})
+        found = {name: each.result() for name, each in variants.items()}
+        if _FASTER in found and _is_sample(plan):
+            found[_FASTER] = courses[_USUAL].as_fast_as(found[_FASTER])
+        return Plan(courses=courses, credentials=credentials, variants=found)
 
 
 def _part(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, world: WorldSettings) -> Part:
@@ -115,17 +122,23 @@ def lively(world: WorldSettings, factor: float, number: int) -> WorldSettings:
     )
 
 
-def _compared_over(inquiry: Inquiry, likely: Course) -> Inquiry:
-    """A variant is compared by its first day: of a crawl that goes on for ever no more is rehearsed."""
-    length = inquiry.scope.length if likely.is_finished else min(inquiry.scope.length, HORIZONS["day"])
-    return structs.replace(inquiry, scope=structs.replace(inquiry.scope, length=length))
+def _is_sample(plan: CrawlPlan) -> bool:
+    """Whether it ends when estimates are good enough."""
+    return plan.flow.walks and plan.flow.stop.half_width is not None
+
+
+def _compared_over(plan: CrawlPlan, inquiry: Inquiry, likely: Future[Course]) -> Inquiry:
+    """A variant is compared by its first day: of a crawl that goes on for ever no more is rehearsed. A sample ends sooner."""
+    if _is_sample(plan) or likely.result().is_finished:
+        return inquiry
+    return structs.replace(inquiry, scope=structs.replace(inquiry.scope, length=min(inquiry.scope.length, HORIZONS["day"])))
 
 
 def _variants(
     plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, say: Say, begin: Callable[[Part], Future[Course]]
 ) -> dict[str, Future[Course]]:
     world = lively(inquiry.world, 1.0, 1)
-    found: dict[str, tuple[CrawlPlan, tuple[Credential, ...]]] = {"one more credential": one_more(plan, credentials)}
+    found: dict[str, tuple[CrawlPlan, tuple[Credential, ...]]] = {_FASTER: one_more(plan, credentials)}
     rankers = dict(inquiry.rankers) or other_policy(plan)
     if rankers:
         name = f"another order ({', '.join(f'{facet} by {ranker}' for facet, ranker in rankers.items())})"
@@ -133,8 +146,13 @@ def _variants(
     begun = {}
     for number, (name, (variant, its_credentials)) in enumerate(found.items(), start=len(_LIVELINESS) + 1):
         say(f"Rehearsal {number}: with {name} …")
-        begun[name] = begin(_part(variant, its_credentials, inquiry, world))
+        asked = _for_pace(inquiry) if name == _FASTER and _is_sample(plan) else inquiry
+        begun[name] = begin(_part(variant, its_credentials, asked, world))
     return begun
+
+
+def _for_pace(inquiry: Inquiry) -> Inquiry:
+    return structs.replace(inquiry, scope=structs.replace(inquiry.scope, calls=max(1, round(_PACE * inquiry.scope.calls))))
 
 
 def other_policy(plan: CrawlPlan) -> dict[str, str]:
@@ -193,8 +211,14 @@ def _horizon(plan: Plan, at: timedelta) -> dict[str, Any]:
 
 
 def reckoned(plan: Plan, at: timedelta) -> float:
-    """How many times as long as the shortest rehearsal that was cut before that time; 1 where none was."""
-    return max(hours_of(at) / hours_of(each.length) if each.is_reckoned(at) else 1.0 for each in plan.courses)
+    """How many times as long as the shortest rehearsal that was cut before that time, or before the end; 1 where none was."""
+    return max(_times(each, at) for each in plan.courses)
+
+
+def _times(course: Course, at: timedelta) -> float:
+    if not course.is_reckoned(at):
+        return 1.0
+    return hours_of(at if course.end is None else min(at, course.end[0])) / hours_of(course.length)
 
 
 def _variant(likely: Course, course: Course) -> dict[str, float]:
@@ -215,19 +239,24 @@ def notes(plan: Plan) -> Sequence[str]:
     found = [f"{course.factor:.2g} of the seeds were rehearsed, with limits as much smaller; counts are multiplied back."]
     if course.factor == 1:
         found = ["All seeds were rehearsed."]
-    cut = [each for each in plan.courses if each.was_cut]
+    walked = [each for each in plan.courses if each.enough is not None]
+    cut = [each for each in plan.courses if each.was_cut and each not in walked]
     if cut and any(reckoned(plan, at) > 1 for at in HORIZONS.values()):
         shortest = in_words(hours_of(min(each.length for each in cut)))
         found.append(
             f"~ is multiplied: of one world only {shortest} was rehearsed, which took as many calls or items as a rehearsal may "
             f"have. Beyond {FAR:.0f} times that nothing is foreseen, and the least that was seen is told."
         )
-    elif not course.is_finished:
+    elif not walked and not course.is_finished:
         found.append(
             f"{in_words(hours_of(course.length))} of virtual time were rehearsed; later figures go on as at the end of that."
         )
-    if course.enough is not None:
-        found.append("The sample was not good enough by then; its end is reckoned from the width of its intervals, and rough.")
+    if walked:
+        shortest = in_words(hours_of(min(each.length for each in walked)))
+        found.append(
+            f"~ is reckoned: {shortest} of the sample was rehearsed. When it is good enough is taken from the width that its "
+            "intervals had by then, and rough."
+        )
     if course.hidden >= _NOTABLE:
         found.append(f"{course.hidden:.1%} of the seeds' posts are older than what the network shows of a timeline.")
     if course.done_after >= NEVER:

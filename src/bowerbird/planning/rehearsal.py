@@ -40,6 +40,12 @@ _MOST_LISTS = 1_000
 _MOST_STARTS = 1_000
 _WALK = 2
 """So many times the calls are rehearsed of a sample: long before its end nobody can say when that is."""
+_FEWEST_WALKED = 500
+"""After fewer calls nobody can say anything of a sample."""
+_LATER = 1.08
+"""So many times the calls are made until that is asked again."""
+_JUDGED_LATE = 1.05
+"""A sample is judged when a tenth more calls were made: half of that goes by, on average, after it has become good enough."""
 _TOO_MANY = 10
 """So many times the items that a model was made for."""
 
@@ -70,6 +76,8 @@ class Scope(Struct, frozen=True, kw_only=True):
     """About how many items a model is made to bring; a rehearsal that brings many more than it should is ended."""
     calls: int = 2_500
     """After so many calls the rehearsal ends."""
+    of_sample: float = 1.0
+    """Of a sample this part of the calls that it seems to take; when it is good enough is then reckoned."""
 
 
 def rehearse(plan: CrawlPlan, credentials: tuple[Credential, ...], world: WorldSettings, scope: Scope, seeds: int) -> Course:
@@ -129,6 +137,7 @@ class _Rehearsal:
         self._plan = self._played(plan)
         self._samples: list[Sample] = []
         self._was_cut = False
+        self._judged_again: float = _FEWEST_WALKED
         self._most = _TOO_MANY * max(scope.items, stage.load * self._model.played)
         asked = {use.name for use in plan.flow.facets}
         # Who goes on to others' timelines has hardly begun when it has those of the seeds.
@@ -177,11 +186,21 @@ class _Rehearsal:
             self._samples.append(await self._look(crawl, clock, is_full=is_full))
             if is_full:
                 full.pop(0)
-            if crawl.tally.calls >= self._scope.calls or crawl.tally.items >= self._most:
+            if await self._is_long_enough(crawl):
                 self._was_cut = True
                 crawl.process.end("the rehearsal is long enough")
                 return
             wait = min(wait * _GROWTH, full[0] if full and wait < full[0] else wait * _GROWTH)
+
+    async def _is_long_enough(self, crawl: Crawl) -> bool:
+        calls = crawl.tally.calls
+        if calls >= self._scope.calls or crawl.tally.items >= self._most:
+            return True
+        if self._scope.of_sample >= 1 or self._stop.half_width is None or calls < self._judged_again:
+            return False
+        self._judged_again = calls * _LATER
+        # One that is good enough just now is ended by its own judge, or was so by chance.
+        return self._scope.of_sample * (enough := await self._enough(crawl)) <= calls < enough
 
     async def _look(self, crawl: Crawl, clock: VirtualClock, *, is_full: bool) -> Sample:
         now, tally = clock.now(), crawl.tally
@@ -238,7 +257,7 @@ class _Rehearsal:
             uses=self._uses(crawl, uses, {row["bucket"]: row["spent"] for row in ledgers}),
             buckets=(),
             goes_round=self._plan.flow.goes_round or bool(self._plan.streams),
-            enough=None if is_finished or self._stop.half_width is None else await self._enough(crawl),
+            enough=None if is_finished or self._stop.half_width is None else _JUDGED_LATE * await self._enough(crawl),
             stop=self._stop,
             reason=self._met(crawl, reason),
             means=self._means,

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import structs
 
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
-from bowerbird.model import Answer, Credential, Request, Service, Subject, Wire
+from bowerbird.model import Answer, Credential, Request, Service, Signal, Subject, Wire
 from bowerbird.planning.scaling import Model
 from bowerbird.ports import Clock, Connection
 from bowerbird.providers import provider
@@ -155,8 +155,15 @@ class Stage:
         people, speaks = self.world.people, self._plan.services[0].service.provider
         if self._plan.flow.filters.follow_opted_out or speaks not in ("mastodon", "bluesky"):
             return False
-        says_so = speaks == "mastodon" and (people.says_nobot[account] or not people.is_indexable[account])
-        return bool(people.is_noindex[account] or says_so)
+        given = {Signal.NO_UNAUTHENTICATED: people.is_noindex[account]}
+        if speaks == "mastodon":
+            given = {
+                Signal.NOINDEX: people.is_noindex[account],
+                Signal.INDEXABLE: not people.is_indexable[account],
+                Signal.NOBOT: people.says_nobot[account],
+                Signal.DISCOVERABLE: not people.is_discoverable[account],
+            }
+        return any(given.get(signal) for signal in self._plan.consent.counted)
 
     def transport(self, clock: Clock, network: Network) -> SilentTransport:
         return SilentTransport(InProcessTransport(self.services, clock, network))

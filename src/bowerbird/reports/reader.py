@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bowerbird.clock import from_micros
 from bowerbird.model import CrawlState, TaskState
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.browsing.items import ItemReader
 from bowerbird.reports.counting.counts import Count, Counter
 from bowerbird.reports.status.summary import CrawlReport, ErrorNote, LaneReport, LedgerReport, Stored, Summary
 from bowerbird.reports.status.timings import Timings, read_timings
+
+if TYPE_CHECKING:
+    from bowerbird.reports.browsing.items import ItemReader
 
 _CRAWLS = """
 select crawl, name, flow, state, wanted, reason, calls, items, users, posts, created_at, updated_at from crawls order by crawl
@@ -41,7 +44,6 @@ class Reader:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counter = Counter(database)
-        self._items = ItemReader(database)
 
     async def summary(self, *, errors: int = 10) -> Summary:
         """Everything `status` shows; its cost hardly grows with the tables."""
@@ -83,6 +85,13 @@ class Reader:
     async def timings(self, calls: int = 1_000) -> Timings:
         async with self._database.reading() as tx:
             return await read_timings(tx, calls)
+
+    @cached_property
+    def _items(self) -> ItemReader:
+        # Those who only count need not wait for what unpacks stored items.
+        from bowerbird.reports.browsing.items import ItemReader
+
+        return ItemReader(self._database)
 
     def users(self, *, with_raw: bool = False) -> AsyncIterator[dict[str, Any]]:
         """Every user as a dict, in the order they were heard of; stubs have `seen_at` None."""

@@ -8,10 +8,12 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
+from bowerbird.db.short_columns import written, written_rows
 from bowerbird.db.texts import Checked
 from bowerbird.ports import Database, Row, Transaction
+from bowerbird.store.posts.counting import PostCounting
 
 COUNTERS_EVERY = int(timedelta(days=1) / timedelta(microseconds=1))
 
@@ -33,6 +35,8 @@ class SaveContext(Struct, frozen=True, kw_only=True):
     """How the ids begin that the service is at home with, on a network of many servers."""
     counters_every: int = COUNTERS_EVERY
     """Microseconds: counters move all the time, and alone they make a new line of history at most once in this time."""
+    counting: PostCounting = field(default_factory=PostCounting)
+    """What it changes in the kept counts of posts, until `save_counts` writes them."""
 
     async def fetch_in(self, sql: str, members: Iterable[Any], *before: Any) -> list[Row]:
         """Rows of a statement whose last parameter is a list; asks nothing when the list is empty."""
@@ -48,17 +52,19 @@ class SaveContext(Struct, frozen=True, kw_only=True):
             await self.tx.execute_many(sql, rows)
 
     async def insert_posts(self, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, int]:
-        """Inserts posts of a cleaned page that are not there yet, and answers their numbers where that costs nothing. On SQLite,
-        where one process writes, the caller has looked whether they are."""
+        """Inserts posts of a cleaned page that are not there yet, and answers their numbers. On SQLite, where one process writes,
+        the caller has looked whether they are."""
         if not rows:
             return {}
         if self.database.dialect != "sqlite":
             found = await self.tx.fetch_many(_insert(columns, True), Checked(rows))
             return {row["id"]: row["post_no"] for row in found}
-        # Its driver takes longer to bind a null than a text: columns that no row fills are better left out.
-        columns, rows = _filled(columns, rows)
-        await self.tx.execute_many(_insert(columns, False), Checked(rows))
-        return {}
+        dialect = self.database.dialect
+        kept = written_rows(dialect, columns, rows)
+        await self.tx.execute_many(_insert(tuple(written(dialect, name) for name in columns), False), Checked(kept))
+        # Each new row has the number after the highest one.
+        last = await self.tx.fetch("select last_insert_rowid() as number")
+        return {row[0]: number for number, row in enumerate(rows, last[0]["number"] - len(rows) + 1)}
 
     async def observed_at(self) -> int:
         """The earliest time at which the service can have said this: when the call was leased, or now if it is not logged."""
@@ -67,12 +73,6 @@ class SaveContext(Struct, frozen=True, kw_only=True):
             return self.at + 1
         row = await self.tx.fetch_one("select leased_at from calls where call = ?", self.call)
         return self.at if row is None else int(row["leased_at"])
-
-
-def _filled(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    by_column = list(zip(*rows, strict=True))
-    kept = [place for place, values in enumerate(by_column) if values.count(None) < len(values)]
-    return tuple(columns[place] for place in kept), list(zip(*(by_column[place] for place in kept), strict=True))
 
 
 @cache

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
+from bowerbird.flows.consent import USUAL, Consent
 from bowerbird.model import Facet, Gone, Outcome, Page, RelationEnd, Saved, Service, Subject, Task, asked_about
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.absences.authority import homes_of, without_forged
 from bowerbird.store.absences.gone import PURGED, GoneStatements, readable_again, save_gone
 from bowerbird.store.context import SaveContext
+from bowerbird.store.forgetting.filtering import Filter
+from bowerbird.store.forgetting.tombstones import Tombstones
 from bowerbird.store.intake.bounds import bounded_page
 from bowerbird.store.intake.clean import clean_page
 from bowerbird.store.intake.quarantine import set_aside
@@ -23,6 +26,7 @@ from bowerbird.store.people.identities import People, PeopleStatements, number_p
 from bowerbird.store.people.names import id_for
 from bowerbird.store.people.profiles import UserStatements, came_along, note_checked, save_users
 from bowerbird.store.people.tags import TagStatements, save_trends, save_user_tags
+from bowerbird.store.posts.counts import save_counts
 from bowerbird.store.posts.listed import ListedStatements, is_source, note_sightings
 from bowerbird.store.posts.posts import PostStatements, save_posts
 from bowerbird.store.relations.listed import RelationStatements, save_relations
@@ -84,15 +88,19 @@ class Store:
         keeps_sightings: bool = False,
         heeds_counters: bool = True,
         counters_every: timedelta = DAY,
+        consent: Consent = USUAL,
     ) -> None:
         """`keeps_sightings`: whether it is written down which search or stream listed which post; `heeds_counters`: whether
-        the crawl does something about it when the counter of a profile has moved since the last look-up."""
+        the crawl does something about it when the counter of a profile has moved since the last look-up; `consent`: which
+        signs of not wishing to be collected count."""
+        self._consent = consent
         self._heeds_counters = heeds_counters
         self._counters_every = int(counters_every / timedelta(microseconds=1))
         self._database = database
         self._sightings = ListedStatements(database) if keeps_sightings else None
         self._packer = Packer()
-        self._locks = Locks(database)
+        self._tombstones = Tombstones()
+        self._locks = Locks(database, self._tombstones)
         self._services: dict[str, tuple[int, str, tuple[str, ...]]] = {}
         self._people = PeopleStatements(database)
         self._users = UserStatements(database)
@@ -104,13 +112,35 @@ class Store:
         self._reactions = ReactionStatements(database)
 
     def clean(self, page: Page) -> Page:
-        return clean_reactions(clean_beside(clean_page(bounded_page(page))))
+        return clean_reactions(clean_beside(clean_page(bounded_page(self._consent.heeded(page)))))
+
+    async def allowed(self, tx: Transaction, page: Page, service: Service) -> Page:
+        await self._tombstones.load(tx)
+        if not self._tombstones:
+            return page
+        look = await self._filter(tx, service)
+        if learned := look.learned(page):
+            await self._tombstones.add(tx, learned)
+        return look.page(page)
+
+    async def allowed_targets(self, tx: Transaction, service: Service, targets: Collection[str]) -> frozenset[str]:
+        await self._tombstones.load(tx)
+        if not self._tombstones:
+            return frozenset(targets)
+        look = await self._filter(tx, service)
+        return frozenset(target for target in targets if not look.is_target(target))
+
+    async def _filter(self, tx: Transaction, service: Service) -> Filter:
+        _, network, _ = await self._registered(tx, service)
+        return Filter(self._tombstones, network, service.name)
 
     async def save(
         self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime
     ) -> Saved:
         """Writes what the page says and nothing else; the caller commits."""
         s = await self._sighting(tx, service, call, now, is_live=False)
+        if self._tombstones:
+            tasks = (await self._filter(tx, service)).tasks(tasks)
         return await self._save_page(s, page, _Question(facet, tasks))
 
     async def hear(self, tx: Transaction, page: Page, *, service: Service, facet: Facet, call: int, now: datetime) -> Saved:
@@ -130,10 +160,7 @@ class Store:
         return saved
 
     async def _sighting(self, tx: Transaction, service: Service, call: int, now: datetime, *, is_live: bool) -> SaveContext:
-        if service.name not in self._services:
-            number, network, base = await registered_service(tx, service.name)
-            self._services[service.name] = number, network, homes_of(network, service.name, base)
-        number, network, homes = self._services[service.name]
+        number, network, homes = await self._registered(tx, service)
         return SaveContext(
             tx=tx,
             database=self._database,
@@ -146,6 +173,12 @@ class Store:
             is_live=is_live,
             counters_every=self._counters_every,
         )
+
+    async def _registered(self, tx: Transaction, service: Service) -> tuple[int, str, tuple[str, ...]]:
+        if service.name not in self._services:
+            number, network, base = await registered_service(tx, service.name)
+            self._services[service.name] = number, network, homes_of(network, service.name, base)
+        return self._services[service.name]
 
     async def _save_items(self, s: SaveContext, page: Page, question: _Question) -> Saved:
         gone = _told_gone(page, question)
@@ -173,6 +206,7 @@ class Store:
         tagged = await self._save_words(s, page, question, people)
         await save_beside(s, self._beside, page, people)
         reacted = await save_reactions(s, self._reactions, page, question.facet, question.tasks, people)
+        await save_counts(s)
         return Saved(
             users=tuple(users),
             posts=tuple(posts),

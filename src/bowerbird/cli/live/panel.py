@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from bowerbird.cli.screens import numbers
-from bowerbird.cli.screens.limit_names import limit_words
 from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import printable
 from bowerbird.model import CrawlState
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
+from bowerbird.reports.status.limit_names import limit_words
 
 _BAR = 16
 _STYLES: Mapping[str, str] = {CrawlState.RUNNING: "green", CrawlState.PAUSED: "yellow"}

@@ -12,7 +12,6 @@ from msgspec import structs
 
 from bowerbird.app import Crawl
 from bowerbird.cli.screens import numbers
-from bowerbird.cli.screens.limit_names import limit_word
 from bowerbird.cli.screens.money import month_words
 from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
@@ -24,6 +23,7 @@ from bowerbird.model import Charge, CrawlState, TaskState
 from bowerbird.ports import Clock
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
+from bowerbird.reports.status.limit_names import limit_word
 from bowerbird.reports.status.streams import StreamReport, read_streams
 from bowerbird.reports.status.summary import LaneReport
 from bowerbird.reports.status.time_left import Load, backlog_time, never_ends, time_to_stop

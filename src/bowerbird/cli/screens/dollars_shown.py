@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bowerbird.app import Crawl
 from bowerbird.cli.checks.spending import read_spending
-from bowerbird.cli.commands.status import read_page, status_values
+from bowerbird.cli.commands.crawling.status import read_page, status_values
 from bowerbird.cli.live.panel import panel
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run

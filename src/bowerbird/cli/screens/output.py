@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,7 +33,10 @@ def json_line(values: dict[str, Any]) -> str:
 
 class Output:
     """Standard output is for people; with `--json` it carries the result alone, and standard error one JSON object per line:
-    what is said while a command is at work. Screens are not shown then."""
+    what is said while a command is at work. Screens are not shown then.
+
+    Rich takes longer to load than most commands take to run: what needs no colour, or goes to no screen, is written without it.
+    """
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
@@ -51,8 +54,7 @@ class Output:
     def line(self, text: str = "", *, style: str | None = None) -> None:
         if self.as_json:
             return
-        if self._console is None and style is None:
-            # What needs no colour needs no Rich either, which takes longer to load than most commands take to run.
+        if self._console is None and (style is None or not sys.stdout.isatty()):
             print(printable(text), flush=True)
         else:
             self.console.print(printable(text), style=style)
@@ -74,13 +76,20 @@ class Output:
         edge, and a row that goes to a file or another program is one line."""
         if self.as_json:
             return
+        if title:
+            self.line(title)
+        cells = [["" if cell is None else printable(cell) for cell in row] for row in rows]
+        if self._console is None and not sys.stdout.isatty():
+            for line in aligned([columns, *cells]):
+                print(line)
+        else:
+            self._show_table(columns, cells)
+
+    def _show_table(self, columns: Sequence[str], cells: list[list[str]]) -> None:
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
-        if title:
-            self.line(title)
-        cells = [["" if cell is None else printable(cell) for cell in row] for row in rows]
         widths = column_widths([columns, *cells], self.console.width if self.console.is_terminal else sys.maxsize)
         table = Table(box=None, pad_edge=False, header_style="bold")
         for column, width in zip(columns, widths, strict=True):
@@ -98,6 +107,15 @@ class Output:
 
             sys.stdout.write(json.dumps(values, default=_plain, ensure_ascii=True, allow_nan=False) + "\n")
             sys.stdout.flush()
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Each row as one line, its cells below each other."""
+    whole = [[cell.replace("\n", " ") for cell in row] for row in rows]
+    widths = column_widths(whole, sys.maxsize)
+    for row in whole:
+        padded = (cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True))
+        yield (" " * _GAP).join(padded).rstrip()
 
 
 def column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:
@@ -120,6 +138,8 @@ def _unbroken(cell: str) -> int:
 
 
 def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
     from rich.cells import cell_len
 
     return cell_len(text)

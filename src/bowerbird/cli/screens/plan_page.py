@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 
-from bowerbird.cli.screens.limit_names import limit_word
 from bowerbird.cli.screens.output import Output
 from bowerbird.planning.budget import MONEY
 from bowerbird.planning.course import HORIZONS, NEVER, Course, hours_of
 from bowerbird.planning.plan import FAR, USUAL, Plan, Range, expected_dollars, hours, in_words, notes, reckoned
 from bowerbird.planning.prices import AS_OF
 from bowerbird.planning.probe import Found
+from bowerbird.reports.status.limit_names import limit_word
 
 _MEGABYTE = 1e6
 _COUNTS = {"calls": "calls", "items": "new items", "users": "accounts", "posts": "posts"}

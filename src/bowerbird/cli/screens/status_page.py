@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.cli.screens import numbers, post_counts
-from bowerbird.cli.screens.limit_names import limit_words
 from bowerbird.cli.screens.money import month_words, spent_lines
 from bowerbird.cli.screens.not_asked import show_left_out
 from bowerbird.cli.screens.output import Output
@@ -24,6 +23,7 @@ from bowerbird.model import CallState, CrawlState, TaskState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status import health
+from bowerbird.reports.status.limit_names import limit_words
 from bowerbird.reports.status.money import months, own_purse
 from bowerbird.reports.status.status import Status
 from bowerbird.reports.status.streams import GapReport, StreamReport, gap_words

@@ -157,6 +157,8 @@ class Redactor:
         if not text or not known:
             return text
         odd, cleaned = _odd_escapes(text), text
+        if not odd and not any(hidden.is_in(text) for hidden in known):
+            return text
         if odd > _MOST_ODD:
             return b"*" * len(text)
         for hidden in known:

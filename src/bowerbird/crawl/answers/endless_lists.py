@@ -49,19 +49,19 @@ class Trail(Struct, frozen=True):
     barren: int = 0
 
 
-async def bounded(tx: Transaction, lane: Lane, lease: Lease, page: Page) -> Page:
-    """The page, or, where the list would never end or ends in nothing, the same page as its last; it counts as broken off."""
+async def bounded(tx: Transaction, lane: Lane, lease: Lease, page: Page) -> tuple[Page, Trail | None]:
+    """The page, or, where the list would never end or ends in nothing, the same page as its last, which counts as broken off;
+    and what is remembered of the listing."""
     if page.outcome is not Outcome.OK or len(lease.tasks) != 1 or lease.tasks[0].pages == 0:
-        return page
+        return page, None
     trail = await _trail(tx, lease)
     why = "" if trail is None else await _why(tx, lane, lease, page, trail)
-    return structs.replace(page, cursor=None, is_whole=False, detail=why) if why else page
+    return (structs.replace(page, cursor=None, is_whole=False, detail=why) if why else page), trail
 
 
-async def remember(tx: Transaction, lease: Lease, page: Page, saved: Saved) -> None:
+async def remember(tx: Transaction, lease: Lease, page: Page, saved: Saved, trail: Trail | None) -> None:
     """Notes the position after a page that goes on; a listing that ended is forgotten."""
     if _goes_on(lease, page):
-        trail = await _trail(tx, lease) if lease.tasks[0].pages else None
         await _keep(tx, lease.tasks[0].task, after(trail, page, saved))
     elif len(lease.tasks) == 1 and lease.tasks[0].pages and page.outcome is Outcome.OK:
         await tx.execute("delete from paging where task = ?", lease.tasks[0].task)

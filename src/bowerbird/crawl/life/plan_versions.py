@@ -61,6 +61,8 @@ def document(plan: CrawlPlan) -> Document:
         "places": {each.area.name: {**_said(each.area, "name"), **_said(each, "area")} for each in plan.places},
         "media": None if media is None else {"kinds": list(media.kinds), "max_bytes": media.max_bytes},
         "history counters": str(plan.counters_every),
+        # The list itself is the worker's own, as its path is: that there is one is said.
+        "consent": (_said(plan.consent, "opt_out") | ({"opt_out": "a list"} if plan.consent.opt_out else {})) or None,
     }
     # As it comes back from the database.
     plain: Document = msgspec.json.decode(msgspec.json.encode(found))

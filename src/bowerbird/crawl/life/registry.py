@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from bowerbird import __version__
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.moved_service import mend
 from bowerbird.crawl.process.identity import myself, runs
@@ -73,9 +74,9 @@ async def enrol_lane(tx: Transaction, crawl: int, service: int, facet: str) -> i
 async def enrol_worker(tx: Transaction, name: str, now: datetime) -> int:
     at, me = to_micros(now), myself()
     row = await tx.fetch_one(
-        "insert into workers (name, host, pid, identity, place, process_started, started_at, seen_at) "
-        "values (?, ?, ?, ?, ?, ?, ?, ?) returning worker",
-        *(name, me.host, me.pid, me.identity, me.place, me.started, at, at),
+        "insert into workers (name, host, pid, identity, place, process_started, started_at, seen_at, version) "
+        "values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning worker",
+        *(name, me.host, me.pid, me.identity, me.place, me.started, at, at, __version__),
     )
     return _number(row, "worker")
 

@@ -77,6 +77,14 @@ def _linked(name: str) -> Callable[[PageView], Iterator[Found]]:
     return find
 
 
+def _roots(view: PageView) -> Iterator[Found]:
+    for found in _own_posts(view):
+        root = found.post.root if found.post is not None else None
+        key = _key_in(root) if root else found.key
+        if key:
+            yield Found(key, None, found.post, found.origin)
+
+
 def _quotes(view: PageView) -> Iterator[Found]:
     asked = {post.id for post in view.page.posts if post.key in view.asked}
     for post in view.page.posts:
@@ -153,6 +161,7 @@ FINDERS: Mapping[str, Callable[[PageView], Iterable[Found]]] = {
     "own_posts": _own_posts,
     "reposted": _linked("repost_of"),
     "replied": _linked("reply_to"),
+    "roots": _roots,
     "quoted": _linked("quote_of"),
     "quotes": _quotes,
     "reposters": _reposters,

@@ -100,7 +100,8 @@ class BatchWriter:
         pages = [self._store.clean(page) for each in heard for page in each.pages]
         if len(pages) > 1:
             await self._store.save_alone(tx)
-        for page in pages:
+        for heard_page in pages:
+            page = await self._store.allowed(tx, heard_page, stream.service)
             saved = await self._store.hear(
                 tx, page, service=stream.service, facet=stream.channel.facet, call=call, now=now
             )  # fmt: skip

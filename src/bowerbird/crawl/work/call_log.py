@@ -17,7 +17,7 @@ _SECOND = timedelta(microseconds=1)
 _BEGIN = f"""
 insert into calls (crawl, lane, facet, credential, worker, state, charges, objects, targets, leased_at, expires_at, rank_micros)
 select ?, ?, ?, ?, worker, '{CallState.FLYING}', ?, ?, ?, ?, ?, ? from workers where worker = ? and ended_at is null
-returning call
+returning call, (select version from tombstone_state) as forgotten
 """
 _END = f"""
 update calls set state = '{CallState.SETTLED}', charges = '', sent_at = ?, received_at = ?, settled_at = ?, status = ?,
@@ -76,6 +76,8 @@ class QueryLog:
         """`me`: the number of this worker, as it is now."""
         self._crawl = crawl
         self.me = me
+        self.forgotten: int | None = None
+        """Grows when somebody is forgotten: what was chosen before may be about them."""
 
     async def begin(self, tx: Transaction, lane: int, call: Call) -> int:
         """Writes the call as flying, with what it was charged; its number names it from here on.
@@ -93,6 +95,7 @@ class QueryLog:
             raise Fenced(
                 f"worker {call.worker} was silent for too long and is taken for dead; it makes no call under this number"
             )
+        self.forgotten = rows[0]["forgotten"]
         number: int = rows[0]["call"]
         return number
 

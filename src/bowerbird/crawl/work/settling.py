@@ -18,6 +18,8 @@ from bowerbird.crawl.work.targets import Targets
 from bowerbird.model import Answer, Answered, Arrival, CallReport, Lease, Page, Saved, Settled, Task, Visit
 from bowerbird.ports import Links, Store, Transaction
 
+ENOUGH = "as much of the list as was wanted has been read"
+
 
 class Settler:
     """Understands answers and writes down everything that follows from them, all or nothing."""
@@ -58,11 +60,14 @@ class Settler:
 
     async def _saved(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, now: datetime) -> tuple[Page, Saved]:
         """Saves a page and says what of it was new; a list that would never end is ended here."""
-        page = await endless_lists.bounded(tx, lane, lease, page)
+        page, trail = await endless_lists.bounded(tx, lane, lease, page)
+        page = await self._store.allowed(tx, page, lane.service)
         saved = await self._store.save(
             tx, page, service=lane.service, tasks=lease.tasks, facet=lane.facet, call=lease.call, now=now
         )
-        await endless_lists.remember(tx, lease, page, saved)
+        if saved.is_enough and page.cursor is not None:
+            page = structs.replace(page, cursor=None, is_whole=False, detail=ENOUGH)
+        await endless_lists.remember(tx, lease, page, saved, trail)
         return page, saved
 
     async def _visits(
@@ -79,7 +84,9 @@ class Settler:
         if not lane.ranker.remembers:
             return tasks
         known = await self._books.frontier.known(tx, [Arrival(lane=task.lane, target=task.target) for task in tasks])
-        return [structs.replace(task, memory=known[task.lane, task.target].memory) for task in tasks]
+        # A task whose target was forgotten meanwhile has another name by now.
+        memories = {task.task: task.memory for task in known.values()}
+        return [structs.replace(task, memory=memories.get(task.task, task.memory)) for task in tasks]
 
     async def _looked_around(self, tx: Transaction, links: Links, visit: Visit) -> Visit:
         """The visit with what the lane remembers of the neighbours, for a walk that sees one side of each relation only."""

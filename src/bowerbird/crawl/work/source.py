@@ -54,6 +54,8 @@ class LocalWorkSource:
         self._watch = watch
         self._settler = settler
         self._swept_at: datetime | None = None
+        self._forgotten: int | None = None
+        """Which requests to forget were known when tasks were last chosen."""
         self._out: dict[int, tuple[datetime, Lane]] = {}
         """By call: until when it is leased, and its lane as it was then. An answer is read as what was asked."""
         self._served: dict[tuple[frozenset[str], frozenset[str]], May | None] = {}
@@ -91,6 +93,7 @@ class LocalWorkSource:
         scheduler, lane = self._scheduler, self._lanes.asked[choice.turn.lane]
         leases: list[Lease] = []
         async with self._books.database.transaction() as tx:
+            tx.on_rollback(self._let_go_of_forgotten)
             buckets = [charge.bucket for charge in choice.charges]
             tx.on_rollback(partial(scheduler.touched, buckets))
             if self._swept_at is None or now - self._swept_at >= _SWEEP_EVERY:
@@ -131,7 +134,18 @@ class LocalWorkSource:
             until=now + LEASE_TIME,
             rank_time=rank_time,
         )
-        return await books.begin(tx, lane.lane, lease, now)
+        begun = await books.begin(tx, lane.lane, lease, now)
+        if self._forgotten is not None and self._forgotten != books.log.forgotten:
+            raise Taken("somebody was forgotten meanwhile")
+        self._forgotten = books.log.forgotten
+        return begun
+
+    def _let_go_of_forgotten(self) -> None:
+        """Among the tasks held in memory may be some about whoever was forgotten: all are let go, and come back when their leases
+        run out. After a rollback, which puts back what was taken."""
+        if self._forgotten is not None and self._forgotten != self._books.log.forgotten:
+            self._forgotten = None
+            self._books.frontier.let_go()
 
     # -- settle --------------------------------------------------------------------------------------------------
 

@@ -10,15 +10,23 @@ from itertools import takewhile
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.work.lanes import Lanes
 from bowerbird.crawl.work.scheduler import Scheduler
-from bowerbird.model import Arrival, Placement, Settled, Turn
-from bowerbird.ports import Frontier, Transaction
+from bowerbird.model import Arrival, Placement, Service, Settled, Turn
+from bowerbird.ports import Frontier, Store, Transaction
 
 
 class Targets:
     """Adds targets in the caller's transaction; once that is committed, their lanes get turns."""
 
-    def __init__(self, frontier: Frontier, lanes: Lanes, scheduler: Scheduler, admission: Admission | None = None) -> None:
-        """`admission`: who may still be asked about, in a crawl whose size is limited."""
+    def __init__(
+        self,
+        frontier: Frontier,
+        lanes: Lanes,
+        scheduler: Scheduler,
+        admission: Admission | None = None,
+        store: Store | None = None,
+    ) -> None:
+        """`admission`: who may still be asked about, in a crawl whose size is limited; `store`: knows who was forgotten."""
+        self._store = store
         self._frontier = frontier
         self.lanes = lanes
         self._scheduler = scheduler
@@ -38,6 +46,7 @@ class Targets:
 
     async def _add(self, tx: Transaction, arrivals: Sequence[Arrival], call: int | None, now: datetime) -> None:
         lanes: set[int] = set()
+        arrivals = await self._allowed(tx, arrivals)
         if self._admission is not None and arrivals:
             arrivals = await self._admission.admitted(tx, arrivals)
         while arrivals:
@@ -48,6 +57,17 @@ class Targets:
             arrivals = [*arrivals[len(now_added) :], *(lead for _, standing in standings for lead in standing.leads)]
         if lanes:
             tx.after_commit(partial(self._scheduler.wake, lanes))
+
+    async def _allowed(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
+        """Without those who were forgotten: a crawl file may still name them as seeds."""
+        if self._store is None or not arrivals:
+            return arrivals
+        services = {lane: self.lanes.of(lane).service for lane in {arrival.lane for arrival in arrivals}}
+        names: dict[Service, set[str]] = {}
+        for arrival in arrivals:
+            names.setdefault(services[arrival.lane], set()).add(arrival.target)
+        allowed = {each: await self._store.allowed_targets(tx, each, targets) for each, targets in names.items()}
+        return [arrival for arrival in arrivals if arrival.target in allowed[services[arrival.lane]]]
 
     async def end(self, tx: Transaction, ended: Sequence[Settled], more: Sequence[Arrival], call: int, now: datetime) -> None:
         """Ends leases, raising `Fenced` where one is no longer ours; then adds where rankers lead from there, and `more`.

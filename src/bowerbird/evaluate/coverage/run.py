@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable, MutableMapping
 from datetime import datetime, timedelta
 from itertools import count
@@ -70,8 +69,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 def run_policy(order: Order, say: Say = lambda text: None) -> Outcome:
     """Runs one policy from the world's first day on."""
-    # Nearly everything a call makes is gone when it ends: looking for cycles among it costs a tenth of the time.
-    gc.set_threshold(100_000, 50, 50)
     outcome: Outcome = run_virtual(lambda clock: _Run(order, clock, say).run(), start=order.world.start)
     return outcome
 

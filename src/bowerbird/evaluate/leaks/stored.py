@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,12 @@ _LARGEST = 64 * 1024 * 1024
 
 async def stored_leaks(database: Database, vault: Vault) -> list[Leak]:
     """Every secret of the vault that a column of a table holds, compressed ones included: as `table.column`."""
-    found = set()
+    found = [(where, _told(values, vault)) async for where, values in plain_values(database)]
+    return sorted({Leak(credential, where) for where, credentials in found for credential in credentials})
+
+
+async def plain_values(database: Database) -> AsyncIterator[tuple[str, bytes]]:
+    """Everything that a database holds, column by column (`table.column`), compressed values unpacked."""
     async with database.reading() as tx:
         unpackers = await _unpackers(tx)
         for table in [row["name"] for row in await tx.fetch(_TABLES[database.dialect])]:
@@ -30,12 +35,8 @@ async def stored_leaks(database: Database, vault: Vault) -> list[Leak]:
             for row in await tx.fetch(f'select * from "{table}"'):
                 for name in row.keys():  # noqa: SIM118 - rows of SQLite iterate over values
                     columns.setdefault(name, []).append(_plain(row[name], unpackers))
-            found |= {
-                Leak(credential, f"{table}.{name}")
-                for name, values in columns.items()
-                for credential in _told(b"\n".join(values), vault)
-            }
-    return sorted(found)
+            for name, values in columns.items():
+                yield f"{table}.{name}", b"\n".join(values)
 
 
 def file_leaks(files: Iterable[Path], vault: Vault) -> list[Leak]:

@@ -10,7 +10,6 @@ base = "https://mastodon.social"
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from hashlib import sha256
@@ -20,14 +19,16 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, json, structs
 
-from bowerbird.db.addresses import in_vault, public
 from bowerbird.errors import FlowError, UserError
+from bowerbird.flows.consent import Consent, consent_of
 from bowerbird.flows.files.backup_plan import BackupPlan
+from bowerbird.flows.files.card_words import CardWords, card_words
 from bowerbird.flows.files.flow_file import flow_of
 from bowerbird.flows.files.media_plan import MediaPlan, media_plan
 from bowerbird.flows.files.place_plans import PlacePlan, SearchPlan, places_plan
 from bowerbird.flows.files.seed_list import SeedList, seed_list
 from bowerbird.flows.files.server_addresses import meant_root
+from bowerbird.flows.files.store_named import crawl_name, read_text, store_of
 from bowerbird.flows.files.stream_plans import StreamPlan, stream_plans
 from bowerbird.flows.flow import Flow, Vocabulary
 from bowerbird.flows.language.spelling import listed, meant
@@ -53,14 +54,14 @@ CRAWL_KEYS = (
     "concurrency",
     "in_memory",
     "contact",
+    "card",
+    "consent",
 )
 BACKUP_KEYS = ("every", "folder", "keep")
 HISTORY_KEYS = ("counters",)
 DAILY = timedelta(days=1)
 IN_MEMORY = 512
 SERVICE_KEYS = ("name", "provider", "base", "credentials", "dollars", "limits")
-_SQLITE = b"SQLite format 3\0"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 class ServicePlan(Struct, frozen=True, kw_only=True):
@@ -100,6 +101,10 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     """Counters that alone have changed make a line of history at most once in this time."""
     contact: str = ""
     """Told to the services in the User-Agent."""
+    card: CardWords = CardWords()
+    """What its authors say of the data."""
+    consent: Consent = Consent()
+    """Which opt-outs count, and who is kept out whatever they say."""
     skips_bad: bool = False
     """Seeds that cannot be understood are left out, as long as there are others."""
     dollars: float | None = None
@@ -120,7 +125,9 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     def told(self) -> str:
         """What the database may remember of the crawl file: no secrets are in it, and no address of the database itself."""
         services = [{name: getattr(s.service, name) for name in ("name", "provider", "base")} for s in self.services]
-        told = {"services": services, "concurrency": self.concurrency, "called": self.called}
+        told: dict[str, Any] = {"services": services, "concurrency": self.concurrency, "called": self.called}
+        if self.card != CardWords():
+            told["card"] = self.card
         return json.encode(told).decode()
 
 
@@ -130,20 +137,6 @@ def read_crawl_file(
     """The plan in a file, with more seeds and perhaps another name; raises `FlowError` naming the line, or the file when it
     cannot be read."""
     return parse_crawl(read_text(path), path, vocabulary, seeds, name, may_lack_seeds=may_lack_seeds)
-
-
-def read_text(path: Path) -> str:
-    """The text of a crawl or flow file; raises `FlowError` that says what to do."""
-    try:
-        content = path.read_bytes()
-        if content.startswith(_SQLITE):
-            hint = f"; its crawl file is perhaps {path.with_suffix('.toml')}" if path.with_suffix(".toml").is_file() else ""
-            raise FlowError(f"this is a database; name the crawl file (.toml) that says what to collect{hint}", file=str(path))
-        return content.decode("utf-8")
-    except FileNotFoundError:
-        raise FlowError("there is no such file; `bowerbird init` writes one to start from", file=str(path)) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FlowError(f"cannot be read as UTF-8 text: {error}", file=str(path)) from None
 
 
 def parse_crawl(
@@ -159,7 +152,7 @@ def parse_crawl(
     from its folder. `may_lack_seeds`: they may have been given on the command line, when the crawl was begun."""
     table = Table(read(text, str(path)))
     table.only(CRAWL_KEYS, "a crawl file")
-    name = _name(table, path, called)
+    name = crawl_name(table, path, called)
     services = _services(table, vocabulary)
     flow = _flow(table, path, vocabulary, services)
     streams = stream_plans(table, [plan.service for plan in services], vocabulary)
@@ -172,13 +165,14 @@ def parse_crawl(
     if unknown := flow.judges - vocabulary.judges:
         raise table.wrong("flow", f"nobody judges {listed(unknown)} here; conditions may ask: {listed(vocabulary.judges)}")
     facets = vocabulary.facets(services[0].service.provider)
+    listed_seeds = _seeds(table, path, flow, facets, seeds, may_lack=may_lack_seeds or bool(streams or found.searches))
     return CrawlPlan(
         name=name,
-        store=_store(table, path, name),
+        store=store_of(table, path, name),
         names_store="store" in table.values,
         flow=flow,
         services=services,
-        seeds=_seeds(table, path, flow, facets, seeds, may_lack=may_lack_seeds or bool(streams or found.searches)),
+        seeds=listed_seeds,
         streams=streams,
         places=found.places,
         searches=found.searches,
@@ -188,6 +182,8 @@ def parse_crawl(
         media=media_plan(table, path.parent),
         counters_every=_counters_every(table),
         contact=table.text("contact"),
+        card=card_words(table),
+        consent=consent_of(table, path.parent, listed_seeds.file),
     )
 
 
@@ -209,24 +205,6 @@ def _counters_every(table: Table) -> timedelta:
 def is_crawl(document: Document) -> bool:
     """Whether a TOML document is a crawl file, as against a flow."""
     return "edges" not in document.values and "facets" not in document.values
-
-
-def _name(table: Table, path: Path, called: str | None = None) -> str:
-    name = called or table.text("name", path.stem)
-    if not _NAME.fullmatch(name):
-        raise table.wrong("name", f"name {name!r} must be made of letters, digits, '-', '_' and '.'")
-    return name
-
-
-def _store(table: Table, path: Path, name: str) -> str:
-    store = table.text("store", f"{name}.db")
-    if in_vault(store) is not None:
-        return store
-    if re.match(r"[a-z0-9+]+://", store):
-        if not store.startswith(("postgresql://", "postgres://")):
-            raise table.wrong("store", f"store {public(store)!r:.60} is not understood; write a file name or postgresql://…")
-        return store
-    return str(path.parent / Path(store).expanduser())
 
 
 def _backup(table: Table, path: Path) -> BackupPlan | None:

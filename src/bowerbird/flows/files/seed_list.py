@@ -168,7 +168,7 @@ def _check_column(table: Table, seeds: SeedList) -> None:
 
 def is_text(seed: str) -> bool:
     """Whether it could be read as UTF-8; what could not is carried along, to be named with its line like any bad seed."""
-    return not any("\udc80" <= mark <= "\udcff" for mark in seed)
+    return seed.isascii() or not any("\udc80" <= mark <= "\udcff" for mark in seed)
 
 
 @contextmanager
@@ -182,14 +182,21 @@ def _opened(path: Path, newline: str | None = None) -> Iterator[TextIO]:
         raise UserError(f"the seeds file {path} is not a table of comma-separated values: {error}; mend it") from None
 
 
+def delimiter(file: TextIO) -> str:
+    """What parts the columns of a table, told by its first line: in many countries spreadsheets write semicolons."""
+    first = file.readline()
+    file.seek(0)
+    return max(",;\t", key=first.count)
+
+
 def _header(path: Path) -> list[str]:
     with _opened(path, newline="") as file:
-        return next(csv.reader(file), []) or [""]
+        return next(csv.reader(file, delimiter=delimiter(file)), []) or [""]
 
 
 def _column(path: Path, column: str) -> Iterator[tuple[int, str]]:
     with _opened(path, newline="") as file:
-        rows = csv.DictReader(file)
+        rows = csv.DictReader(file, delimiter=delimiter(file))
         for row in rows:
             yield rows.line_num, (row.get(column) or "").strip()
 

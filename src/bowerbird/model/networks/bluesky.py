@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bowerbird.model.kinds import PostKind
-from bowerbird.model.networks.traits import Example, KeyForm, Network, Traits
+from bowerbird.model.networks.shortcuts import Hearing, Shortcuts
+from bowerbird.model.networks.traits import Example, KeyForm, Network, ShortForm, Traits
 
 _SECRETS = (("identifier", "app_password"), ("access_jwt",))
 
@@ -17,6 +18,10 @@ NETWORK = Network(
     counts_reposts=False,
     not_askable=frozenset({PostKind.COMMENT, PostKind.REPOST}),
     post_forms=("at://did:{author}/app.bsky.feed.post/{key}", "https://bsky.app/profile/did:{author}/post/{key}"),
+    short_forms=(
+        ShortForm("+", "at://did:plc:", 24, "/app.bsky.feed.post/"),
+        ShortForm("-", "at://did:plc:", 24, "/app.bsky.feed.repost/"),
+    ),
 )
 BLUESKY = Traits(
     provider="bluesky",
@@ -32,5 +37,23 @@ BLUESKY = Traits(
         post="at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l",
         words_are="words and hashtags (searching takes a login: see base below)",
         stream='channel = "jetstream"\nbase = "wss://jetstream2.us-east.bsky.network"\ncollections = ["app.bsky.feed.post"]',
+    ),
+    shortcuts=Shortcuts(
+        pages=("bsky.app", "main.bsky.dev"),
+        marks=("did:", "at://"),
+        has_domain_handles=True,
+        trends="all",
+        shows_itself=True,
+        since={"search": "since", "hashtag": "since"},
+        until={"search": "until", "hashtag": "until"},
+        language={"search": "lang", "hashtag": "lang"},
+        hearings=(
+            Hearing(
+                channel="jetstream",
+                base="https://jetstream2.us-east.bsky.network",
+                accounts="dids",
+                options={"collections": ("app.bsky.feed.post",)},
+            ),
+        ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bowerbird.model.networks.shortcuts import Hearing, Shortcuts
 from bowerbird.model.networks.traits import Example, KeyForm, Network, Traits
 
 _SECRETS = (("access_token",),)
@@ -18,5 +19,9 @@ MASTODON = Traits(
         post="103270115826048975",
         words_are="hashtags; words are searched for only with the token of a user",
         stream='channel = "hashtag"\ntag = ["caturday"]',
+    ),
+    shortcuts=Shortcuts(
+        trends="tags",
+        hearings=(Hearing(channel="hashtag", words="tag", only_tags=True), Hearing(channel="public")),
     ),
 )

@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from bowerbird.model.kinds import PostKind
+from bowerbird.model.networks.shortcuts import Shortcuts
 
 
 class KeyForm(StrEnum):
@@ -19,6 +20,16 @@ class KeyForm(StrEnum):
     """The key is the id."""
     LOCAL = "local"
     """A key means something on its own server alone, so that the store must remember it; the id comes with the subject."""
+
+
+class ShortForm(Struct, frozen=True):
+    """Ids of posts that are made alike: a beginning, so many characters of the author's name, a middle, and the key."""
+
+    mark: str
+    """One character that stands for both constant parts in the store; no id of any network begins with it."""
+    begins: str
+    characters: int
+    middle: str
 
 
 class Network(Struct, frozen=True, kw_only=True):
@@ -42,6 +53,8 @@ class Network(Struct, frozen=True, kw_only=True):
     """The text of a repost says through whom it came."""
     post_forms: tuple[str, str] | None = None
     """The id of a post and its address in a browser, where each follows from the other; `{author}` and `{key}` are the same."""
+    short_forms: tuple[ShortForm, ...] = ()
+    """What SQLite does not keep of every id; a new one takes a migration, because the columns of the store spell them out."""
     not_askable: frozenset[PostKind] = frozenset({PostKind.COMMENT})
     """Kinds of posts that cannot be asked for by their id."""
 
@@ -83,3 +96,4 @@ class Traits(Struct, frozen=True, kw_only=True):
     has_one_home: bool = False
     """A credential belongs to the one server that its sessions are opened at."""
     example: Example
+    shortcuts: Shortcuts = Shortcuts()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bowerbird.model.networks.shortcuts import Shortcuts
 from bowerbird.model.networks.traits import Example, Network, Traits
 
 _SECRETS = (("access_token",),)
@@ -14,4 +15,5 @@ WEIBO = Traits(
     servers=("https://api.weibo.com",),
     secrets={"user": _SECRETS, "app": _SECRETS},
     example=Example(user="1642634100", post="3432603961237211", word="猫", words_are="words and topics"),
+    shortcuts=Shortcuts(pages=("weibo.com", "m.weibo.cn", "weibo.cn"), marks=("weibo:",), trends="hourly"),
 )

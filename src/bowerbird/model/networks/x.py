@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bowerbird.model.networks.shortcuts import Hearing, Shortcuts
 from bowerbird.model.networks.traits import Example, Network, Traits
 
 _OAUTH = ("consumer_key", "consumer_secret", "access_token", "access_token_secret")
@@ -16,6 +17,16 @@ X = Traits(
     secrets={"user": (_OAUTH, ("access_token",)), "app": (("bearer_token",),)},
     easiest_kind="app",
     example=Example(user=_USER, post=_POST, stream='channel = "filter"\nrules = ["#caturday lang:en"]'),
+    shortcuts=Shortcuts(
+        pages=("x.com", "mobile.x.com", "twitter.com", "mobile.twitter.com"),
+        marks=("x:",),
+        trends="1",
+        has_roots=True,
+        since=dict.fromkeys(("search", "hashtag", "timeline", "volumes"), "start_time"),
+        until=dict.fromkeys(("search", "hashtag", "timeline", "volumes"), "end_time"),
+        language_form="{} lang:{}",
+        hearings=(Hearing(channel="filter", words="rules", accounts="rules", account_form="from:{}"),),
+    ),
 )
 TWITTER_V1 = Traits(
     provider="twitter_v1",
@@ -25,4 +36,5 @@ TWITTER_V1 = Traits(
     secrets={"user": (_OAUTH, ("bearer_token",)), "app": (("bearer_token",), _OAUTH)},
     easiest_kind="app",
     example=Example(user=_USER, post=_POST, stream='channel = "filter"\ntrack = ["caturday"]'),
+    shortcuts=Shortcuts(language_form="{} lang:{}", hearings=(Hearing(channel="filter", words="track", accounts="follow"),)),
 )

@@ -129,9 +129,9 @@ class Book:
         return await tx.execute(_KEPT, *values, wanted.file) == 1
 
     async def is_unwanted(self, tx: Transaction, wanted: Wanted) -> bool:
-        """Whether a post that showed it was taken back while it was being fetched."""
+        """Whether a post that showed it was taken back, or forgotten, while it was being fetched."""
         row = await tx.fetch_one("select state from media_files where file = ?", wanted.file)
-        return row is not None and row["state"] in (MediaState.DOUBTED, MediaState.REMOVED)
+        return row is None or row["state"] in (MediaState.DOUBTED, MediaState.REMOVED)
 
     async def fail(self, tx: Transaction, wanted: Wanted, fetched: Fetched, now: datetime) -> None:
         """It is tried again later, or given up; nothing changes when it is another worker's business by now."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from bowerbird.model import Media, Post, PostKind, User, tags_once
+from bowerbird.model import Media, Post, PostKind, Signal, User, tags_once
 from bowerbird.providers.bluesky.syntax import POST, AtUri, at_uri, is_did, tid_time
 from bowerbird.providers.common.items import Reader
 from bowerbird.providers.common.times import iso
@@ -159,6 +159,11 @@ def label_names(labels: Iterable[Label] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label.val for label in labels or () if label.val and not label.neg))
 
 
+def signals_in(labels: tuple[str, ...]) -> tuple[Signal, ...]:
+    """What the labels of an account say of whether it wishes to be collected."""
+    return (Signal.NO_UNAUTHENTICATED,) if NO_STRANGERS in labels else ()
+
+
 def is_doubtful(created_at: datetime | None, listed_at: datetime | None) -> bool:
     """Whether the claimed time cannot be true."""
     if created_at is None:
@@ -240,6 +245,7 @@ def profile_of(did: str, raw: bytes) -> User:
         url=record.website,
         is_bot=BOT in labels,
         opts_out=NO_STRANGERS in labels,
+        signals=signals_in(labels),
         labels=labels,
         raw=raw,
     )

@@ -18,6 +18,7 @@ from bowerbird.providers.bluesky.records import (
     post_of,
     post_records,
     repost_of,
+    signals_in,
 )
 from bowerbird.providers.bluesky.syntax import REPOST, AtUri, at_uri, is_did, tid_time
 from bowerbird.providers.common.items import UNREADABLE, Reader, count, is_there
@@ -179,6 +180,7 @@ def user_of(profile: Profile, raw: bytes) -> User:
         is_bot=None if profile.labels is None else BOT in labels,
         is_verified=_is_verified(profile),
         opts_out=NO_STRANGERS in labels,
+        signals=signals_in(labels),
         labels=labels,
         raw=raw,
     )

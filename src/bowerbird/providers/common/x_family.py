@@ -19,6 +19,14 @@ REFUSED = Backoff(first=timedelta(seconds=5), most=timedelta(seconds=320))
 LIMITED = Backoff(first=timedelta(minutes=1), most=timedelta(minutes=15))
 """The network says no more than "doubling"; longer than a window of its limits is of no use."""
 
+_CLASSIC = frozenset({"id_str", "user", "screen_name"})
+_names = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def is_classic(raw: bytes) -> bool:
+    """Whether a payload is of the classic API: both APIs tell of the same users and posts."""
+    return not _CLASSIC.isdisjoint(_names.decode(raw))
+
 
 class XFamily(ABC):
     """An API of the X network: tables by kind of credential, and bearer tokens or OAuth 1.0a signatures."""

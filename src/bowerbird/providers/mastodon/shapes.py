@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Raw, Struct
 
-from bowerbird.model import Media, Poll, PollOption, Post, PostKind, User, ids_at, tags_once
+from bowerbird.model import COUNTED_SIGNALS, Media, Poll, PollOption, Post, PostKind, Signal, User, ids_at, tags_once
 from bowerbird.providers.common.items import UNREADABLE, UNSENT, Reader, count, is_there
 from bowerbird.providers.common.markup import plain, text_and_links
 from bowerbird.providers.common.times import iso
@@ -52,6 +52,7 @@ class Account(Struct):
     bot: bool | None = None
     noindex: bool | None = None
     indexable: bool | None = None
+    discoverable: bool | None = None
     suspended: bool | None = None
     fields: list[_Field] | None = None
     pleroma: Raw = UNSENT
@@ -229,6 +230,7 @@ def user_of(account: Account, raw: bytes, status_uri: str | None = None, softwar
     if account.suspended:
         return User(id=identity, key=name, handle=handle, raw=raw)
     description = plain(account.note)
+    signals = _signals(account, description)
     return User(
         id=identity,
         key=account.id,
@@ -244,7 +246,8 @@ def user_of(account: Account, raw: bytes, status_uri: str | None = None, softwar
         posts=count(account.statuses_count),
         newest_post_at=iso(account.last_status_at),
         is_bot=account.bot,
-        opts_out=_opts_out(account, description),
+        opts_out=not COUNTED_SIGNALS.isdisjoint(signals),
+        signals=signals,
         raw=raw,
     )
 
@@ -274,11 +277,15 @@ def _host(address: str) -> str:
         return ""
 
 
-def _opts_out(account: Account, description: str) -> bool:
-    if account.noindex or account.indexable is False:
-        return True
+def _signals(account: Account, description: str) -> tuple[Signal, ...]:
     fields = (f"{field.name} {plain(field.value)}" for field in account.fields or ())
-    return any(_OPT_OUT.search(text) for text in (description, *fields))
+    given = {
+        Signal.NOINDEX: bool(account.noindex),
+        Signal.INDEXABLE: account.indexable is False,
+        Signal.NOBOT: any(_OPT_OUT.search(text) for text in (description, *fields)),
+        Signal.DISCOVERABLE: account.discoverable is False,
+    }
+    return tuple(signal for signal, is_given in given.items() if is_given)
 
 
 def repost_of(status: Status, author: User, original: Post, raw: bytes) -> Post:

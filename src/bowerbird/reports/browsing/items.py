@@ -17,7 +17,9 @@ from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.payloads.raw import Unpacker
 
 _BATCH = 1_000
-_TIMES = frozenset({"created_at", "newest_post_at", "edited_at", "found_at", "seen_at", "changed_at", "deleted_at", "removed_at"})
+_TIMES = frozenset(
+    {"created_at", "listed_at", "newest_post_at", "edited_at", "found_at", "seen_at", "changed_at", "deleted_at", "removed_at"}
+)
 _FLAGS = frozenset({"is_protected", "is_bot", "is_verified", "opts_out", "is_sensitive", "is_cut"})
 _DOCUMENTS = frozenset({"links", "place", "labels", "poll", "emoji"})
 
@@ -27,11 +29,11 @@ _RELATION_COLUMNS = ("kind", "found_at", "found_by", "seen_at", "removed_at")
 
 _USERS = f"select user_no, {', '.join(_USER_COLUMNS)}, raw, raw_dictionary from users"
 _NEXT_USERS = f"{_USERS} where user_no > ? order by user_no limit {_BATCH}"
-_NEXT_POSTS = (
+_POSTS = (
     f"select p.post_no, {', '.join(f'p.{name}' for name in _POST_COLUMNS)}, u.id as author, u.handle as author_handle, "
     "p.raw, p.raw_dictionary, p.frame, p.frame_place from posts p join users u on u.user_no = p.author "
-    f"where p.post_no > ? order by p.post_no limit {_BATCH}"
 )
+_NEXT_POSTS = f"{_POSTS} where p.post_no > ? order by p.post_no limit {_BATCH}"
 _NEXT_RELATIONS = (
     f"select {', '.join(f'r.{name}' for name in _RELATION_COLUMNS)}, s.id as source, t.id as target, r.source as source_no, "
     "r.target as target_no from relations r join users s on s.user_no = r.source join users t on t.user_no = r.target "
@@ -48,6 +50,7 @@ class ItemReader:
         self._frames = Frames(database)
         several = database.any("bigint")
         self._numbered = f"{_USERS} where user_no {several} order by user_no"
+        self._posts = f"{_POSTS} where p.post_no {several} and p.deleted_at is null and coalesce(u.opts_out, 0) = 0"
         self._tags = f"select post_no, tag, coalesce(written, tag) as written from post_tags where post_no {several} order by tag"
         self._cashtags = f"select post_no, cashtag from post_cashtags where post_no {several} order by cashtag"
         self._mentions = (
@@ -72,18 +75,38 @@ class ItemReader:
     async def posts(self, with_raw: bool) -> AsyncIterator[dict[str, Any]]:
         after = 0
         while True:
-            rows, payloads = await self._posts_after(after, with_raw)
+            rows, payloads = await self._fetched(_NEXT_POSTS, after, with_raw)
             if not rows:
                 return
             after = rows[-1]["post_no"]
-            items = await self._decoded(rows, (*_POST_COLUMNS, "author", "author_handle"), with_raw)
-            for row, item in zip(rows, items, strict=True):
-                item["url"] = item["url"] or (None if item["text"] is None else post_address(item["id"]))
-                if with_raw:
-                    item["raw"] = item["raw"] or payloads.get((row["frame"], row["frame_place"]))
-            parts = await self._parts([row["post_no"] for row in rows])
-            for row, item in zip(rows, items, strict=True):
-                yield item | parts[row["post_no"]]
+            for item in (await self._whole(rows, payloads, with_raw)).values():
+                yield item
+
+    async def posts_numbered(self, numbers: Sequence[int], with_raw: bool) -> dict[int, dict[str, Any]]:
+        """Posts by number: those that are there, and whose authors did not ask to be left alone."""
+        if with_raw:
+            rows, payloads = await self._fetched(self._posts, self._database.members(numbers), with_raw)
+            return await self._whole(rows, payloads, with_raw)
+        async with self._database.reading() as tx:
+            columns = await tx.fetch_columns(self._posts, self._database.members(numbers))
+        found, parts = _by_number(columns), await self._parts(list(numbers))
+        return {number: item | parts[number] for number, item in found.items()}
+
+    async def users_numbered(self, numbers: Sequence[int], with_raw: bool) -> dict[int, dict[str, Any]]:
+        """Accounts by number: those that are there, and did not ask to be left alone."""
+        rows = await self._batch(self._numbered, self._database.members(numbers))
+        items = await self._decoded(rows, (*_USER_COLUMNS, "opts_out"), with_raw)
+        return {row["user_no"]: item for row, item in zip(rows, items, strict=True) if not item["opts_out"]}
+
+    async def _whole(self, rows: Sequence[Row], payloads: Mapping[Any, bytes], with_raw: bool) -> dict[int, dict[str, Any]]:
+        """Posts with what hangs on them, by number."""
+        items = await self._decoded(rows, (*_POST_COLUMNS, "author", "author_handle"), with_raw)
+        for row, item in zip(rows, items, strict=True):
+            item["url"] = item["url"] or (None if item["text"] is None else post_address(item["id"]))
+            if with_raw:
+                item["raw"] = item["raw"] or payloads.get((row["frame"], row["frame_place"]))
+        parts = await self._parts([row["post_no"] for row in rows])
+        return {row["post_no"]: item | parts[row["post_no"]] for row, item in zip(rows, items, strict=True)}
 
     async def relations(self) -> AsyncIterator[dict[str, Any]]:
         after: tuple[str, int, int] = ("", 0, 0)
@@ -104,11 +127,11 @@ class ItemReader:
                     item["raw"] = await self._unpacker.unpack(tx, row["raw"], row["raw_dictionary"])
         return items
 
-    async def _posts_after(self, after: int, with_raw: bool) -> tuple[Sequence[Row], Mapping[Any, bytes]]:
-        """The next posts, with the payloads that are kept together with others: of one moment, for the number of a frame that
+    async def _fetched(self, sql: str, value: Any, with_raw: bool) -> tuple[Sequence[Row], Mapping[Any, bytes]]:
+        """Posts, with the payloads that are kept together with others: of one moment, for the number of a frame that
         goes may be given out again."""
         async with self._database.reading() as tx:
-            rows = await tx.fetch(_NEXT_POSTS, after)
+            rows = await tx.fetch(sql, value)
             return rows, await self._frames.payloads(tx, rows) if with_raw and rows else {}
 
     async def _parts(self, posts: list[int]) -> dict[int, dict[str, list[Any]]]:
@@ -129,6 +152,26 @@ class ItemReader:
 
     async def _of(self, tx: Transaction, sql: str, posts: list[int]) -> Sequence[Row]:
         return await tx.fetch(sql, self._database.members(posts))
+
+
+def _by_number(columns: Sequence[Sequence[Any]]) -> dict[int, dict[str, Any]]:
+    """Posts by number, of what `_POSTS` selects, by columns: far quicker than value by value."""
+    if not columns:
+        return {}
+    names = (*_POST_COLUMNS, "author", "author_handle")
+    decoded = [_decoded_column(name, values) for name, values in zip(names, columns[1:], strict=False)]
+    items = {
+        number: dict(zip(names, row, strict=True)) for number, row in zip(columns[0], zip(*decoded, strict=True), strict=True)
+    }
+    for item in items.values():
+        item["url"] = item["url"] or (None if item["text"] is None else post_address(item["id"]))
+    return items
+
+
+def _decoded_column(name: str, values: Sequence[Any]) -> Sequence[Any]:
+    if name in _TIMES or name in _FLAGS or name in _DOCUMENTS:
+        return [_decoded_value(name, value) for value in values]
+    return [value.decode() if type(value) is bytes else value for value in values]
 
 
 def _decoded_value(name: str, value: Any) -> Any:

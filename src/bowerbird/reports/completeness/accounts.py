@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct, structs
 
@@ -12,7 +12,7 @@ from bowerbird.model import Subject
 from bowerbird.model.wording import outcome_words
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.completeness.entries import Cause, Entry
-from bowerbird.reports.completeness.facts import AccountReader, ShortfallFacts, Stored, TaskFacts, UserFacts, counts_reposts
+from bowerbird.reports.completeness.facts import AccountReader, Look, ShortfallFacts, Stored, TaskFacts, UserFacts, counts_reposts
 from bowerbird.reports.completeness.judging import UNLISTED, Evidence, Habits, boundless, habits_of, judge_account
 from bowerbird.reports.completeness.told import Told
 from bowerbird.reports.completeness.world import LaneFacts, Surroundings
@@ -166,8 +166,9 @@ async def _authors(
     others = [each for each in around.lanes if _is_lookup(each) and _same_keys(each, lane)]
     latest = looked if others == lookups else await reader.lookups(tx, others, targets)
     claimed_at = {target: _claimed_at(user, latest.get(target)) for target, user in users.items()}
-    at = {user.user_no: to_micros(claimed_at[target] or lane.as_of) for target, user in users.items()}
-    stored = await reader.stored(tx, at)
+    unwatched = {target: _unwatched(around, lane, looked.get(target)) for target in users}
+    looks = {user.user_no: _look(lane, user, claimed_at[target], unwatched[target]) for target, user in users.items()}
+    stored = await reader.stored(tx, looks)
     shortfalls = await reader.shortfalls(tx, lane, targets)
     found = []
     for target, task in tasks.items():
@@ -180,7 +181,7 @@ async def _authors(
             doubtful=0 if counts_reposts(lane.network) else posts.reposts,
             unconfirmed=posts.unconfirmed,
             recent=posts.recent,
-            unwatched=_unwatched(around, lane, looked.get(target)),
+            unwatched=unwatched.get(target),
             task=task,
             shortfalls=shortfalls.get(target, ()),
             as_of=lane.as_of,
@@ -210,6 +211,12 @@ def _claimed_at(user: UserFacts, looked: TaskFacts | None) -> datetime | None:
     if user.posts == user.checked_posts and looked is not None:
         return looked.visited_at
     return user.seen_at
+
+
+def _look(lane: LaneFacts, user: UserFacts, claimed_at: datetime | None, unwatched: tuple[Cause, str] | None) -> Look:
+    is_open = unwatched is not None and not user.is_protected and user.absence is None
+    since = lane.as_of - claimed_at if is_open and claimed_at is not None else timedelta(0)
+    return Look(to_micros(claimed_at or lane.as_of), is_counter=user.posts is not None, since=since)
 
 
 def _unwatched(around: Surroundings, lane: LaneFacts, looked: TaskFacts | None) -> tuple[Cause, str] | None:

@@ -10,25 +10,22 @@ from msgspec import Struct
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.completeness.entries import OPTED_OUT, Cause, Entry, Missing, opted_out, summed
+from bowerbird.store.posts.counting import DAY
+from bowerbird.store.posts.counting import UNDATED as UNDATED_DAY
 
-_DAY = timedelta(days=1)
 _LONGEST = timedelta(days=31)
 """What lies somewhere in more than a month is not laid to single days."""
 UNDATED = "undated"
 # Some software claims times that cannot be: the service's own then stands for them.
-_WRITTEN = "case when is_time_doubtful = 1 then coalesce(listed_at, created_at) else created_at end"
-# Few accounts opt out: a set of them is cheaper than the author of every post.
-_SUMS = """
-count(*) as stored, sum(case when deleted_at is not null then 1 else 0 end) as deleted,
-    sum(case when deleted_at is null and author in (select user_no from users where opts_out = 1) then 1 else 0 end) as opted_out
+_WRITTEN = "case when p.is_time_doubtful = 1 then coalesce(p.listed_at, p.created_at) else p.created_at end"
+_STORED = "select day, sum(stored) as stored, sum(deleted) as deleted from post_days {of} group by day having sum(stored) > 0"
+# Few accounts opt out, and their index has only them.
+_OPTED_OUT = f"""
+select case when p.created_at is null then {UNDATED_DAY} else ({_WRITTEN}) / {DAY} end as day, count(*) as opted_out
+from users u cross join posts p where u.opts_out = 1 and p.author = u.user_no and p.deleted_at is null {{found}} group by 1
 """
-# One look at the table: posts of which nobody knows when they were written are the group without a day.
-_POSTS = f"""
-select case when created_at is null then null else ({_WRITTEN}) / {_DAY // timedelta(microseconds=1)} end as day, {_SUMS}
-from posts where {{found}} group by 1
-"""
-_BY_ANY = "1 = 1"
-_BY_ONE = "found_by in (select k.call from calls k join crawls c on c.crawl = k.crawl where c.name = ?)"
+_OF_ONE = "where crawl in (select crawl from crawls where name = ?)"
+_BY_ONE = "and p.found_by in (select k.call from calls k join crawls c on c.crawl = k.crawl where c.name = ?)"
 _FIRST = "posts that this crawl was the first to bring"
 
 
@@ -107,30 +104,25 @@ async def read_sums(database: Database, crawl: str | None = None) -> PostSums:
 
 
 async def _by_day(tx: Transaction, crawl: str | None) -> dict[str, PostSums]:
-    found, names = _found_by(crawl)
-    rows = await tx.fetch(_POSTS.format(found=found), *names)
-    return {UNDATED if row["day"] is None else _day(row["day"]): _posts(row) for row in rows}
+    of, found, names = ("", "", ()) if crawl is None else (_OF_ONE, _BY_ONE, (crawl,))
+    opted_out = {row["day"]: row["opted_out"] for row in await tx.fetch(_OPTED_OUT.format(found=found), *names)}
+    rows = await tx.fetch(_STORED.format(of=of), *names)
+    return {_day(row["day"]): _posts(row, opted_out.get(row["day"], 0)) for row in rows}
 
 
-def _found_by(crawl: str | None) -> tuple[str, tuple[str, ...]]:
-    return (_BY_ANY, ()) if crawl is None else (_BY_ONE, (crawl,))
-
-
-def _posts(row: Row) -> PostSums:
-    return PostSums(*(int(row[name] or 0) for name in ("stored", "deleted", "opted_out")))
+def _posts(row: Row, opted_out: int) -> PostSums:
+    return PostSums(int(row["stored"]), int(row["deleted"]), opted_out)
 
 
 def _day(number: int) -> str:
-    return from_micros(int(number) * (_DAY // timedelta(microseconds=1))).date().isoformat()
+    return UNDATED if number == UNDATED_DAY else from_micros(int(number) * DAY).date().isoformat()
 
 
 def _shares(after: datetime, before: datetime) -> list[tuple[date, float]]:
     """The days that a stretch of time touches, each with its share of it."""
     span, shares, start = before - after, [], after
     while start < before:
-        midnight = from_micros(
-            (to_micros(start) // (_DAY // timedelta(microseconds=1)) + 1) * (_DAY // timedelta(microseconds=1))
-        )
+        midnight = from_micros((to_micros(start) // DAY + 1) * DAY)
         end = min(midnight, before)
         shares.append((start.date(), (end - start) / span))
         start = end

@@ -32,6 +32,19 @@ class Cause(StrEnum):
     UNKNOWN = "unknown"
 
 
+CAUSE_WORDS = {
+    Cause.BUDGET: "not asked for yet",
+    Cause.REACH: "beyond what the service lists",
+    Cause.LEFT_OUT: "that may not be asked for",
+    Cause.OUTAGE: "while the service was away or nobody listened",
+    Cause.PROTECTED: "not shown to us",
+    Cause.OPTED_OUT: "of authors who asked not to be collected",
+    Cause.DELETED: "gone",
+    Cause.UNKNOWN: "for reasons unknown",
+}
+"""What the causes mean, in a few words."""
+
+
 def given_up(failure: str | None) -> tuple[Cause, str]:
     """Why a task was given up, and what that says of what it would have brought."""
     outcome, _, words = (failure or "").partition(": ")

@@ -11,11 +11,11 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.model import NETWORKS, TaskState
 from bowerbird.ports import Database, Row, Transaction
+from bowerbird.reports.completeness.rates import WEEK, is_notable
 from bowerbird.reports.completeness.world import LaneFacts
 from bowerbird.store.people.names import has_local_keys, id_for
 
 BATCH = 2_000
-WEEK = timedelta(days=7)
 _TASK = "target, state, ready, cursor, due, attempts, visits, added_at, visited_at, failure"
 _TASKS = f"""
 select {_TASK} from tasks where lane = ? and target > ? order by target limit ?
@@ -86,6 +86,17 @@ class Stored(Struct, frozen=True, kw_only=True):
     """Of those counted: written in the week before the counter was seen."""
 
 
+class Look(Struct, frozen=True):
+    """A look at the counter of an account, which its posts are held against."""
+
+    at: int
+    """In microseconds."""
+    is_counter: bool = True
+    """Whether a counter was seen; else it matters only how many posts there are."""
+    since: timedelta = timedelta(0)
+    """How long ago it was, where what was written since then is to be told from the week before."""
+
+
 class UserFacts(Struct, frozen=True, kw_only=True):
     user_no: int
     id: str
@@ -110,10 +121,15 @@ class AccountReader:
         self._by_key = (
             f"select {_USER}, k.key from user_keys k join users u on u.user_no = k.user_no where k.service = ? and k.key {text}"
         )
+        self._by_handle = f"select {_USER}, lower(u.handle) as key from users u where u.network = ? and lower(u.handle) {text}"
         self._absent = f"select user_no, reason from unavailable where until is null and user_no {bigint}"
         self._short = (
             "select target, cause, detail, missing, after_at, before_at from shortfalls "
             f"where lane = ? and target {text} order by shortfall"
+        )
+        self._kept = (
+            "select user_no, stored, deleted, reposts, first_found, last_written, last_seen from post_counts "
+            f"where user_no {bigint}"
         )
         self._looked = f"select {_TASK} from tasks where lane = ? and visited_at is not null and target {text}"
         self._relations = {
@@ -142,9 +158,20 @@ class AccountReader:
         if has_local_keys(lane.network):
             known = await tx.fetch(self._by_key, lane.service, self._database.members(list(targets)))
             rows |= {row["key"]: row for row in known}
+        else:
+            rows |= await self._called(tx, lane, [target for target in targets if target.startswith("@") and target not in rows])
         numbers = self._database.members([row["user_no"] for row in rows.values()])
         absences = {row["user_no"]: row["reason"] for row in await tx.fetch(self._absent, numbers)}
         return {target: _user(row, absences.get(row["user_no"])) for target, row in rows.items()}
+
+    async def _called(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> dict[str, Row]:
+        """Accounts that a service was asked about by handle; of several that bore it, the one seen last."""
+        names = {target: target.removeprefix("@").lower() for target in targets}
+        if not names:
+            return {}
+        found = await tx.fetch(self._by_handle, lane.network, self._database.members(list(set(names.values()))))
+        rows = {row["key"]: row for row in sorted(found, key=lambda row: row["seen_at"] or 0)}
+        return {target: rows[name] for target, name in names.items() if name in rows}
 
     async def known_targets(self, tx: Transaction, lane: LaneFacts, targets: Sequence[str]) -> set[str]:
         sql = f"select target from tasks where lane = ? and target {self._database.any('text')}"
@@ -166,8 +193,21 @@ class AccountReader:
                     rows[row["target"]] = row
         return {target: _task(row) for target, row in rows.items()}
 
-    async def stored(self, tx: Transaction, at: Mapping[int, int]) -> dict[int, Stored]:
-        """The posts of accounts by number; `at` says when the counter of each was seen, in microseconds."""
+    async def stored(self, tx: Transaction, looks: Mapping[int, Look]) -> dict[int, Stored]:
+        """The posts of accounts by number; where the kept counts do not tell which ones a counter counts, the posts are read."""
+        found = await self.kept(tx, looks)
+        unsure = {number: look.at for number, look in looks.items() if number not in found}
+        return found | (await self.read(tx, unsure) if unsure else {})
+
+    async def kept(self, tx: Transaction, looks: Mapping[int, Look]) -> dict[int, Stored]:
+        """What the kept counts tell, as far as they tell it. What was written in the week before is left out where it makes no
+        difference."""
+        rows = await tx.fetch(self._kept, self._database.members(list(looks)))
+        kept = {row["user_no"]: _kept(row, looks[row["user_no"]]) for row in rows}
+        return {number: stored for number, stored in kept.items() if stored is not None}
+
+    async def read(self, tx: Transaction, at: Mapping[int, int]) -> dict[int, Stored]:
+        """Counts the posts of accounts; `at`: when the counter of each was seen, in microseconds."""
         found: dict[int, Stored] = {}
         pairs = _pairs(self._database, at)
         for row in await tx.fetch(_POSTS[self._database.dialect], *pairs):
@@ -185,6 +225,19 @@ def _pairs(database: Database, at: Mapping[int, int]) -> tuple[Any, ...]:
     if database.dialect == "sqlite":
         return (str([list(pair) for pair in at.items()]),)
     return list(at), list(at.values())
+
+
+def _kept(row: Row, look: Look) -> Stored | None:
+    """What the kept counts say; None where they do not tell enough."""
+    live = row["stored"] - row["deleted"]
+    if not look.is_counter:
+        return Stored(captured=live, deleted=row["deleted"])
+    is_seen_before, is_found_since = row["last_seen"] < look.at, row["first_found"] >= look.at
+    is_recent = row["last_written"] > look.at - WEEK // timedelta(microseconds=1) and is_notable(live, look.since)
+    if row["last_written"] > look.at or is_recent or not (is_seen_before or is_found_since):
+        return None
+    unconfirmed = live if is_seen_before else 0
+    return Stored(captured=live, deleted=row["deleted"], counted=live, reposts=row["reposts"], unconfirmed=unconfirmed)
 
 
 def _task(row: Row) -> TaskFacts:

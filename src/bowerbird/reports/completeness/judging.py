@@ -15,14 +15,12 @@ from msgspec import Struct
 
 from bowerbird.model import TaskState
 from bowerbird.reports.completeness.entries import Cause, Missing, given_up, left_out, opted_out, retired, summed
-from bowerbird.reports.completeness.facts import WEEK, ShortfallFacts, TaskFacts
-from bowerbird.reports.completeness.rates import Rate, missed
+from bowerbird.reports.completeness.facts import ShortfallFacts, TaskFacts
+from bowerbird.reports.completeness.rates import WEEK, Rate, is_notable, missed
 
 SHORTEST = 0.005
 """At least so large a share of stored posts is taken to be deleted unnoticed."""
 _YOUNG = timedelta(days=90)
-_NOTABLE = 0.05
-"""Less than so many posts to be expected are not worth a word."""
 HIDDEN = "counted by the service, but not shown to us: for followers only, or passing on what is hidden or gone"
 UNLISTED = "counted by the service, but not listed: the account hides this list, or those in it are hidden, suspended or gone"
 
@@ -113,7 +111,7 @@ def _since(account: Evidence) -> Missing | None:
     if account.unwatched is None or account.claimed_at is None or account.is_protected or account.absence is not None:
         return None
     expected = missed(Rate(account.recent, WEEK), *account.unwatched, account.claimed_at, account.as_of)
-    return expected if account.recent * ((account.as_of - account.claimed_at) / WEEK) >= _NOTABLE else None
+    return expected if is_notable(account.recent, account.as_of - account.claimed_at) else None
 
 
 def _unwatched_at_most(account: Evidence) -> int:

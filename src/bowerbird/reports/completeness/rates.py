@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from bowerbird.reports.completeness.entries import Cause, Missing
 
+WEEK = timedelta(days=7)
+_NOTABLE = 0.05
+"""Less than so many posts to be expected are not worth a word."""
 _RHYTHM = 3.0
 """Within a day the rate of most things lies between a third and three times its mean."""
 
@@ -21,6 +24,11 @@ class Rate(Struct, frozen=True):
 
     def in_(self, span: timedelta) -> float | None:
         return self.items * (span / self.time) if self.time > timedelta(0) else None
+
+
+def is_notable(recent: int, since: timedelta) -> bool:
+    """Whether who wrote so many in a week is to be expected to have written some in this time."""
+    return recent * (since / WEEK) >= _NOTABLE
 
 
 def missed(rate: Rate, cause: Cause, why: str, after: datetime, before: datetime) -> Missing:

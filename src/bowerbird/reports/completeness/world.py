@@ -58,8 +58,10 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
     def was_out(self, lane: LaneFacts, since: datetime) -> bool:
         """Whether a service was down for most of the time in which something waited to be asked."""
+        spans = self.outages.get(lane.service_name)
+        if not spans:
+            return False
         waited = lane.as_of - since
-        spans = self.outages.get(lane.service_name, ())
         down = sum((_overlap(span, since, lane.as_of) for span in spans), timedelta(0))
         return down > timedelta(0) and down >= waited * _MOSTLY
 

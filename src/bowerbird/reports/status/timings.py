@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 
 from msgspec import Struct
 
@@ -31,5 +30,6 @@ async def read_timings(tx: Transaction, calls: int = 1_000) -> Timings:
 
 
 def _median(rows: Sequence[Row], step: str) -> float | None:
-    known = [row[step] for row in rows if row[step] is not None]
-    return float(median(known)) if known else None
+    known = sorted(row[step] for row in rows if row[step] is not None)
+    middle = known[(len(known) - 1) // 2 : len(known) // 2 + 1]
+    return sum(middle) / len(middle) if middle else None

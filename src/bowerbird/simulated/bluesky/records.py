@@ -22,7 +22,7 @@ _KEPT = 50_000
 
 
 def stamp(ms: int) -> str:
-    return from_ms(ms).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+    return from_ms(ms).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 class Written(Struct, frozen=True, gc=False):

@@ -78,7 +78,7 @@ class StatusBody(Struct):
 
 
 def iso(ms: int) -> str:
-    return from_ms(ms).strftime("%Y-%m-%dT%H:%M:%S.") + f"{ms % 1000:03d}Z"
+    return from_ms(ms).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 class Payloads:
@@ -161,8 +161,10 @@ class Payloads:
         people, profile = self.world.people, self.world.profiles.at(account, now)
         followers, following = self.world.graph.counts(account, now)
         newest = self.world.newest(account, now)
-        name, names = profile.first_handle, self._names(account)
-        folder = "system" if self.vantage.is_local(account) else "system/cache"
+        name, home = profile.first_handle, self.vantage.home(account)
+        is_local, address = self.vantage.is_local(account), self._address(account)
+        names = {"home": f"https://{home}", "domain": home, "name": name}
+        folder = "system" if is_local else "system/cache"
         picture = f"{self.base}/{folder}/accounts/avatars/{account}/{profile.picture}.png"
         header = f"{self.base}/headers/original/missing.png"
         fields = (
@@ -176,7 +178,7 @@ class Payloads:
         return Account(
             id=self.ids.account(account),
             username=name,
-            acct=self.acct(account),
+            acct=name if is_local else f"{name}@{home}",
             display_name=profile.name,
             locked=self.world.availability(account, now) is Availability.PROTECTED,
             bot=bool(people.is_bot[account]),
@@ -185,8 +187,8 @@ class Payloads:
             group=False,
             created_at=iso(int(people.created[account]) // DAY * DAY),
             note=f"<p>{escape(profile.bio, quote=False)}</p>" if profile.bio else "",
-            url=self._address(account).account_url.format(**names),
-            uri=self._address(account).account_uri.format(**names),
+            url=address.account_url.format(**names),
+            uri=address.account_uri.format(**names),
             avatar=picture,
             avatar_static=picture,
             header=header,

@@ -24,8 +24,8 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 def stamp(ms: int) -> str:
     """`Thu Nov 08 02:31:41 +0000 2012`, whatever the locale."""
-    at = from_ms(ms)
-    return f"{_DAYS[at.weekday()]} {_MONTHS[at.month - 1]} {at:%d %H:%M:%S} +0000 {at.year}"
+    at = from_ms(ms // 1000 * 1000)
+    return f"{_DAYS[at.weekday()]} {_MONTHS[at.month - 1]} {at.day:02d} {at.time()} +0000 {at.year}"
 
 
 class User(Struct):

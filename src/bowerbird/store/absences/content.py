@@ -38,14 +38,15 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _IDS: {
         "users": ("id",), "posts": ("id",), "lists": ("id",), "user_keys": ("key",), "post_keys": ("key",), "deletions": ("id",),
         "relations": ("record",), "bills": ("item",), "media_files": ("id",), "calls": ("targets",),
+        "results": ("item",), "meanings": ("key",),
     },
     _OURS: {
         "crawls": ("name", "flow", "settings", "reason"), "lanes": ("facet",), "services": ("name", "provider", "base"),
-        "workers": ("name", "host", "identity", "place"), "plans": ("document",), "rebuilds": ("edges",),
+        "workers": ("name", "host", "identity", "place", "version"), "plans": ("document",), "rebuilds": ("edges",),
         "claims": ("name",), "changes": ("who", "why", "before", "after"), "judgements": ("judge", "version"),
-        "migrations": ("name",),
+        "migrations": ("name",), "outputs": ("path",), "remaps": ("version", "fields"),
         "streams": ("name", "channel", "options", "tuned"), "ledgers": ("bucket",), "credentials": ("credential",),
-        "bills": ("payer",),
+        "bills": ("payer",), "forget_requests": ("who", "why"),
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
     },
@@ -62,6 +63,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _SERVICE: {
         "services": ("flavour",), "lanes": ("left_out",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",),
         "tasks": ("failure",), "credentials": ("reason",), "streams": ("reason",), "trends": ("place", "word"),
+        "results": ("told",),
     },
     _POSITION: {
         "tasks": ("cursor", "newest", "head"), "streams": ("cursor", "head"), "gaps": ("after_key", "before_key"),
@@ -69,6 +71,10 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "what is asked about: ids, words of the crawl file, and handles that the user gave as seeds": {
         "tasks": ("target",), "changes": ("target",), "gaps": ("target",), "shortfalls": ("target",),
+        "results": ("target",), "meanings": ("target",), "inputs": ("written", "columns", "target"),
+    },
+    "keyed hashes of names, and their key: who is kept out must be known again": {
+        "tombstones": ("mark",), "tombstone_keys": ("secret",),
     },
     "what a ranker remembers of a task: numbers": {"tasks": ("memory",)},
     "keys and structure of payloads; a test looks for texts in them": {"dictionaries": ("body", "kind")},

@@ -10,7 +10,10 @@ from bowerbird.clock import to_micros
 from bowerbird.ports import Clock, Database, Row
 from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, purge_users
 from bowerbird.store.context import SaveContext
+from bowerbird.store.forgetting.requests import Forgetter, Wish
+from bowerbird.store.forgetting.tombstones import shared_marks
 from bowerbird.store.posts.by_id import with_ids
+from bowerbird.store.posts.counts import save_counts
 
 BATCH = 500
 Said = Callable[[str, int], None]
@@ -23,9 +26,14 @@ class Forgotten(Struct):
     users: int = 0
     posts: int = 0
 
+    def add(self, other: Forgotten) -> None:
+        self.users += other.users
+        self.posts += other.posts
+
 
 async def forget_as_in(known: Database, store: Database, clock: Clock, said: Said = lambda table, rows: None) -> Forgotten:
-    """Goes through the deletions of `known` in batches of one transaction each; what is done already is not done again."""
+    """Goes through the deletions of `known` in batches of one transaction each, then takes in its tombstones; what is done
+    already is not done again."""
     sql, forgotten = PurgeStatements(store), Forgotten()
     for subject in ("user", "post"):
         last, rows = "", 0
@@ -33,8 +41,16 @@ async def forget_as_in(known: Database, store: Database, clock: Clock, said: Sai
             async with store.transaction() as tx:
                 s = SaveContext(tx=tx, database=store, service=0, service_name="", network="", call=0, at=to_micros(clock.now()))
                 await (_forget_users if subject == "user" else _forget_posts)(s, sql, batch, forgotten)
+                await save_counts(s)
             last, rows = batch[-1]["id"], rows + len(batch)
             said("deletions", rows)
+    async with known.reading() as tx:
+        lines = tuple(await shared_marks(tx))
+    if lines:
+        wish = Wish(who="another store", why="what it has forgotten is forgotten here too", lines=lines)
+        erased = await Forgetter(store, clock).forget(wish, said)
+        forgotten.users += erased.users
+        forgotten.posts += erased.posts
     return forgotten
 
 

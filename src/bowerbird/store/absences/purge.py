@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from bowerbird.db.short_columns import written
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import HOME, RETAINED, WITHDRAWN, is_home, withdrawing
 from bowerbird.store.context import SaveContext
@@ -12,6 +13,7 @@ from bowerbird.store.intake.quarantine import QuarantineStatements, forget_named
 from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.posts.attachments import doubt_media
 from bowerbird.store.posts.by_id import is_same
+from bowerbird.store.posts.counts import add_counted, take_counted
 
 _POST_CONTENT = [name for name in POST_FIELDS if name not in ("kind", "created_at", "listed_at")]
 USER_CONTENT = [name for name in USER_FIELDS[:OPTS_OUT] if name != "is_protected"]
@@ -52,8 +54,9 @@ class PurgeStatements:
             f"delete from judgements where subject = 'user' and id in (select id from users where user_no {bigint})",
         )
         self.frames = Frames(database)
+        content = [written(database.dialect, name) for name in _POST_CONTENT]
         self.post_rows, self.unwanted_rows = (
-            f"update posts set {_emptied(_POST_CONTENT)}, {told_by}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint} "
+            f"update posts set {_emptied(content)}, {told_by}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint} "
             f"returning {_PAYLOAD}"
             for told_by in (WITHDRAWN, RETAINED)
         )
@@ -123,7 +126,9 @@ async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[in
     author asked not to be collected."""
     await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
     emptied = await _purge_copies(s, sql, posts)
+    await take_counted(s, posts)
     emptied += await s.fetch_in(sql.unwanted_rows if is_unwanted else sql.post_rows, posts, *withdrawing(s), s.at)
+    await add_counted(s, posts)
     await sql.frames.drop(s, emptied)
     for statement in sql.post_parts:
         await s.execute_in(statement, posts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +34,12 @@ class JudgingStore:
 
     def clean(self, page: Page) -> Page:
         return self._store.clean(page)
+
+    async def allowed(self, tx: Transaction, page: Page, service: Service) -> Page:
+        return await self._store.allowed(tx, page, service)
+
+    async def allowed_targets(self, tx: Transaction, service: Service, targets: Collection[str]) -> frozenset[str]:
+        return await self._store.allowed_targets(tx, service, targets)
 
     async def save(
         self, tx: Transaction, page: Page, *, service: Service, tasks: Sequence[Task], facet: Facet, call: int, now: datetime

@@ -9,6 +9,7 @@ from bowerbird.db.pages_lock import ALONE
 from bowerbird.model import Gone, Page
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.context import SaveContext
+from bowerbird.store.forgetting.tombstones import VERSION, Tombstones
 from bowerbird.store.locks.touched import (
     Firmness,
     Touched,
@@ -56,7 +57,7 @@ wanted as materialized (
     select u.user_no, max({_HOW_FIRM}) as how from named join users u on u.user_no = named.user_no
     group by u.user_no having max({_HOW_FIRM}) >= 0 order by u.user_no
 )
-select count(*) as wanted, count(coalesce(a.user_no, b.user_no, c.user_no)) as locked,
+select count(*) as wanted, count(coalesce(a.user_no, b.user_no, c.user_no)) as locked, {VERSION} as version,
     array_agg(wanted.user_no) filter (where coalesce(a.opts_out, b.opts_out, c.opts_out) = 1) as opted_out
 from wanted
 left join lateral ({_ROW} and wanted.how = 2 for update) a on true
@@ -66,11 +67,14 @@ left join lateral ({_ROW} and wanted.how = 0 for key share) c on true
 
 
 class Locks:
-    """Takes what pages must lock before they are saved; nothing on SQLite, which has one writer."""
+    """Takes what pages must lock before they are saved; nothing on SQLite, which has one writer. Once it has them, a page that
+    was looked over before somebody was forgotten is refused: whoever forgets waits for all pages that are being saved."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, tombstones: Tombstones) -> None:
         self._is_needed = database.dialect == "postgresql"
+        self._tombstones = tombstones
         self._alone: Transaction | None = None
+        self._confirmed: Transaction | None = None
 
     async def save_alone(self, tx: Transaction) -> None:
         """Waits for all who are saving, and makes all others wait until the transaction ends. To be called before its first
@@ -78,11 +82,18 @@ class Locks:
         if self._is_needed and self._alone is not tx:
             await tx.execute(_SAVE_ALONE)
             self._alone = tx
+            await self._confirm(tx)
+
+    async def _confirm(self, tx: Transaction) -> None:
+        if self._confirmed is not tx:
+            await self._tombstones.confirm(tx)
+            self._confirmed = tx
 
     async def begin(self, s: SaveContext, page: Page, gone: Sequence[Gone], owners: Mapping[str, Firmness]) -> Touched | None:
         """Locks what the page may add; answers which accounts it touches, by id, that are still to be held when they have
         numbers: where keys mean something on one service only they are held at once, because two of them may become one."""
         if not self._is_needed or self._alone is s.tx:
+            await self._confirm(s.tx)
             return None
         by_key = accounts_by_key(page, gone, owners)
         by_id = accounts_by_id(s, page, by_key)
@@ -94,13 +105,27 @@ class Locks:
         await s.tx.execute(_LOCK_NAMES, accounts, posts)
         if not has_local_keys(s.network):
             return by_id
-        await _hold(s, by_key, by_id)
+        await self._hold(s, by_key, by_id)
         return None
 
     async def hold(self, s: SaveContext, accounts: Touched, people: People) -> None:
         """Holds accounts that have rows by now; what is known of their wishes is as it stays."""
         people.opted_out.clear()
-        people.opted_out.update(await _hold(s, {}, accounts))
+        people.opted_out.update(await self._hold(s, {}, accounts))
+
+    async def _hold(self, s: SaveContext, by_key: Touched, by_id: Touched) -> Sequence[int]:
+        """Locks the rows of accounts; answers those who wish not to be collected."""
+        if not by_key and not by_id:
+            return ()
+        values = (list(by_key), list(by_key.values()), s.service, list(by_id), list(by_id.values()))
+        while True:
+            row = await s.tx.fetch_one(_LOCK_ACCOUNTS, *values)
+            if row is None:
+                return ()
+            await self._tombstones.confirm(s.tx, row["version"])
+            # One that was joined with another row while we waited is named by its new number now.
+            if row["wanted"] == row["locked"]:
+                return row["opted_out"] or ()
 
 
 async def _unknown(s: SaveContext, names: Unknown) -> Unknown:
@@ -122,15 +147,3 @@ async def _unknown(s: SaveContext, names: Unknown) -> Unknown:
 def _locks(names: Collection[str]) -> list[int]:
     """Numbers that stand for names, in the one order in which they are locked."""
     return sorted({crc32(name.encode(errors="replace")) - 2**31 for name in names})
-
-
-async def _hold(s: SaveContext, by_key: Touched, by_id: Touched) -> Sequence[int]:
-    """Locks the rows of accounts; answers those who wish not to be collected."""
-    if not by_key and not by_id:
-        return ()
-    values = (list(by_key), list(by_key.values()), s.service, list(by_id), list(by_id.values()))
-    while True:
-        row = await s.tx.fetch_one(_LOCK_ACCOUNTS, *values)
-        # One that was joined with another row while we waited is named by its new number now.
-        if row is None or row["wanted"] == row["locked"]:
-            return row["opted_out"] or () if row else ()

@@ -2,7 +2,7 @@
 
 A frame is a msgpack list of payloads in zstd. A post names its frame and its place there, which never changes. A frame holds
 only what posts still name: a payload that is deleted or replaced leaves the frame in the same transaction, because the frame is
-written anew without it.
+written anew without it. What the columns of a post say too is not in its payload there (`repeated.py`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import zstandard
 
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.context import SaveContext
+from bowerbird.store.payloads.repeated import columns_of, with_repeated
 
 Slot = tuple[int, int]
 """A frame's number and the place of one payload in it."""
 
 FEWEST = 8
 """Fewer payloads are smaller each alone, with a dictionary."""
-MOST = 32
+MOST = 64
 """More save little, and each of them that is deleted would have more others written anew."""
 LONGEST = 64 * 1024
 """Bytes of a payload; a longer one stands alone."""
@@ -79,13 +80,15 @@ class Frames:
         await s.execute_in(self._unname, sorted({row["post_no"] for row in framed}))
         await self.change(s, {(row["frame"], row["frame_place"]): b"" for row in framed})
 
-    async def payloads(self, tx: Transaction, posts: Iterable[Row]) -> dict[Slot, bytes]:
-        """The payloads that some posts name, by where they are."""
-        frames = sorted({row["frame"] for row in posts if row["frame"] is not None})
-        found = await tx.fetch(self._bodies, self._database.members(frames)) if frames else ()
-        return {
-            (row["frame"], place): payload for row in found for place, payload in enumerate(self.unpacked(row["body"])) if payload
-        }
+    async def payloads(self, tx: Transaction, posts: Sequence[Row]) -> dict[Slot, bytes]:
+        """The payloads that some posts name, by where they are; the rows have the columns that payloads repeat."""
+        naming = [row for row in posts if row["frame"] is not None]
+        frames = self._database.members(sorted({row["frame"] for row in naming}))
+        found = await tx.fetch(self._bodies, frames) if naming else ()
+        kept = {row["frame"]: self.unpacked(row["body"]) for row in found}
+        slots = {(row["frame"], row["frame_place"]): columns_of(row) for row in naming}
+        read = {slot: with_repeated(kept[slot[0]][slot[1]], columns) for slot, columns in slots.items() if slot[0] in kept}
+        return {slot: payload for slot, payload in read.items() if payload}
 
     def unpacked(self, body: bytes) -> list[bytes]:
         """All payloads of a frame in their places; empty where one was taken out."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from bowerbird.model import Subject
 from bowerbird.store.context import SaveContext
 from bowerbird.store.payloads.frames import FEWEST, LONGEST, Frames, Slot
 from bowerbird.store.payloads.raw import Packer
+from bowerbird.store.payloads.repeated import BEGIN, Repeated, without_repeated
 
 COLUMNS = ("raw", "raw_dictionary", "frame", "frame_place")
 Placed = tuple[bytes | None, int | None, int | None, int | None]
@@ -15,27 +17,37 @@ Placed = tuple[bytes | None, int | None, int | None, int | None]
 NOTHING: Placed = (None, None, None, None)
 
 
-async def place_payloads(
-    s: SaveContext, frames: Frames, packer: Packer, payloads: Mapping[str, bytes], slots: Mapping[str, Slot]
-) -> dict[str, Placed]:
-    """Keeps payloads by their posts' ids; `slots` are those that known posts have already. A newer payload takes the place of the
-    older one in its frame."""
+class Incoming(NamedTuple):
+    """The payload of one post, with the columns that it may repeat, and where a known post has its payload."""
+
+    payload: bytes
+    columns: Repeated
+    slot: Slot | None = None
+
+    @property
+    def stands_alone(self) -> bool:
+        return len(self.payload) > LONGEST or self.payload.startswith(BEGIN)
+
+
+async def place_payloads(s: SaveContext, frames: Frames, packer: Packer, payloads: Mapping[str, Incoming]) -> dict[str, Placed]:
+    """Keeps payloads by their posts' ids. A newer payload takes the place of the older one in its frame."""
     placed: dict[str, Placed] = {}
-    changed: dict[Slot, bytes] = {slot: b"" for known, slot in slots.items() if known in payloads}
+    changed: dict[Slot, bytes] = {each.slot: b"" for each in payloads.values() if each.slot is not None}
     alone, together = {}, {}
-    for known, payload in payloads.items():
-        if len(payload) > LONGEST:
-            alone[known] = payload
-        elif (slot := slots.get(known)) is not None:
-            changed[slot] = payload
-            placed[known] = (None, None, *slot)
+    for known, each in payloads.items():
+        if each.stands_alone:
+            alone[known] = each
+        elif each.slot is not None:
+            changed[each.slot] = without_repeated(each.payload, each.columns)
+            placed[known] = (None, None, *each.slot)
         else:
-            together[known] = payload
+            together[known] = each
     if len(together) < FEWEST:
         alone, together = alone | together, {}
-    for known, payload in alone.items():
-        placed[known] = (*packer.pack((s.network, Subject.POST), payload), None, None)
-    for known, slot in zip(together, await frames.add(s, list(together.values())), strict=True):
+    for known, each in alone.items():
+        placed[known] = (*packer.pack((s.network, Subject.POST), each.payload), None, None)
+    added = await frames.add(s, [without_repeated(each.payload, each.columns) for each in together.values()])
+    for known, slot in zip(together, added, strict=True):
         placed[known] = (None, None, *slot)
     await frames.change(s, changed)
     return placed

@@ -57,8 +57,12 @@ _MOVES = (
     "update user_history set user_no = ? where user_no = ?",
     "update former_handles set user_no = ? where user_no = ?",
     "update unavailable set user_no = ? where user_no = ?",
+    "update results set user_no = ? where user_no = ?",
+    "update results set owner = ? where owner = ?",
     "update relation_history set source = ? where source = ?",
     "update relation_history set target = ? where target = ?",
+    # Their posts are counted anew when somebody asks, or with the next page that has many.
+    "delete from post_counts where user_no = ? or user_no = ?",
 )
 # Every kind is named because the indexes of relations begin with it.
 _KINDS = "kind in ('follow', 'member')"

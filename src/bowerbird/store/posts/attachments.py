@@ -13,10 +13,10 @@ from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys
 
 _KEY = "insert into post_keys (service, key, post_no) values (?, ?, ?) on conflict (service, key) do nothing"
-_TAG = "insert into post_tags (tag, post_no, written) values (?, ?, ?) on conflict (tag, post_no) do nothing"
-_CASHTAG = "insert into post_cashtags (cashtag, post_no) values (?, ?) on conflict (cashtag, post_no) do nothing"
-_MENTION = "insert into post_mentions (post_no, user_no) values (?, ?) on conflict (post_no, user_no) do nothing"
-_MEDIA = """
+TAG = "insert into post_tags (tag, post_no, written) values (?, ?, ?) on conflict (tag, post_no) do nothing"
+CASHTAG = "insert into post_cashtags (cashtag, post_no) values (?, ?) on conflict (cashtag, post_no) do nothing"
+MENTION = "insert into post_mentions (post_no, user_no) values (?, ?) on conflict (post_no, user_no) do nothing"
+MEDIA = """
 insert into media (id, post_no, place, kind, url, description) values (?, ?, ?, ?, ?, ?) on conflict (post_no, place) do nothing
 """
 
@@ -54,10 +54,10 @@ async def save_parts(
     await s.tx.execute_all(
         [
             (_KEY, keys),
-            (_TAG, Checked(sorted(_tags(bearing), key=itemgetter(0, 1)))),
-            (_CASHTAG, sorted({(cashtag.upper(), n) for n, p in bearing for cashtag in p.cashtags})),
-            (_MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions})),
-            (_MEDIA, media),
+            (TAG, Checked(sorted(_tags(bearing), key=itemgetter(0, 1)))),
+            (CASHTAG, sorted({(cashtag.upper(), n) for n, p in bearing for cashtag in p.cashtags})),
+            (MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions})),
+            (MEDIA, media),
         ]
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
 from msgspec import Struct, field
 
-from bowerbird.model import NETWORKS, Post, PostKind, SavedPost
+from bowerbird.db.short_columns import written, written_rows
+from bowerbird.model import NETWORKS, Post, SavedPost
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import is_first_word, may_change, teller
 from bowerbird.store.absences.lagging import LAG
@@ -31,24 +32,25 @@ from bowerbird.store.fields import (
     without_copy,
 )
 from bowerbird.store.payloads.frames import Frames, Slot
-from bowerbird.store.payloads.placing import COLUMNS, NOTHING, Placed, place_payloads
+from bowerbird.store.payloads.placing import COLUMNS, NOTHING, Incoming, place_payloads
 from bowerbird.store.payloads.raw import Packer
+from bowerbird.store.payloads.repeated import Repeated, columns_from, columns_of
 from bowerbird.store.people.identities import People
 from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, save_parts
 from bowerbird.store.posts.by_id import with_ids
+from bowerbird.store.posts.counts import add_counted, take_counted
 from bowerbird.store.posts.emptied import Emptied, EmptiedStatements, emptied_posts
 from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
 from bowerbird.store.posts.media_changes import MediaStatements, media_changes
 from bowerbird.store.posts.references import ReferenceStatements, join_waiting, with_references
 
 _stored = itemgetter(*POST_FIELDS)
+_COUNTED = ("kind", "created_at", "listed_at", "is_time_doubtful")
+_counted = itemgetter(*(POST_FIELDS.index(name) for name in _COUNTED))
+"""What of a post's fields the kept counts depend on."""
 _COLUMNS = ("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", *COLUMNS)
-_SET = (
-    f"update posts set author = ?, {', '.join(f'{name} = ?' for name in POST_FIELDS)}, seen_at = ?, seen_by = ?, "
-    "told_by = coalesce(?, told_by), deleted_at = null"
-)
-_WRITE = f"{_SET} where post_no = ?"
-_WRITE_WITH_PAYLOAD = f"{_SET}, {', '.join(f'{name} = ?' for name in COLUMNS)} where post_no = ?"
+_new_post = itemgetter(*(_COLUMNS.index(name) for name in ("author", *_COUNTED)))
+_CHANGED = ("author", *POST_FIELDS)
 _REMEMBER = "insert into post_history (post_no, at, call, before, after) values (?, ?, ?, ?, ?)"
 
 
@@ -62,6 +64,11 @@ class PostStatements:
             f"{', '.join(POST_FIELDS)} from posts where {known}{ordered(database, 'post_no')}"
         )
         self.numbers = f"select post_no, id from posts where {known}"
+        changed = ", ".join(f"{written(database.dialect, name)} = ?" for name in _CHANGED)
+        seen = "seen_at = ?, seen_by = ?, told_by = coalesce(?, told_by), deleted_at = null"
+        payload = ", ".join(f"{name} = ?" for name in COLUMNS)
+        self.write = f"update posts set {changed}, {seen} where post_no = ?"
+        self.write_with_payload = f"update posts set {changed}, {seen}, {payload} where post_no = ?"
         self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
         self.dig_up = f"delete from deletions where subject = 'post' and id {text}"
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
@@ -80,14 +87,15 @@ class _Posts(Struct):
     people: People
     packer: Packer
     buried: Emptied
-    inserts: dict[PostKind, list[tuple[Any, ...]]] = field(default_factory=dict)
-    """By kind, because posts of one kind fill the same columns."""
+    inserts: list[tuple[Any, ...]] = field(default_factory=list)
     rows: list[tuple[str, int, tuple[Any, ...]]] = field(default_factory=list)
     """Known posts that change: id, number and columns."""
-    payloads: dict[str, bytes] = field(default_factory=dict)
-    slots: dict[str, Slot] = field(default_factory=dict)
-    """Where known posts have their payloads."""
+    payloads: dict[str, Incoming] = field(default_factory=dict)
+    outdated: dict[str, tuple[Row, Repeated]] = field(default_factory=dict)
+    """Known posts that change without a new payload, which repeats columns as they were: rows, and these columns from now on."""
     unchanged: list[int] = field(default_factory=list)
+    recounted: list[int] = field(default_factory=list)
+    """Known posts that change in what is counted of them."""
     counted: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Only counters changed: before and after, kept if enough time has passed."""
     history: list[tuple[Any, ...]] = field(default_factory=list)
@@ -131,9 +139,10 @@ class _Posts(Struct):
         s = self.s
         seen = (s.at, s.call, s.at, s.call, teller(s, post.id))
         author = self.people.ids[post.author]
-        row = (post.id, s.network, author, *self._values(post), *seen)
-        self._keep_payload(post)
-        self.inserts.setdefault(post.kind, []).append(row)
+        values = self._values(post)
+        row = (post.id, s.network, author, *values, *seen)
+        self._keep_payload(post, values)
+        self.inserts.append(row)
         self.new[post.id] = post
 
     def _change(self, post: Post, row: Row) -> None:
@@ -188,10 +197,12 @@ class _Posts(Struct):
         seen = (self.s.at, self.s.call, teller(self.s, post.id))
         # Who speaks for a post says whose it is: another server may have shown it as somebody else's.
         author = self.people.ids[post.author]
+        if row["deleted_at"] is not None or row["author"] != author or _counted(_stored(row)) != _counted(values):
+            self.recounted.append(row["post_no"])
         self.rows.append((post.id, row["post_no"], (author, *values, *seen)))
-        self._keep_payload(post)
-        if row["frame"] is not None:
-            self.slots[post.id] = (row["frame"], row["frame_place"])
+        slot = None if row["frame"] is None else (row["frame"], row["frame_place"])
+        if not self._keep_payload(post, values, slot) and slot is not None:
+            self.outdated[post.id] = (row, columns_from(post.id, values))
 
     def _values(self, post: Post) -> Values:
         """The columns of a post without what its author wants kept out."""
@@ -200,12 +211,22 @@ class _Posts(Struct):
             return bare_post(values)
         return without_copy(values) if post.repost_of in self.buried.uncopied else values
 
-    def _keep_payload(self, post: Post) -> None:
+    def _keep_payload(self, post: Post, values: Values, slot: Slot | None = None) -> bool:
         kept_out = self.buried.uncopied
         if kept_out and (post.id in kept_out or post.repost_of in kept_out or post.quote_of in kept_out):
-            return
+            return False
         if post.raw:
-            self.payloads[post.id] = post.raw
+            self.payloads[post.id] = Incoming(post.raw, columns_from(post.id, values), slot)
+        return bool(post.raw)
+
+    async def _renew_payloads(self, frames: Frames) -> None:
+        """Payloads that stay while columns change that they repeat."""
+        outdated = {known: each for known, each in self.outdated.items() if tuple(columns_of(each[0])) != tuple(each[1])}
+        kept = await frames.payloads(self.s.tx, [row for row, _ in outdated.values()]) if outdated else {}
+        for known, (row, columns) in outdated.items():
+            slot = (row["frame"], row["frame_place"])
+            if slot in kept:
+                self.payloads[known] = Incoming(kept[slot], columns, slot)
 
     async def compare_media(self, sql: PostStatements) -> None:
         """Keeps what changed about pictures and films, be it a description alone."""
@@ -215,25 +236,25 @@ class _Posts(Struct):
 
     async def flush(self, sql: PostStatements) -> None:
         s = self.s
-        placed = await place_payloads(s, sql.frames, self.packer, self.payloads, self.slots)
-        for inserted in self._inserted(placed):
-            self.numbers |= await s.insert_posts(_COLUMNS, inserted)
+        await self._renew_payloads(sql.frames)
+        placed = await place_payloads(s, sql.frames, self.packer, self.payloads)
+        # In one order everywhere, so that two transactions never wait for each other in a circle.
+        inserted = [(*row, *placed.get(row[0], NOTHING)) for row in sorted(self.inserts, key=itemgetter(0))]
+        s.counting.add_new(map(_new_post, inserted), s.at)
+        self.numbers = await s.insert_posts(_COLUMNS, inserted)
         await s.execute_in(sql.dig_up, sorted(self.buried.returned))
         rows = sorted(self.rows, key=itemgetter(1))
-        bare = [(*row, number) for known, number, row in rows if known not in placed]
-        with_payload = [(*row, *placed[known], number) for known, number, row in rows if known in placed]
+        bare = self._written([(*row, number) for known, number, row in rows if known not in placed])
+        with_payload = self._written([(*row, *placed[known], number) for known, number, row in rows if known in placed])
         history = self.history + await self._due_counts(sql)
-        await s.tx.execute_all([(_WRITE, bare), (_WRITE_WITH_PAYLOAD, with_payload), (_REMEMBER, history)])
+        await take_counted(s, self.recounted)
+        await s.tx.execute_all([(sql.write, bare), (sql.write_with_payload, with_payload), (_REMEMBER, history)])
+        await add_counted(s, self.recounted)
         await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
         await save_late(s, sql.late, self.late)
 
-    def _inserted(self, placed: Mapping[str, Placed]) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of new posts, by kind where that makes narrower statements; in one order everywhere, so that two
-        transactions never wait for each other in a circle."""
-        kinds = [self.inserts[kind] for kind in sorted(self.inserts)]
-        groups = kinds if self.s.database.dialect == "sqlite" else [[row for rows in kinds for row in rows]]
-        for rows in groups:
-            yield [(*row, *placed.get(row[0], NOTHING)) for row in sorted(rows, key=itemgetter(0))]
+    def _written(self, rows: list[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+        return written_rows(self.s.database.dialect, _CHANGED, rows)
 
     async def _due_counts(self, sql: PostStatements) -> list[tuple[Any, ...]]:
         """Counter-only changes of posts whose last line of history is old enough."""
@@ -250,6 +271,7 @@ async def save_posts(
     """Writes every post of the page, each once."""
     by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
     stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
+    s.counting.note_seen({row["author"] for row in stored.values()}, s.at)
     buried = await emptied_posts(s, sql.buried, by_id, stored, people)
     page = _Posts(s, people, packer, buried)
     if any(row["edited_at"] for row in stored.values()):
@@ -259,6 +281,7 @@ async def save_posts(
             page.take(post, stored.get(known))
     await page.compare_media(sql)
     await page.flush(sql)
+    s.counting.note_new(people.new)
     await join_waiting(s, sql.references, by_id.values())
     await _save_parts(s, sql, by_id, stored, page)
     views = {known for known, row in stored.items() if not may_change(s, known, row)}

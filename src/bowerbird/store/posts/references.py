@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from bowerbird.db.short_columns import written, written_rows
 from bowerbird.model import Post
 from bowerbird.ports import Database
 from bowerbird.store.context import SaveContext
@@ -29,7 +30,8 @@ class ReferenceStatements:
             f"where substr({column}, 1, 9) = 'mastodon:' and {column} {text}"
             for column in _COLUMNS
         )
-        self.join = {column: f"update posts set {column} = ? where post_no = ?" for column in _COLUMNS}
+        kept = {column: written(database.dialect, column) for column in _COLUMNS}
+        self.join = {column: f"update posts set {kept[column]} = ? where post_no = ?" for column in _COLUMNS}
 
 
 async def with_references(s: SaveContext, sql: ReferenceStatements, posts: Sequence[Post]) -> Sequence[Post]:
@@ -60,4 +62,4 @@ async def join_waiting(s: SaveContext, sql: ReferenceStatements, posts: Collecti
     rows = await s.tx.fetch(sql.waiting, members, members)
     for column in _COLUMNS:
         found = sorted((ids[row["waiting"]], row["post_no"]) for row in rows if row["part"] == column)
-        await s.execute_many(sql.join[column], found)
+        await s.execute_many(sql.join[column], list(written_rows(s.database.dialect, (column,), found)))

@@ -1,0 +1,1 @@
+"""Commands: a crawl of weeks or months; one file each."""

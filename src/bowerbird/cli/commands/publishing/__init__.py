@@ -1,0 +1,1 @@
+"""Commands: out of a store; one file each."""

@@ -1,0 +1,151 @@
+"""`bowerbird export`: what a store holds, as files for other programs."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from bowerbird.cli.exports.pace import Pace
+from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.output import JsonFlag, Output
+from bowerbird.cli.screens.times import end_moment, moment
+from bowerbird.cli.which import Place, find_place, read_place
+from bowerbird.clock import RealClock
+from bowerbird.db.versions import newest
+from bowerbird.errors import UserError
+from bowerbird.export.jobs.manifest import Manifest, Source
+from bowerbird.export.jobs.pseudonyms import Pseudonyms, read_key
+from bowerbird.export.jobs.request import Request, export, format_of, shape_of
+from bowerbird.export.jobs.streaming import stream
+from bowerbird.model.items import Judged
+from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.settings import load_settings
+
+_WHAT = "posts, users, follows, reactions, media, judgements, calls or keywords; network: a graph."
+_OUT = "A file, a folder, or s3://BUCKET/FOLDER; -: standard output (default)."
+_FORMAT = "jsonl, csv, xlsx, parquet or ids; default: by the ending of the name."
+_WORD = "With this in the text, or this #hashtag; may be repeated."
+_KIND = "Of a network: follow, mention, reply, repost, quote or co-hashtag."
+_SAMPLE = "So many rows, or a share such as 0.01, chosen by chance."
+
+
+def command(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=_WHAT)],
+    place: Annotated[str | None, typer.Argument(metavar="[FILE|DATABASE]", help="A crawl file or its database.")] = None,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="PLACE", help=_OUT)] = "-",
+    format_: Annotated[str | None, typer.Option("--format", help=_FORMAT)] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--since", parser=moment, metavar="TIME", help="Not before this time (UTC).")
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option("--until", parser=end_moment, metavar="TIME", help="To the end of this day, or before this moment."),
+    ] = None,
+    lang: Annotated[list[str] | None, typer.Option("--lang", help="In this language; may be repeated.")] = None,
+    user: Annotated[list[str] | None, typer.Option("--user", help="By this account: an id or a handle; may be repeated.")] = None,
+    word: Annotated[list[str] | None, typer.Option("--word", help=_WORD)] = None,
+    in_place: Annotated[list[str] | None, typer.Option("--place", help="Judged to belong to this area of a crawl.")] = None,
+    judged: Annotated[list[str] | None, typer.Option("--judged", metavar="JUDGE[=VALUE]", help="Judged to be this.")] = None,
+    sample: Annotated[float | None, typer.Option("--sample", metavar="N|SHARE", help=_SAMPLE)] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the sample: the same chooses the same rows.")] = 0,
+    split: Annotated[int | None, typer.Option("--split", min=1, metavar="ROWS", help="Rows of one file.")] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Only ids, one a line.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Payloads as the networks sent them (JSON lines).")] = False,
+    only_new: Annotated[bool, typer.Option("--new", help="Only what was found since the last export with --new.")] = False,
+    pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Keyed hashes instead of ids and handles.")] = False,
+    key: Annotated[Path | None, typer.Option("--key", help="The file with the key of pseudonyms; made if new.")] = None,
+    endpoint: Annotated[str | None, typer.Option("--endpoint", metavar="URL", help="Of an S3 store, if not Amazon's.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help=_KIND)] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write what a store holds to files: nothing that was deleted, and nothing of accounts that asked not to be collected.
+
+    An export that was interrupted goes on when the same command is run again. A manifest beside the files says what they are.
+    """
+    output, found = Output(as_json=as_json), find_place(place)
+    choice = Choice(
+        since=since,
+        until=until,
+        languages=tuple(lang or ()),
+        users=tuple(user or ()),
+        words=tuple(word or ()),
+        places=tuple(in_place or ()),
+        judged=tuple(_judged(each) for each in judged or ()),
+    )
+    request = Request(
+        what=what,
+        out=out,
+        format="ids" if ids else format_,
+        choice=choice,
+        sample=_sample(sample),
+        seed=seed,
+        split=split,
+        raw=raw,
+        only_new=only_new,
+        pseudonyms=_pseudonyms(key) if pseudonyms or key else None,
+        endpoint=endpoint,
+    )
+    if what == "network":
+        from bowerbird.cli.exports.network_files import write_network
+
+        write_network(output, found, request, kind or "follow")
+        return
+    shape_of(request)
+    if out == "-":
+        _to_standard_output(found, request, as_json=as_json)
+        return
+    format_of(request)
+    manifest = asyncio.run(_written(found, request, output))
+    _tell(output, found, request, manifest)
+
+
+def _to_standard_output(place: Place, request: Request, *, as_json: bool) -> None:
+    if as_json:
+        raise UserError("name a file with --out: standard output cannot hold both the rows and the JSON")
+
+    async def write() -> None:
+        async with read_place(place, RealClock()) as database:
+            await stream(database, request)
+
+    asyncio.run(write())
+
+
+async def _written(place: Place, request: Request, output: Output) -> Manifest:
+    clock = RealClock()
+    pace = Pace(clock, output)
+    async with read_place(place, clock) as database:
+        source = Source(place.shown, newest())
+        manifest = await export(database, request, source, clock, lambda told: pace.tell(told.rows, told.part))
+    pace.end()
+    return manifest
+
+
+def _tell(output: Output, place: Place, request: Request, manifest: Manifest) -> None:
+    rows, files = manifest.run.rows, len(manifest.files)
+    names = manifest.files[0].name if files == 1 else numbers.many(files, "file")
+    where = request.out if names == Path(str(request.out)).name else f"{names} in {request.out}"
+    output.line(f"{numbers.many(rows, 'row')} of {manifest.what} written: {where}, as {manifest.format}.")
+    if request.pseudonyms is not None:
+        output.line(f"Ids and handles are pseudonyms (key {request.pseudonyms.fingerprint}); the texts are as they were written.")
+    told = {"store": place.shown, "what": manifest.what, "out": request.out, "format": manifest.format, "rows": rows}
+    output.result(told | {"rows_in_all": manifest.rows, "files": [msgspec.structs.asdict(file) for file in manifest.files]})
+
+
+def _judged(text: str) -> Judged:
+    judge, _, value = text.partition("=")
+    return Judged(judge.strip(), value.strip() or None)
+
+
+def _sample(asked: float | None) -> float | None:
+    if asked is not None and (asked <= 0 or (asked > 1 and asked != int(asked))):
+        raise UserError(f"--sample {asked} is neither a share below 1 nor a number of rows")
+    return asked
+
+
+def _pseudonyms(key: Path | None) -> Pseudonyms:
+    return Pseudonyms(read_key(key or load_settings().config_folder / "pseudonyms.key"))

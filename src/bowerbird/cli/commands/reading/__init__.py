@@ -1,0 +1,1 @@
+"""Commands: what a store tells; one file each."""

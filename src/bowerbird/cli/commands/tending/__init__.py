@@ -1,0 +1,1 @@
+"""Commands: looking after a store; one file each."""

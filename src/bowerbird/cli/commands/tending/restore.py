@@ -1,0 +1,67 @@
+"""`bowerbird restore`: a store made of a backup."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.copying import shown
+from bowerbird.cli.screens.output import JsonFlag, Output
+from bowerbird.cli.which import Place, find_place, opened_place
+from bowerbird.clock import RealClock
+from bowerbird.db.addresses import public
+from bowerbird.db.backup import Said, restore
+from bowerbird.store.absences.forgetting import Forgotten, forget_as_in
+from bowerbird.store.forgetting.requests import Forgetter, Wish
+from bowerbird.store.opening import open_store
+
+
+def command(
+    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="A file that `bowerbird backup` made.")],
+    store: Annotated[str, typer.Argument(metavar="STORE", help="A new SQLite file, or postgresql://… of an empty database.")],
+    like: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--like", metavar="STORE|LIST", help="Also delete here what this store, or a list of `forget --share`, knows of."
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a store of a backup: a new file, or an empty PostgreSQL database. Nothing is ever overwritten.
+
+    A backup does not know what was deleted and forgotten after it was taken: name the store that does with --like.
+    """
+    output = Output(as_json=as_json)
+    lists = [Path(each) for each in like or () if each.endswith(".txt")]
+    stores = [find_place(each) for each in like or () if not each.endswith(".txt")]
+    copied = asyncio.run(restore(backup, store, RealClock(), shown(output)))
+    output.line(f"Restored {copied.rows:,} rows of {backup} into {public(store)}.")
+    forgotten = asyncio.run(_forget(store, stores, lists, shown(output))) if like else Forgotten()
+    if like:
+        output.line(
+            f"{numbers.many(forgotten.users, 'account')} and {numbers.many(forgotten.posts, 'post')} deleted since were emptied."
+        )
+    else:
+        output.line("If the store is still there, say --like STORE: this backup does not know what was deleted since.")
+    output.line("Go on with: bowerbird crawl FILE, where the file's `store` names it.")
+    counts = {"users": forgotten.users, "posts": forgotten.posts}
+    output.result({"backup": backup, "store": public(store), "rows": copied.rows, **counts})
+
+
+async def _forget(store: str, stores: Sequence[Place], lists: Sequence[Path], said: Said) -> Forgotten:
+    """Deletes what other stores and lists know to be deleted."""
+    clock, forgotten = RealClock(), Forgotten()
+    async with open_store(store, clock) as database:
+        for place in stores:
+            async with opened_place(place, clock) as known:
+                forgotten.add(await forget_as_in(known, database, clock, said))
+        for path in lists:
+            wish = Wish(who=f"the list {path.name}", why="kept out by it", lines=tuple(path.read_text("utf-8").splitlines()))
+            erased = await Forgetter(database, clock).forget(wish, said)
+            forgotten.add(Forgotten(erased.users, erased.posts))
+    return forgotten

@@ -1,0 +1,1 @@
+"""Commands: trying out and measuring; one file each."""

@@ -1,0 +1,236 @@
+"""Runs a command: its crawl, its output beside it, and the last words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from datetime import timedelta
+from itertools import islice
+
+import msgspec
+from msgspec import Struct, structs
+
+from bowerbird.app import Crawl, Outside, open_crawl
+from bowerbird.cli.checks.start import check_start, exists
+from bowerbird.cli.checks.trials import check_tokens
+from bowerbird.cli.everyday.emitting import Emitter, Target
+from bowerbird.cli.everyday.plans import Job
+from bowerbird.cli.everyday.progress import Progress
+from bowerbird.cli.everyday.rows import RowMaker, shape_of
+from bowerbird.cli.everyday.wishes import Wish
+from bowerbird.cli.live.run import Run, run_shown
+from bowerbird.clock import RealClock
+from bowerbird.crawl.life.extensions import Extensions
+from bowerbird.db import open_database
+from bowerbird.db.versions import newest, version_of
+from bowerbird.errors import BowerbirdError
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.model import Arrival, CrawlState
+from bowerbird.ports import Clock, Database, Store, Vault
+from bowerbird.reports.browsing.results import Line, ResultReader
+from bowerbird.reports.status.glimpse import Glimpse
+from bowerbird.settings import load_settings
+from bowerbird.store.results.collecting import CollectingStore
+from bowerbird.transport import HttpTransport
+
+_EMIT_EVERY = timedelta(milliseconds=500)
+_EMIT_LIVE = timedelta(milliseconds=200)
+_HANDLE_WAIT = timedelta(seconds=2)
+_AT_ONCE = 500
+_ADD_INPUT = "insert into inputs (crawl, number, written, columns) values (?, ?, ?, ?) on conflict do nothing"
+_MEAN_INPUT = "update inputs set service = ?, target = ? where crawl = ? and written = ?"
+_NAMES = "select name, state from crawls where name = ? or name like ? order by crawl"
+
+
+class Done(Struct, frozen=True):
+    """How a command ended."""
+
+    run: Run
+    rows: int
+    left_out: Mapping[str, int] = {}
+    """Posts that were listed and are no rows, by the reason."""
+    is_enough: bool = False
+    """Its reader wanted no more."""
+
+
+async def run_job(job: Job, wish: Wish, vault: Vault, progress: Progress, counted: Counted) -> Done:
+    """Runs a job to its end, or goes on with it; raises what the user must change first."""
+    clock = RealClock()
+    transport = HttpTransport(clock, load_settings().user_agent)
+    # A changed budget is no other crawl: the plan of today counts.
+    outside = Outside(clock=clock, transport=transport, vault=vault, is_alone=True, applies=True)
+    try:
+        plan = structs.replace(job.plan, name=await _free_name(job, wish, clock))
+        return await _Command(structs.replace(job, plan=plan), wish, outside, progress, counted).run()
+    finally:
+        await transport.close()
+
+
+class Counted:
+    """How many rows there are by now, for those who show it."""
+
+    emitter: Emitter | None = None
+
+    def __call__(self) -> int:
+        return 0 if self.emitter is None else self.emitter.position.rows
+
+
+class _Command:
+    """One run of one command."""
+
+    def __init__(self, job: Job, wish: Wish, outside: Outside, progress: Progress, counted: Counted) -> None:
+        self._job = job
+        self._wish = wish
+        self._outside = outside
+        self._progress = progress
+        self._counted = counted
+        self._collecting: CollectingStore | None = None
+        self._failure: BaseException | None = None
+        self._is_over = asyncio.Event()
+
+    async def run(self) -> Done:
+        plan, outside = self._job.plan, self._outside
+        start = await check_start(plan, outside, {}, may_join=False, say=self._progress.say)
+        agreed = await self._agreed(start.plan)
+        async with open_crawl(start.plan, outside, Extensions(store=self._store), asked=start.asked) as crawl:
+            for note in (*await check_tokens(crawl, outside), *start.notes, *crawl.notes):
+                self._progress.say(note)
+            if agreed is not None:
+                await agreed(crawl.database)
+            return await self._emitted(crawl)
+
+    async def _agreed(self, plan: CrawlPlan) -> Callable[[Database], Awaitable[None]] | None:
+        """Who names a budget agrees to it; gives what writes that down."""
+        if self._wish.budget is None:
+            return None
+        # Loaded where it matters only: it brings the simulated networks along, for plans.
+        from bowerbird.cli.checks.consent import check_consent, keep_consent
+
+        wish = await check_consent(plan, self._outside, is_given=True, say=self._progress.say)
+        now = self._outside.clock.now()
+        return None if wish is None else lambda database: keep_consent(database, plan, wish, now)
+
+    def _store(self, usual: Store, database: Database, crawl: int) -> Store:
+        self._collecting = CollectingStore(usual, database, crawl, self._job.wanted)
+        return self._collecting
+
+    async def _emitted(self, crawl: Crawl) -> Done:
+        emitter = self._counted.emitter = await self._emitter(crawl)
+        await emitter.open()
+        try:
+            run = await self._written(structs.replace(crawl, seeds=self._noted(crawl)), emitter)
+        finally:
+            emitter.close()
+        left_out = {} if self._collecting is None else dict(self._collecting.left_out)
+        return Done(run, emitter.position.rows, left_out, emitter.is_closed_by_reader or bool(self._enough(run.last)))
+
+    async def _written(self, crawl: Crawl, emitter: Emitter) -> Run:
+        """Runs the crawl with its rows written beside it, and at last those that came at the end."""
+        writing = asyncio.create_task(self._write(crawl, emitter))
+        try:
+            run = await run_shown(crawl, self._outside, self._progress, enough=self._enough)
+        finally:
+            # Never cancelled: between a row and the word that it is written there must be no end but that of the process.
+            self._is_over.set()
+            await writing
+        if self._failure is not None:
+            raise self._failure
+        await emitter.emit(with_raw=self._wish.raw)
+        return run
+
+    async def _emitter(self, crawl: Crawl) -> Emitter:
+        async with crawl.database.reading() as tx:
+            rows = await tx.fetch("select service, name, network from services")
+        services = {row["service"]: (row["name"], row["network"]) for row in rows}
+        carried, wish = self._job.inputs.carried, self._wish
+        reader = ResultReader(crawl.database, crawl.number, with_raw=wish.raw)
+        shape = shape_of(self._job.asking, carried, with_raw=wish.raw)
+        maker = RowMaker(self._job.asking, reader, services, carried)
+        target = Target(wish.out, shape, wish.format, wish.appends)
+        return Emitter(crawl.database, crawl.number, reader, maker, target)
+
+    async def _write(self, crawl: Crawl, emitter: Emitter) -> None:
+        """Writes rows while they are found; what goes wrong with the output ends the crawl in order."""
+        clock, every = self._outside.clock, _EMIT_LIVE if self._job.plan.streams else _EMIT_EVERY
+        try:
+            while not emitter.is_closed_by_reader and not self._is_over.is_set():
+                await emitter.emit(with_raw=self._wish.raw, is_ripe=self._is_ripe if self._job.plan.streams else None)
+                await clock.wait(self._is_over, clock.now() + every)
+            if emitter.is_closed_by_reader:
+                crawl.process.end("nobody reads the output any more")
+        except (BowerbirdError, OSError) as error:
+            self._failure = error
+            crawl.process.end("the output cannot be written")
+
+    def _is_ripe(self, line: Line) -> bool:
+        """Whether a post that was heard has its author's handle, or has waited long enough for it."""
+        post = line.post
+        return post is None or bool(post["author_handle"]) or self._outside.clock.now() - post["found_at"] > _HANDLE_WAIT
+
+    def _enough(self, glimpse: Glimpse) -> str:
+        """Of a stream, whether it has brought as many as were wanted; lists end by themselves."""
+        limit = self._wish.limit
+        return f"{limit:,} posts reached" if self._job.plan.streams and limit is not None and self._counted() >= limit else ""
+
+    async def _noted(self, crawl: Crawl) -> AsyncIterator[Arrival]:
+        """The seeds, once it is written down which input each of them is."""
+        if not self._job.inputs.carried:
+            async for arrival in crawl.seeds:
+                yield arrival
+            return
+        await self._keep_inputs(crawl)
+        async with crawl.database.reading() as tx:
+            numbers = {row["name"]: row["service"] for row in await tx.fetch("select name, service from services")}
+        texts = self._texts()
+        held: list[tuple[str, Arrival]] = []
+        async for arrival in crawl.seeds:
+            held.append((next(texts, ""), arrival))
+            if len(held) == _AT_ONCE:
+                await _mean(crawl, numbers, held)
+                for _, each in held:
+                    yield each
+                held = []
+        await _mean(crawl, numbers, held)
+        for _, each in held:
+            yield each
+
+    def _texts(self) -> Iterator[str]:
+        """The inputs in the order of the seeds, as they were written."""
+        spelled = self._job.spelled
+        return (spelled.get(text, text) for text in self._job.plan.seeds)
+
+    async def _keep_inputs(self, crawl: Crawl) -> None:
+        rows = enumerate(self._job.inputs.rows())
+        while some := list(islice(rows, _AT_ONCE)):
+            values = [
+                (crawl.number, number, text, msgspec.json.encode(columns).decode()) for number, (text, columns) in some if text
+            ]
+            async with crawl.database.transaction() as tx:
+                await tx.execute_many(_ADD_INPUT, values)
+
+
+async def _mean(crawl: Crawl, services: Mapping[str, int], held: list[tuple[str, Arrival]]) -> None:
+    lanes = crawl.lanes
+    values = [
+        (services[lanes[each.lane].service.name], each.target, crawl.number, text) for text, each in held if each.lane in lanes
+    ]
+    async with crawl.database.transaction() as tx:
+        await tx.execute_many(_MEAN_INPUT, values)
+
+
+async def _free_name(job: Job, wish: Wish, clock: Clock) -> str:
+    """The name of the crawl: that of the unfinished one, or a new one where the store keeps those that have ended."""
+    name, store = job.plan.name, job.plan.store
+    if wish.store is None or not exists(store):
+        return name
+    database = await open_database(store, clock)
+    try:
+        if await version_of(database) != newest():
+            return name
+        async with database.reading() as tx:
+            rows = await tx.fetch(_NAMES, name, f"{name}-%")
+    finally:
+        await database.close()
+    if not rows or (rows[-1]["state"] not in (CrawlState.FINISHED, CrawlState.FAILED) and not wish.fresh):
+        return rows[-1]["name"] if rows else name
+    return f"{name}-{len(rows) + 1}"

@@ -1,0 +1,69 @@
+"""What a command line says, as values."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import typer
+from msgspec import Struct
+
+from bowerbird.flows.language.spelling import duration
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """One command as it was written."""
+
+    command: str
+    inputs: tuple[str, ...] = ()
+    file: str | None = None
+    """`-`: standard input."""
+    column: str | None = None
+    on: str | None = None
+    provider: str | None = None
+    limit: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    languages: tuple[str, ...] = ()
+    out: Path | None = None
+    """None: standard output."""
+    format: str | None = None
+    appends: bool = False
+    raw: bool = False
+    budget: float | None = None
+    store: Path | None = None
+    fresh: bool = False
+    skips_bad: bool = False
+    span: timedelta | None = None
+    granularity: str = "day"
+    is_quiet: bool = False
+    as_json: bool = False
+    vault: Path | None = None
+
+
+_SAID = (
+    (r"check `base` in the crawl file", "check --on"),
+    (r'write base = "([^"]+)"[^;]* in the crawl file', r"write --on \1"),
+    (r'write provider = "([^"]+)" in the crawl file', r"write --provider \1"),
+    (r"write the address of the server alone as `base`, such as (\S+) in the crawl file", r"write --on \1 or another server"),
+    (r"raise dollars under [^;]* of the crawl file", "raise --budget"),
+    (r"to go on without them, start the crawl with --skip-bad", "to go on without them, add --skip-bad"),
+    (r"add that server as another \[\[services\]\]", "leave --on out"),
+)
+
+
+def in_options(words: str) -> str:
+    """What the engine says of crawl files, said of the options that take their place here."""
+    for file, option in _SAID:
+        words = re.sub(file, option, words)
+    return words
+
+
+def time_span(text: str) -> timedelta:
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None

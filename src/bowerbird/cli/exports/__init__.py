@@ -1,0 +1,1 @@
+"""What `export` and `query` show and write."""

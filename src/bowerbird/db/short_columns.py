@@ -1,0 +1,70 @@
+"""Columns with ids of posts that SQLite keeps short: `short_id` is what is stored, `id` is read from it.
+
+Whoever reads, with bowerbird or with any other program, reads `id`: a generated column that takes no room. Whoever writes on
+SQLite writes `short_id`. PostgreSQL has the plain columns alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bowerbird.model.short_ids import MARKS, PLAIN, SHORT_FORMS, shortened
+
+SHORT_COLUMNS = ("id", "reply_to", "repost_of", "quote_of", "root", "via")
+"""Of `posts`."""
+_PREFIX = "short_"
+
+
+def written(dialect: str, column: str) -> str:
+    """The name under which a column of `posts` is written."""
+    return f"{_PREFIX}{column}" if dialect == "sqlite" and column in SHORT_COLUMNS else column
+
+
+def read(column: str) -> str:
+    """The name under which a column is read that is written under this one."""
+    return column.removeprefix(_PREFIX)
+
+
+def written_rows(dialect: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+    """The values of rows of `posts` as they are written; columns that are not named stand behind those that are."""
+    places = [place for place, column in enumerate(columns) if column in SHORT_COLUMNS]
+    return rows if dialect != "sqlite" else [_shortened(row, places) for row in rows]
+
+
+def _shortened(row: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
+    values = list(row)
+    for place in places:
+        if values[place]:
+            values[place] = shortened(values[place])
+    return tuple(values)
+
+
+def whole_in_sql(column: str) -> str:
+    """The id that is kept short in a column."""
+    forms = (
+        f"when {_text(form.mark)} then {_text(form.begins)} || substr({column}, 2, {form.characters}) || {_text(form.middle)} "
+        f"|| substr({column}, {form.characters + 2})"
+        for form in SHORT_FORMS
+    )
+    return f"case substr({column}, 1, 1) {' '.join(forms)} when {_text(PLAIN)} then substr({column}, 2) else {column} end"
+
+
+def shortened_in_sql(column: str) -> str:
+    """The same as `shortened`."""
+    whens = []
+    for form in SHORT_FORMS:
+        name = len(form.begins) + 1
+        middle = name + form.characters
+        key = middle + len(form.middle)
+        whens.append(
+            f"when substr({column}, 1, {len(form.begins)}) = {_text(form.begins)} "
+            f"and substr({column}, {middle}, {len(form.middle)}) = {_text(form.middle)} "
+            f"then {_text(form.mark)} || substr({column}, {name}, {form.characters}) || substr({column}, {key})"
+        )
+    marks = ", ".join(_text(mark) for mark in MARKS)
+    return f"case {' '.join(whens)} when substr({column}, 1, 1) in ({marks}) then {_text(PLAIN)} || {column} else {column} end"
+
+
+def _text(value: str) -> str:
+    return f"'{value}'"

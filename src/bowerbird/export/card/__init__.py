@@ -1,0 +1,1 @@
+"""The dataset card: a datasheet as Markdown and as a page, and its metadata for machines (Croissant)."""

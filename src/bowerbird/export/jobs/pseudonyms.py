@@ -1,0 +1,129 @@
+"""Exports without names: account ids, handles and post ids become keyed hashes, in texts and addresses too.
+
+The same key gives the same pseudonym in every export, so that exports can be joined; without the key nobody can make a pseudonym
+of a name. What people wrote stays, and whoever searches for the words may find the author: that is said in the documentation.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from bowerbird.errors import UserError
+from bowerbird.limits.safe_files import write_private
+from bowerbird.reports.blocks.block import Block, text
+
+_LENGTH = 20
+_DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9]")
+_PROFILE = re.compile(
+    r"https?://[^\s/\"'<>]+/(?:profile/|@|users/|user/|u/|n/|intent/user\?screen_name=)(?P<name>[^\s/?#\"'<>]+)(?P<rest>[^\s\"'<>]*)"
+)
+_BARE_PROFILE = re.compile(
+    r"https?://(?:www\.|mobile\.)?(?:x\.com|twitter\.com|weibo\.com)/(?P<name>[^\s/?#\"'<>]+)(?P<rest>[^\s\"'<>]*)"
+)
+# Anything but a Latin letter or a number may stand before a handle (`.@alice`, `//@alice:`, and many languages leave no blank);
+# after those it is an e-mail address.
+_MENTION = re.compile(r"(?<![A-Za-z0-9])[@\uff20](?P<name>[\w][\w.-]*(?:@[\w.-]+\w)?)")
+_SKY = re.compile(r"\b[\w-]+(?:\.[\w-]+)*\.bsky\.social\b")
+
+IDS = {
+    "posts": ("author_id", "mentions"),
+    "users": ("id",),
+    "follows": ("source_id", "target_id"),
+    "reactions": ("user_id",),
+    "media": ("author_id",),
+}
+HANDLES = {
+    "posts": ("author_handle",),
+    "users": ("handle",),
+    "follows": ("source_handle", "target_handle"),
+    "reactions": ("user_handle",),
+    "media": ("author_handle",),
+    "judgements": ("handle",),
+}
+POST_IDS = {
+    "posts": ("id", "reply_to", "repost_of", "quote_of", "root"),
+    "reactions": ("post_id",),
+    "media": ("post_id",),
+}
+TEXTS = {"posts": ("text", "warning", "links", "poll"), "users": ("description", "location"), "media": ("description",)}
+LEFT_OUT = {
+    "posts": ("url", "media"),
+    "users": ("name", "url", "avatar"),
+    "media": ("id", "url", "path", "sha256"),
+    "judgements": ("evidence",),
+    "calls": ("targets", "detail"),
+}
+"""What names somebody and cannot be told otherwise."""
+
+
+class Pseudonyms:
+    """Makes them with one key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self.fingerprint = self._hash("fingerprint", "")[:8]
+        """Which key it was, without telling it."""
+
+    def of_id(self, known: str) -> str:
+        return f"a{self._hash('id', known)}"
+
+    def of_handle(self, handle: str) -> str:
+        """Whatever its case."""
+        return f"h{self._hash('handle', handle.removeprefix('@').lower())}"
+
+    def of_post(self, known: str) -> str:
+        return f"p{self._hash('post', known)}"
+
+    def in_text(self, written: str) -> str:
+        """A text in which accounts are named by pseudonyms: mentions, addresses of profiles and posts, ids."""
+        told = _PROFILE.sub(self._address, written)
+        told = _BARE_PROFILE.sub(self._address, told)
+        told = _DID.sub(lambda found: self.of_id(found[0]), told)
+        told = _MENTION.sub(lambda found: f"@{self.of_handle(found['name'].rstrip('.'))}", told)
+        return _SKY.sub(lambda found: self.of_handle(found[0]), told)
+
+    def change(self, what: str, block: Block) -> None:
+        """The same for the rows of a block."""
+        for names, made in ((IDS, self.of_id), (HANDLES, self.of_handle), (POST_IDS, self.of_post), (TEXTS, self.in_text)):
+            for name in names.get(what, ()):
+                block.change(name, _of_text(made))
+        for name in LEFT_OUT.get(what, ()):
+            block.columns[name] = (None,) * block.rows
+        if what == "judgements":
+            block.columns["id"] = [self._subject(*row) for row in zip(block.values("subject"), block.values("id"), strict=True)]
+
+    def _subject(self, subject: Any, known: Any) -> str:
+        return self.of_id(text(known)) if text(subject) == "user" else self.of_post(text(known))
+
+    def _address(self, found: re.Match[str]) -> str:
+        name = found["name"]
+        if re.fullmatch("[ah][0-9a-f]{20}", name):
+            return found[0]
+        host = "/".join(found[0].split("/")[:3])
+        return f"{host}/{self.of_id(name) if name.startswith('did:') else self.of_handle(name)}"
+
+    def _hash(self, kind: str, name: str) -> str:
+        return hmac.new(self._key, f"{kind}:{name}".encode("utf-8", "replace"), sha256).hexdigest()[:_LENGTH]
+
+
+def _of_text(made: Callable[[str], str]) -> Callable[[Any], str]:
+    return lambda value: made(text(value))
+
+
+def read_key(path: Path) -> bytes:
+    """The key in a file, which is made where there is none; only its owner may read it."""
+    if not path.exists():
+        write_private(path, secrets.token_hex(32).encode() + b"\n")
+    try:
+        key = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} holds no key for pseudonyms (64 hexadecimal digits): {error}") from error
+    if len(key) < 16:
+        raise UserError(f"the key in {path} is too short: 32 hexadecimal digits or more")
+    return key

@@ -1,0 +1,1 @@
+"""SQL over a store or over exported Parquet, read-only, by DuckDB."""

@@ -1,0 +1,1 @@
+"""Flat rows of posts, users and follows, and the plain files they are written to."""

@@ -1,0 +1,1 @@
+"""Blocks of stored rows as Arrow batches, as rows and as CSV."""

@@ -1,0 +1,80 @@
+"""Blocks of a table one after the other, of one moment: memory holds one block, and each says where the next begins."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from bowerbird.ports import Database, Transaction
+from bowerbird.reports.blocks.block import Block, Key, Lists, Values, plain
+from bowerbird.reports.blocks.choosing import Choice, Conditions, conditions, keep_words
+from bowerbird.reports.blocks.payloads import Payloads
+from bowerbird.reports.blocks.sampling import Sample
+from bowerbird.reports.blocks.tables import Table, fills
+
+ROWS = 10_000
+NO_CHOICE = Choice()
+
+
+class BlockReader:
+    """Reads the chosen rows of one table; the database is a moment that does not change (`one_moment`)."""
+
+    def __init__(
+        self, database: Database, table: Table, choice: Choice = NO_CHOICE, *, sample: Sample | None = None, rows: int = ROWS
+    ) -> None:
+        """`rows`: of one block."""
+        self._database = database
+        self._rows = rows
+        self.table = table
+        self._choice = choice
+        self._sample = sample
+        self._fills = fills(table, database)
+        self._payloads = Payloads(database, table)
+
+    async def blocks(self, after: Key | None = None, *, raw: bool = False) -> AsyncIterator[Block]:
+        """Everything after a key, in the order of keys; blocks may be empty where nothing of them is wanted. `raw`: with a
+        column of payloads."""
+        async with self._database.reading() as tx:
+            where = await conditions(self._database, tx, self.table, self._choice)
+        while True:
+            async with self._database.reading() as tx:
+                block = await self._next(tx, where, after, raw)
+            if block is None:
+                return
+            after = block.last
+            yield block
+
+    async def last(self) -> Key | None:
+        """The key of the last row of the table as it is now, chosen or not; None where it is empty."""
+        keys = ", ".join(self.table.keys)
+        order = ", ".join(f"{key} desc" for key in self.table.keys)
+        source = self.table.tables.split(" ")
+        async with self._database.reading() as tx:
+            found = await tx.fetch_columns(f"select {keys} from {source[0]} {source[1]} order by {order} limit 1")
+        return tuple(plain(column[0]) for column in found) or None
+
+    async def _next(self, tx: Transaction, where: Conditions, after: Key | None, raw: bool) -> Block | None:
+        statement, values = self._statement(where, after)
+        found = await tx.fetch_columns(statement, *values)
+        if not found:
+            return None
+        keys, rest = found[: len(self.table.keys)], found[len(self.table.keys) :]
+        columns: dict[str, Values | Lists] = dict(zip(self.table.columns, rest, strict=True))
+        block = Block(len(keys[0]), columns, tuple(keys), tuple(plain(column[-1]) for column in keys))
+        for fill in self._fills:
+            if block.rows:
+                await fill.fill(tx, block)
+        if block.rows:
+            keep_words(self.table, block, self._choice.words)
+            if self._sample is not None:
+                block.keep(self._sample.chosen(self.table, block))
+        if raw:
+            await self._payloads.fill(block)
+        return block
+
+    def _statement(self, where: Conditions, after: Key | None) -> tuple[str, tuple[Any, ...]]:
+        table = self.table
+        keys = ", ".join(table.keys)
+        beyond, given = ("", ()) if after is None else (f" and ({keys}) > ({', '.join('?' * len(after))})", after)
+        select = f"select {keys}, {', '.join(table.columns.values())} from {table.tables} where {where.sql}{beyond}"
+        return f"{select} order by {keys} limit {self._rows}", (*where.values, *given)

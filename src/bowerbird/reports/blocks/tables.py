@@ -1,0 +1,202 @@
+"""Which stored rows there are to read by columns, in SQL: their order, what belongs to them, and how they can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from bowerbird.errors import UserError
+from bowerbird.ports import Database
+from bowerbird.reports.blocks.fills import Documents, Fill, Names, Parts, Places, Services, people
+
+_ABSENT = "('not_found', 'suspended', 'deactivated')"
+"""Whose profiles are emptied."""
+_JUDGED = "exists (select 1 from judgements j where j.subject = '{subject}' and j.id = {id} and {said})"
+_AUTHOR = "(select id from users where user_no = {number})"
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """One kind of rows."""
+
+    name: str
+    keys: tuple[str, ...]
+    """What orders the rows, each row by another key."""
+    tables: str
+    columns: Mapping[str, str]
+    """By name, in SQL."""
+    where: str
+    choices: Mapping[str, str]
+    """How rows are chosen, in SQL with one `?`: `since`, `until`, `language`, `user`, `found` (when a row was new)."""
+    judged: tuple[tuple[str, str], ...] = ()
+    """Kinds of subjects that judgements may be about, with the id in SQL."""
+    words: str | None = None
+    """The column in which words are looked for."""
+
+    def chosen_by(self, what: str) -> str:
+        if what not in self.choices:
+            raise UserError(f"{self.name} cannot be chosen by {what}: leave that out, or choose among the posts")
+        return self.choices[what]
+
+    def is_judged(self, said: str) -> str:
+        """The condition that one of a row's subjects is said to be something."""
+        if not self.judged:
+            raise UserError(f"nothing is judged of {self.name}: leave --place and --judged out")
+        return "(" + " or ".join(_JUDGED.format(subject=subject, id=id_, said=said) for subject, id_ in self.judged) + ")"
+
+
+_POST_URL = """coalesce(p.url, case when p.network = 'bluesky' and p.kind <> 'repost' and p.text is not null
+    then 'https://bsky.app/profile/' || replace(substr(p.id, 6), '/app.bsky.feed.post/', '/post/') end)"""
+_POST_COLUMNS = (
+    "id", "network", "kind", "author", "created_at", "listed_at", "edited_at", "text", "language", "replies", "reposts", "likes",
+    "quotes", "reply_to", "repost_of", "quote_of", "root", "links", "source", "warning", "is_sensitive", "labels", "place",
+    "poll", "emoji", "found_at", "found_by", "seen_at",
+)  # fmt: skip
+_USER_COLUMNS = (
+    "id", "network", "handle", "name", "description", "location", "url", "language", "gender", "avatar", "created_at",
+    "followers", "following", "posts", "newest_post_at", "is_protected", "is_bot", "is_verified", "labels", "found_at",
+    "found_by", "seen_at",
+)  # fmt: skip
+_CALL_COLUMNS = (
+    "call", "facet", "state", "outcome", "status", "targets", "objects", "results", "new_items", "bytes", "credential",
+    "leased_at", "sent_at", "received_at", "settled_at", "detail",
+)  # fmt: skip
+
+POSTS = Table(
+    name="posts",
+    keys=("p.post_no",),
+    tables="posts p",
+    columns={"number": "p.post_no", **{name: f"p.{name}" for name in _POST_COLUMNS}, "url": _POST_URL},
+    where="p.deleted_at is null",
+    choices={
+        "since": "p.created_at >= ?",
+        "until": "p.created_at < ?",
+        "language": "p.language",
+        "user": "p.author",
+        "found": "p.found_at",
+    },
+    judged=(("post", "p.id"), ("user", _AUTHOR.format(number="p.author"))),
+    words="text",
+)
+USERS = Table(
+    name="users",
+    keys=("u.user_no",),
+    tables="users u",
+    columns={"number": "u.user_no", **{name: f"u.{name}" for name in _USER_COLUMNS}},
+    where="u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and not exists (select 1 from unavailable a "
+    f"where a.user_no = u.user_no and a.until is null and a.reason in {_ABSENT})",
+    choices={
+        "since": "u.found_at >= ?",
+        "until": "u.found_at < ?",
+        "language": "u.language",
+        "user": "u.user_no",
+        "found": "u.seen_at",
+    },
+    judged=(("user", "u.id"),),
+    words="description",
+)
+FOLLOWS = Table(
+    name="follows",
+    keys=("r.source", "r.target"),
+    tables="relations r",
+    columns={name: f"r.{name}" for name in ("source", "target", "found_at", "found_by", "seen_at")},
+    where="r.kind = 'follow' and r.removed_at is null",
+    choices={"since": "r.found_at >= ?", "until": "r.found_at < ?", "user": "r.source", "found": "r.found_at"},
+    judged=(("user", _AUTHOR.format(number="r.source")),),
+)
+REACTIONS = Table(
+    name="reactions",
+    keys=("x.post_no", "x.kind", "x.user_no"),
+    tables="reactions x join posts p on p.post_no = x.post_no",
+    columns={
+        "post_id": "p.id",
+        "network": "p.network",
+        **{name: f"x.{name}" for name in ("kind", "user_no", "at", "found_at", "found_by", "seen_at")},
+    },
+    where="x.gone_at is null and p.deleted_at is null",
+    choices={
+        "since": "coalesce(x.at, x.found_at) >= ?",
+        "until": "coalesce(x.at, x.found_at) < ?",
+        "user": "x.user_no",
+        "found": "x.found_at",
+    },
+    judged=(("post", "p.id"), ("user", _AUTHOR.format(number="x.user_no"))),
+)
+MEDIA = Table(
+    name="media",
+    keys=("m.media_no",),
+    tables="media m join posts p on p.post_no = m.post_no left join media_files f on f.id = m.id",
+    columns={
+        "id": "m.id",
+        "post_id": "p.id",
+        "network": "p.network",
+        "author": "p.author",
+        "created_at": "p.created_at",
+        **{name: f"m.{name}" for name in ("kind", "url", "description")},
+        **{name: f"f.{name}" for name in ("state", "path", "type", "bytes", "sha256")},
+    },
+    where="p.deleted_at is null",
+    choices={
+        "since": "p.created_at >= ?",
+        "until": "p.created_at < ?",
+        "language": "p.language",
+        "user": "p.author",
+        "found": "p.found_at",
+    },
+    judged=(("post", "p.id"), ("user", _AUTHOR.format(number="p.author"))),
+    words="description",
+)
+JUDGEMENTS = Table(
+    name="judgements",
+    keys=("j.judge", "j.subject", "j.id", "j.value"),
+    tables="judgements j left join users u on j.subject = 'user' and u.id = j.id",
+    columns={
+        "handle": "u.handle",
+        **{
+            name: f"j.{name}" for name in ("judge", "version", "subject", "id", "value", "reason", "confidence", "evidence", "at")
+        },
+    },
+    where="coalesce(u.opts_out, 0) = 0",
+    choices={"since": "j.at >= ?", "until": "j.at < ?", "user": "u.user_no", "found": "j.at"},
+)
+CALLS = Table(
+    name="calls",
+    keys=("c.call",),
+    tables="calls c join crawls w on w.crawl = c.crawl left join lanes l on l.lane = c.lane "
+    "left join services s on s.service = l.service",
+    columns={"crawl": "w.name", "service": "s.name", **{name: f"c.{name}" for name in _CALL_COLUMNS}},
+    where="1 = 1",
+    choices={"since": "c.leased_at >= ?", "until": "c.leased_at < ?", "found": "c.leased_at"},
+)
+TABLES = {each.name: each for each in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS)}
+
+_PARTS = {
+    "tags": "select post_no, tag from post_tags where post_no {which} order by post_no, tag",
+    "cashtags": "select post_no, cashtag from post_cashtags where post_no {which} order by post_no, cashtag",
+    "mentions": "select m.post_no, u.id from post_mentions m join users u on u.user_no = m.user_no "
+    "where m.post_no {which} order by m.post_no, u.id",
+    "media": "select post_no, url from media where post_no {which} order by post_no, place",
+}
+
+
+def fills(table: Table, database: Database) -> list[Fill]:
+    """What is looked up besides the columns of a table."""
+    known, service = people(database), Services(database, "found_by")
+    steps: dict[str, list[Fill]] = {
+        "posts": [
+            Names(known, "author", "author_id", "author_handle"),
+            service,
+            *(Parts(database, into, sql) for into, sql in _PARTS.items()),
+            Documents("links", "labels"),
+            Places(),
+        ],
+        "users": [service, Documents("labels")],
+        "follows": [
+            Names(known, "source", "source_id", "source_handle", "network"),
+            Names(known, "target", "target_id", "target_handle"),
+            service,
+        ],
+        "reactions": [Names(known, "user_no", "user_id", "user_handle"), service],
+        "media": [Names(known, "author", "author_id", "author_handle")],
+    }
+    return steps.get(table.name, [])

@@ -1,0 +1,142 @@
+"""Deletes every row of accounts and posts: unlike a purge it leaves neither ids nor times."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from bowerbird.ports import Database
+from bowerbird.store.absences.purge import PurgeStatements, purge_posts, purge_users
+from bowerbird.store.context import SaveContext
+from bowerbird.store.forgetting.names import handle_names, key_names, post_names, user_names
+from bowerbird.store.forgetting.payloads import redact_mentions
+from bowerbird.store.forgetting.tombstones import Tombstones
+from bowerbird.store.posts.counts import save_counts, take_counted
+
+KINDS = "kind in ('follow', 'member')"
+"""Every kind is named because the indexes of relations begin with it."""
+
+
+class Erased(Struct):
+    """How much left the store."""
+
+    users: int = 0
+    posts: int = 0
+    relations: int = 0
+    mentions: int = 0
+    """Names taken out of what others wrote, and payloads of others that held one."""
+    media: tuple[str, ...] = ()
+    """Ids of pictures and films that no other post shows: their files are to be removed."""
+
+    def add(self, other: Erased) -> None:
+        self.users += other.users
+        self.posts += other.posts
+        self.relations += other.relations
+        self.mentions += other.mentions
+        self.media += other.media
+
+
+class EraseStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database) -> None:
+        number, text = database.any("bigint"), database.any("text")
+        self.purge = PurgeStatements(database)
+        self.users = f"select user_no, id, network, handle, url from users where user_no {number}"
+        self.user_keys = (
+            "select k.user_no, s.network, s.name, k.key from user_keys k join services s on s.service = k.service "
+            f"where k.user_no {number}"
+        )
+        self.former = (
+            f"select u.network, f.handle from former_handles f join users u on u.user_no = f.user_no where f.user_no {number}"
+        )
+        self.posts = f"select post_no, id, network, url from posts where post_no {number}"
+        self.post_keys = (
+            f"select s.network, s.name, k.key from post_keys k join services s on s.service = k.service where k.post_no {number}"
+        )
+        self.posts_of = f"select post_no from posts where author {number}"
+        self.media = f"select distinct id from media where post_no {number}"
+        self.shown = f"select distinct id from media where id {text}"
+        self.media_files = f"delete from media_files where id {text}"
+        self.mentioning = f"select distinct post_no from post_mentions where user_no {number}"
+        self.lists = f"select list_no from lists where owner {number}"
+        self.of_lists = tuple(f"delete from {table} where list_no {number}" for table in ("list_members", "lists"))
+        self.relations = tuple(f"delete from relations where {KINDS} and {end} {number}" for end in ("source", "target"))
+        self.of_users = (
+            *(f"delete from relation_history where {end} {number}" for end in ("source", "target")),
+            *(
+                f"delete from {table} where user_no {number}"
+                for table in ("post_mentions", "listings", "user_tags", "list_members", "reactions", "unavailable", "user_keys",
+                              "user_history", "former_handles", "post_counts")
+            ),
+            *(f"delete from results where {name} {number}" for name in ("user_no", "owner")),
+            f"delete from judgements where subject = 'user' and id in (select id from users where user_no {number})",
+            f"delete from deletions where subject = 'user' and id in (select id from users where user_no {number})",
+            f"delete from users where user_no {number}",
+        )  # fmt: skip
+        self.of_posts = (
+            f"delete from judgements where subject = 'post' and id in (select id from posts where post_no {number})",
+            f"delete from deletions where subject = 'post' and id in (select id from posts where post_no {number})",
+            *(
+                f"delete from {table} where post_no {number}"
+                for table in ("post_keys", "post_tags", "post_cashtags", "post_mentions", "media", "post_history",
+                              "post_versions", "reactions", "reaction_listings", "sightings", "results", "posts")
+            ),
+        )  # fmt: skip
+
+
+async def names_of(s: SaveContext, sql: EraseStatements, users: Collection[int], posts: Collection[int]) -> set[str]:
+    """Every name under which these accounts and posts are known."""
+    names: set[str] = set()
+    for row in await s.fetch_in(sql.users, users):
+        names |= user_names(row["network"], row["id"], row["handle"], row["url"])
+    names |= {key_names(row["network"], row["name"], row["key"])[0] for row in await s.fetch_in(sql.user_keys, users)}
+    names |= {each for row in await s.fetch_in(sql.former, users) for each in handle_names(row["network"], row["handle"])}
+    written = [*posts, *(row["post_no"] for row in await s.fetch_in(sql.posts_of, users))]
+    for row in await s.fetch_in(sql.posts, written):
+        names |= post_names(row["id"], row["url"])
+    return names | {key_names(row["network"], row["name"], row["key"])[1] for row in await s.fetch_in(sql.post_keys, written)}
+
+
+async def erase(
+    s: SaveContext, sql: EraseStatements, tombstones: Tombstones, users: Collection[int], posts: Collection[int]
+) -> Erased:
+    """Empties these as a purge does, with all copies that others carry, then deletes the rows themselves."""
+    erased = await _erase_users(s, sql, tombstones, users)
+    erased.add(await _erase_posts(s, sql, posts))
+    await save_counts(s)
+    return erased
+
+
+async def _erase_users(s: SaveContext, sql: EraseStatements, tombstones: Tombstones, users: Collection[int]) -> Erased:
+    known = {row["user_no"]: row["id"] for row in await s.fetch_in(sql.users, users)}
+    if not known:
+        return Erased()
+    erased = await _erase_posts(s, sql, [row["post_no"] for row in await s.fetch_in(sql.posts_of, known)])
+    mentioning = [row["post_no"] for row in await s.fetch_in(sql.mentioning, known)]
+    await redact_mentions(s, sql.purge, tombstones, mentioning)
+    await purge_users(s, sql.purge, known, "forgotten")
+    lists = [row["list_no"] for row in await s.fetch_in(sql.lists, known)]
+    for statement in sql.of_lists:
+        await s.execute_in(statement, lists)
+    erased.users, erased.mentions = len(known), len(mentioning)
+    erased.relations = sum([await s.execute_in(statement, known) for statement in sql.relations])
+    for statement in sql.of_users:
+        await s.execute_in(statement, known)
+    return erased
+
+
+async def _erase_posts(s: SaveContext, sql: EraseStatements, posts: Collection[int]) -> Erased:
+    known = [row["post_no"] for row in await s.fetch_in(sql.posts, posts)]
+    if not known:
+        return Erased()
+    media = [row["id"] for row in await s.fetch_in(sql.media, known)]
+    await purge_posts(s, sql.purge, known)
+    await take_counted(s, known)
+    for statement in sql.of_posts:
+        await s.execute_in(statement, known)
+    shown = {row["id"] for row in await s.fetch_in(sql.shown, media)}
+    unshown = sorted(set(media) - shown)
+    await s.execute_in(sql.media_files, unshown)
+    return Erased(posts=len(known), media=tuple(unshown))

@@ -1,0 +1,211 @@
+"""The names under which people and posts are known, and where they stand in a text. Pure.
+
+A name is a subject and what it is called: `user did:plc:…`, `handle x alice`, `post https://…`. They are read out of what a
+person writes, of texts, addresses, logs and payloads in one way, so that what is forgotten by one name is found by it anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from bowerbird.model import NETWORKS, Subject
+from bowerbird.store.people.names import has_local_keys, id_for
+
+_PIECE = re.compile(r"[^\s\"'<>\\,(){}\[\];|]+")
+"""What stands between blanks, quotation marks and brackets: simple, because whole stores are read with it."""
+_ADDRESS = re.compile(r"(?:at|https?)://.+")
+_DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
+_HANDLE = re.compile(r"@?[\w][\w.-]*@[\w.-]+\w(?::\d+)?|@[\w][\w.-]*")
+_LATIN = re.compile(r"@?[A-Za-z0-9_.@-]+")
+"""What of a handle may be all of it where letters of another script follow without a blank."""
+_SIGNS = re.compile("[@.:]")
+"""One of these is in everything that names somebody in a text."""
+_BLUESKY = re.compile(r"https?://[^/]+/profile/(?P<who>[^/?#]+)(?:/post/(?P<key>[^/?#]+))?")
+_AT = re.compile(r"at://(?P<who>[^/]+)(?:/.*)?")
+_X = re.compile(r"https?://(?:www\.|mobile\.)?(?:x|twitter)\.com/@?(?P<who>[A-Za-z0-9_]{1,15})(?:/status(?:es)?/(?P<key>\d+))?")
+_WEIBO = re.compile(r"https?://(?:www\.|m\.|e\.)?weibo\.(?:com|cn)/(?:u/|profile/)?(?P<key>\d{6,20})")
+_WEIBO_NAME = re.compile(r"https?://(?:www\.|m\.|e\.)?weibo\.(?:com|cn)/n/(?P<who>[\w-]{1,30})")
+_FEDIVERSE = re.compile(
+    r"(?P<server>https?://(?P<host>[^/]+))/(?:web/|deck/)?(?:@|users/)(?P<who>[\w.-]*\w)(?:@(?P<home>[\w.:-]+))?"
+    r"(?:/(?:statuses/)?(?P<key>[0-9A-Za-z]+))?"
+)
+_END = ".,;:!?)-'…"
+
+
+class Kind(Enum):
+    """What is read, and so what may be a name in it."""
+
+    TEXT = "text"
+    """What a person wrote: a number there is a number, and a handle has its sign or is an address."""
+    PAYLOAD = "payload"
+    """JSON of a service: handles and keys are whole texts, or numbers."""
+    LINE = "line"
+    """A line of our own, such as the targets of a call: any word may be a key, and handles have their sign."""
+
+
+def handle_names(network: str, handle: str) -> Iterator[str]:
+    """How a handle is known; on networks of many servers also without the server, which counts only beside a mention."""
+    bare = handle.removeprefix("@").lower()
+    yield f"handle {network} {bare}"
+    if has_local_keys(network) and "@" in bare:
+        yield f"short {network} {bare.partition('@')[0]}"
+
+
+def user_name(known_id: str) -> str:
+    return f"user {_plain(known_id)}"
+
+
+def post_name(known_id: str) -> str:
+    return f"post {_plain(known_id)}"
+
+
+def user_names(network: str, known_id: str, handle: str | None = None, url: str | None = None) -> set[str]:
+    """Every name of an account. An address counts where it is that of the profile: elsewhere it is whatever people like."""
+    names = {user_name(known_id), *(handle_names(network, handle) if handle else ())}
+    if has_local_keys(network):
+        addresses = [each for each in (known_id, url) if each and "://" in each]
+        names |= {each for address in addresses for each in _address_names(address) if not each.startswith("post ")}
+    return names
+
+
+def post_names(known_id: str, url: str | None = None) -> set[str]:
+    return {post_name(known_id), *((post_name(url),) if url else ())}
+
+
+def key_names(network: str, service: str, key: str) -> tuple[str, str]:
+    """What a key of a service may mean: an account, or a post."""
+    known = id_for(network, service, key)
+    return user_name(known), post_name(known)
+
+
+def wished(written: str, network: str | None, subject: Subject | None) -> set[str]:
+    """The names of exactly the account or post that a person means by what they write; nothing where that does not tell which: a
+    handle without a network or without its server, a number without a subject."""
+    if "://" in written:
+        is_post = subject is Subject.POST or (subject is None and _leads_to_post(_plain(written)))
+        found = _address_names(written)
+        return {each for each in found if each.startswith("post ") is is_post}
+    if ":" in written and "@" not in written:
+        known = Subject.USER if written.startswith("did:") else subject
+        return {user_name(written)} if known is Subject.USER else {post_name(written)} if known else set()
+    network = network or _network_of(written)
+    return set(handle_names(network, written)) if network and "@" in written and is_whole(network, written) else set()
+
+
+def is_whole(network: str, handle: str) -> bool:
+    """Whether a handle is that of one account: without its server, or its domain, many may be called so."""
+    bare = handle.removeprefix("@")
+    return "@" in bare if has_local_keys(network) else "." in bare or network != "bluesky"
+
+
+def _leads_to_post(address: str) -> bool:
+    patterns = (_X, _BLUESKY, _FEDIVERSE)
+    if found := next((found for each in patterns if (found := each.match(address))), None):
+        return bool(found["key"])
+    return address.startswith("at://") and address.count("/") > 3
+
+
+def _network_of(handle: str) -> str | None:
+    """Which network a handle is of, where its form says so."""
+    bare = handle.removeprefix("@")
+    return "mastodon" if "@" in bare else "bluesky" if "." in bare else None
+
+
+def words_in(text: str, kind: Kind) -> Iterator[tuple[int, str]]:
+    """Everything in a text that may name somebody, and where it begins."""
+    if kind is Kind.TEXT and not _SIGNS.search(text):
+        return
+    for found in _PIECE.finditer(text):
+        piece, start = found.group(), found.start()
+        if "@" in piece or "." in piece or ":" in piece:
+            yield from _signed(piece, start, kind)
+        elif kind is Kind.LINE or (kind is Kind.PAYLOAD and (piece.isdigit() or _is_quoted(text, start, found.end()))):
+            yield start, piece
+
+
+def _signed(piece: str, start: int, kind: Kind) -> Iterator[tuple[int, str]]:
+    """The names in a piece that has a sign of one."""
+    form = _ADDRESS if "://" in piece else _DID if "did:" in piece else _HANDLE if "@" in piece else None
+    if form is not None:
+        for each in form.finditer(piece):
+            at, written = start + each.start(), each.group().rstrip(_END)
+            yield from _handles(at, written) if form is _HANDLE else ((at, written),) if written else ()
+        return
+    bare = piece.strip(_END)
+    if bare and (kind is not Kind.TEXT or "." in bare or ":" in bare):
+        yield start + len(piece) - len(piece.lstrip(_END)), bare
+
+
+def _handles(at: int, written: str) -> Iterator[tuple[int, str]]:
+    """A handle, and those that it may hold: not every language leaves a blank before a handle, or after it."""
+    sign = written.find("@", 1)
+    for start in (0, sign) if sign > 0 else (0,):
+        whole = written[start:]
+        if whole:
+            yield at + start, whole
+        if not whole.isascii() and (latin := _LATIN.match(whole)) and (bare := latin.group().rstrip(_END)):
+            yield at + start, bare
+
+
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    return text[start - 1 : start] == '"' and text[end : end + 1] == '"'
+
+
+def meanings(written: str, kind: Kind, network: str | None, services: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The names that a word may be; `services` (network and name) are those whose keys it may be."""
+    is_deep, networks = kind is not Kind.TEXT, (network,) if network else tuple(NETWORKS)
+    if "://" in written:
+        yield from _address_names(written)
+        return
+    if ":" in written and "@" not in written:
+        yield user_name(written)
+        yield post_name(written)
+        return
+    if "@" in written or "." in written or kind is Kind.PAYLOAD:
+        bare = written.removeprefix("@").lower()
+        yield from (f"handle {network} {bare}" for network in networks)
+    if is_deep:
+        for network, service in services:
+            if network in networks:
+                yield from key_names(network, service, written)
+
+
+def _address_names(address: str) -> Iterator[str]:
+    """What an address names: itself as an id, and the account and the post that it leads to."""
+    plain = _plain(address)
+    yield f"user {plain}"
+    yield f"post {plain}"
+    if found := _AT.match(plain):
+        yield from _person("bluesky", found["who"])
+    elif found := _X.match(plain):
+        yield f"handle x {found['who'].lower()}"
+        yield from (f"post x:{key}" for key in (found["key"],) if key)
+    elif found := _BLUESKY.match(plain):
+        yield from _person("bluesky", found["who"])
+        yield from (f"post at://{found['who']}/app.bsky.feed.post/{key}" for key in (found["key"],) if key)
+    elif found := _WEIBO.match(plain):
+        yield f"user weibo:{found['key']}"
+    elif found := _WEIBO_NAME.match(plain):
+        yield f"handle weibo {found['who'].lower()}"
+    elif found := _FEDIVERSE.match(plain):
+        yield from _fediverse(found)
+
+
+def _fediverse(found: re.Match[str]) -> Iterator[str]:
+    server, who, key = found["server"], found["who"], found["key"]
+    yield f"handle mastodon {who}@{found['home'] or found['host']}".lower()
+    if found["home"] is None:
+        yield f"user {server}/users/{who}"
+        yield f"user {server}/@{who}"
+        yield from (f"post {server}/users/{who}/statuses/{each}" for each in (key,) if each)
+
+
+def _person(network: str, who: str) -> Iterator[str]:
+    yield f"user {who}" if who.startswith("did:") else f"handle {network} {who.lower()}"
+
+
+def _plain(address: str) -> str:
+    """An address without what does not change where it leads; anything else as it is."""
+    return address if "://" not in address else re.split(r"[?#]", address, maxsplit=1)[0].rstrip("/")

@@ -1,0 +1,103 @@
+"""Where the names of the forgotten may stand in a store besides their own rows, and what becomes of the place then. A test holds
+this against the schema: every column of text or bytes is here, belongs to rows that are deleted, or cannot name anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from bowerbird.store.forgetting.filtering import REFERENCES
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """The columns of one table that are looked through."""
+
+    table: str
+    texts: tuple[str, ...] = ()
+    """What people wrote: the name is taken out."""
+    lines: tuple[str, ...] = ()
+    """What services or we wrote: the same, but any word may be a key."""
+    references: tuple[str, ...] = ()
+    """Ids of other posts: emptied."""
+    doomed: tuple[str, ...] = ()
+    """The whole row goes."""
+    has_network: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.texts, *self.lines, *self.references, *self.doomed)
+
+
+_POST_TEXTS = ("text", "url", "source", "warning", "labels", "links", "place", "poll")
+PLACES = (
+    Place(table="users", texts=("name", "description", "location", "url", "avatar", "labels"), has_network=True),
+    Place(table="posts", texts=_POST_TEXTS, references=REFERENCES, has_network=True),
+    Place(table="user_history", texts=("before", "after")),
+    Place(table="former_handles", doomed=("handle",)),
+    Place(table="user_tags", texts=("name",)),
+    Place(table="post_history", texts=("before", "after")),
+    Place(table="post_versions", texts=("text", "warning", "links")),
+    Place(table="media", texts=("description",)),
+    Place(table="lists", texts=("name", "description"), has_network=True),
+    Place(table="judgements", texts=("evidence",), doomed=("id",)),
+    Place(table="deletions", doomed=("id",)),
+    Place(table="media_files", lines=("error",)),
+    Place(table="trends", texts=("word",)),
+    Place(table="volumes", texts=("query",)),
+    Place(table="tasks", lines=("cursor", "newest", "head", "failure"), doomed=("target",)),
+    Place(table="results", texts=("told",), doomed=("target", "item")),
+    Place(table="meanings", doomed=("key", "target")),
+    Place(table="inputs", texts=("columns",), doomed=("written", "target")),
+    Place(table="crawls", lines=("settings",)),
+    Place(table="changes", lines=("who", "why", "target", "before", "after")),
+    Place(table="gaps", lines=("target", "detail", "after_key", "before_key")),
+    Place(table="shortfalls", lines=("target", "detail")),
+    Place(table="paging", lines=("position",)),
+    Place(table="bills", lines=("item",)),
+    Place(table="streams", lines=("tuned", "cursor", "head", "reason")),
+    Place(table="quarantine", lines=("why",), doomed=("raw",)),
+    Place(table="errors", lines=("message",)),
+    Place(table="outages", lines=("reason",)),
+    Place(table="calls", lines=("targets", "detail")),
+)
+"""In this order; the query log last, because calls about the forgotten may still be under way when the rest is looked through."""
+
+_OWN = "of the forgotten themselves: deleted with their rows"
+_OURS = "our own words, those of the crawl file or of its machines"
+_CHOSEN = "from a fixed list of words"
+_PART = "part of a row that is looked through or deleted by another of its columns"
+
+ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    _OWN: {
+        "users": ("id", "handle", "language", "gender"), "posts": ("id", "language", "emoji"), "user_keys": ("key",),
+        "post_keys": ("key",), "former_handles": ("name",), "user_tags": ("tag",), "post_tags": ("tag", "written"),
+        "post_cashtags": ("cashtag",), "lists": ("id",), "relations": ("record",),
+        "media": ("id", "url"), "media_files": ("id", "url", "sha256", "type", "path"),
+    },
+    "payloads: those that name somebody who was forgotten are dropped whole": {
+        "users": ("raw",), "posts": ("raw",), "frames": ("body",),
+    },
+    _OURS: {
+        "crawls": ("name", "flow", "reason"), "lanes": ("facet", "left_out"),
+        "services": ("name", "provider", "base", "flavour"),
+        "workers": ("name", "host", "identity", "place", "version"), "plans": ("document",), "rebuilds": ("edges",),
+        "claims": ("name",), "outputs": ("path",), "remaps": ("version", "fields"),
+        "migrations": ("name",), "streams": ("name", "channel", "options"), "ledgers": ("bucket",),
+        "credentials": ("credential", "reason"), "bills": ("payer",), "calls": ("facet", "credential", "charges"),
+        "errors": ("part",), "outages": ("service",), "quarantine": ("facet",), "quarantine_sources": ("facet", "why"),
+        "dictionaries": ("body", "kind"), "tasks": ("memory",), "trends": ("place",), "forget_requests": ("who", "why"),
+        "tombstones": ("mark",), "tombstone_keys": ("secret",), "judgements": ("judge", "version"),
+    },
+    _CHOSEN: {
+        "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
+        "credentials": ("state",), "calls": ("state", "outcome"), "errors": ("outcome",), "tasks": ("state",),
+        "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"), "judgements": ("subject",),
+        "listings": ("kind", "side"), "reaction_listings": ("kind",), "reactions": ("kind",), "relations": ("kind",),
+        "relation_history": ("kind", "change"), "deletions": ("subject", "reason"), "unavailable": ("reason",),
+        "gaps": ("cause",), "changes": ("kind", "manner"), "shortfalls": ("cause",), "media": ("kind",),
+        "media_files": ("kind", "state"), "quarantine": ("subject",),
+    },
+    _PART: {"judgements": ("value", "reason")},
+}  # fmt: skip
+"""Why the other columns are not looked through."""

@@ -1,0 +1,125 @@
+"""What one page changes in the counts of posts kept by account and by day, gathered before it is written. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from msgspec import Struct, field
+
+DAY = timedelta(days=1) // timedelta(microseconds=1)
+UNDATED = -(2**31)
+"""Stands for the day of posts of which nobody knows when they were written."""
+_REPOST = "repost"
+NewPost = tuple[int, str, int | None, int | None, int | None]
+"""Author, kind, when it was created, when listed, and whether the former is doubtful."""
+
+
+class PostFacts(Struct, frozen=True, kw_only=True):
+    """What of one stored post is counted."""
+
+    author: int
+    kind: str
+    created_at: int | None
+    listed_at: int | None
+    is_time_doubtful: int | None
+    found_at: int
+    seen_at: int
+    is_deleted: bool
+    crawl: int
+    """Which one brought it."""
+
+
+class AccountChange(Struct):
+    """What a page changes for one account."""
+
+    stored: int = 0
+    deleted: int = 0
+    reposts: int = 0
+    """Of those that are not deleted."""
+    first_found: int = 2**62
+    last_written: int = -(2**62)
+    last_seen: int = 0
+    new: int = 0
+    """Posts that the page itself brought."""
+    is_new: bool = False
+    """Nothing else is stored of it."""
+
+
+class PostCounting(Struct):
+    """Takes in posts as they come, go and change; memory holds one sum for each account and each day."""
+
+    accounts: dict[int, AccountChange] = field(default_factory=dict)
+    days: dict[tuple[int, int | None], tuple[int, int]] = field(default_factory=dict)
+    """By day and crawl (None: the one whose page is saved): stored, and deleted among them."""
+
+    def add_new(self, posts: Iterable[NewPost], at: int) -> None:
+        """Counts posts that the page brings; `at`: when it came. Nearly all posts go this way, so that it must be quick."""
+        times: dict[int, list[int]] = {}
+        days: dict[int, int] = {}
+        for author, kind, created_at, listed_at, is_time_doubtful in posts:
+            day = day_of(created_at, listed_at, is_time_doubtful)
+            days[day] = days.get(day, 0) + 1
+            written = created_at if listed_at is None or (created_at or 0) > listed_at else listed_at
+            times.setdefault(author, []).append(at if written is None else written)
+            if kind == _REPOST:
+                self._account(author).reposts += 1
+        for day, stored in days.items():
+            self._lay((day, None), stored, 0)
+        for author, written_by in times.items():
+            account = self._account(author)
+            account.stored += len(written_by)
+            account.new += len(written_by)
+            account.first_found = min(account.first_found, at)
+            account.last_written = max(account.last_written, max(written_by))
+            account.last_seen = at
+
+    def add(self, post: PostFacts) -> None:
+        """Counts a stored post as it is now."""
+        self._count(post, 1)
+        account = self.accounts[post.author]
+        account.first_found = min(account.first_found, post.found_at)
+        account.last_written = max(account.last_written, written_by(post.created_at, post.listed_at, post.found_at))
+        account.last_seen = max(account.last_seen, post.seen_at)
+
+    def take(self, post: PostFacts) -> None:
+        """No longer counts a stored post as it was."""
+        self._count(post, -1)
+
+    def note_seen(self, authors: Iterable[int], at: int) -> None:
+        for author in authors:
+            self._account(author).last_seen = at
+
+    def note_new(self, authors: Iterable[int]) -> None:
+        """Of these accounts the store knew nothing before this page."""
+        for author in authors:
+            if author in self.accounts:
+                self.accounts[author].is_new = True
+
+    def _count(self, post: PostFacts, change: int) -> None:
+        account, deleted = self._account(post.author), change if post.is_deleted else 0
+        account.stored += change
+        account.deleted += deleted
+        account.reposts += change - deleted if post.kind == _REPOST else 0
+        self._lay((day_of(post.created_at, post.listed_at, post.is_time_doubtful), post.crawl), change, deleted)
+
+    def _lay(self, day: tuple[int, int | None], stored: int, deleted: int) -> None:
+        had, had_deleted = self.days.get(day, (0, 0))
+        self.days[day] = had + stored, had_deleted + deleted
+
+    def _account(self, author: int) -> AccountChange:
+        return self.accounts.setdefault(author, AccountChange())
+
+
+def written_by(created_at: int | None, listed_at: int | None, found_at: int) -> int:
+    """By when a post was written, whichever of its times is the right one."""
+    known = [at for at in (created_at, listed_at) if at is not None]
+    return max(known) if known else found_at
+
+
+def day_of(created_at: int | None, listed_at: int | None, is_time_doubtful: int | None) -> int:
+    """The day a post was written on, as databases divide: towards zero."""
+    if created_at is None:
+        return UNDATED
+    written = listed_at if is_time_doubtful and listed_at is not None else created_at
+    return written // DAY if written >= 0 else -(-written // DAY)

@@ -1,0 +1,52 @@
+"""The notebooks of the documentation run from their first cell to their last, and draw what they drew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from bowerbird.api.examples import EXAMPLES, make_example
+from bowerbird.errors import UserError
+
+FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def pictures(notebook: nbformat.NotebookNode) -> int:
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    return sum("image/png" in output.get("data", {}) for output in outputs)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
+def test_a_notebook_runs_and_shows_its_plots(path: Path, tmp_path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    shown = pictures(notebook)
+    assert shown >= 1
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    NotebookClient(notebook, timeout=100, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert pictures(notebook) == shown
+
+
+def test_there_is_a_notebook_for_every_example() -> None:
+    assert {path.stem for path in NOTEBOOKS} == set(EXAMPLES)
+
+
+def test_no_notebook_tells_of_the_machine_it_was_run_on() -> None:
+    for path in NOTEBOOKS:
+        text = path.read_text("utf-8")
+        assert not any(place in text for place in ("/tmp/", "/home/", "/root/", "Warning")), path
+
+
+def test_what_is_no_example_is_named_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there are: volumes, cascade, community, event"):
+        make_example("nothing", tmp_path / "a.db")
+    (tmp_path / "mine.db").write_text("mine")
+    with pytest.raises(UserError, match="nothing is overwritten"):
+        make_example("event", tmp_path / "mine.db")
+    assert (tmp_path / "mine.db").read_text() == "mine"

@@ -1,0 +1,46 @@
+"""What payloads repeat of their posts' columns is left out and put back exactly."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bowerbird.store.payloads.repeated import BEGIN, REPEATED, with_repeated, without_repeated
+
+COLUMNS = ("at://did:plc:one/post/1", 'said "so"\n👋', None, "at://did:plc:two/post/2", "at://did:plc:two/post/2", None, None)
+RECORD = {"text": COLUMNS[1], "reply": {"root": COLUMNS[4], "parent": COLUMNS[3]}, "langs": ["en"]}
+
+
+def test_a_payload_is_kept_without_the_text_and_the_references_and_read_with_them() -> None:
+    payload = msgspec.json.encode(RECORD)
+    kept = without_repeated(payload, COLUMNS)
+    assert (b"said" in kept, b"did:plc" in kept) == (False, False)
+    assert with_repeated(kept, COLUMNS) == payload
+
+
+def test_a_payload_that_repeats_nothing_is_kept_as_it_is() -> None:
+    for payload in (b'{"text":"other"}', b'{"text":"with a mark \x01 and said"}', b""):
+        assert without_repeated(payload, COLUMNS) == payload
+        assert with_repeated(payload, COLUMNS) == payload
+
+
+def test_a_name_that_will_change_stays_in_the_payload() -> None:
+    waiting = "mastodon:example.org/12345"
+    payload = msgspec.json.encode({"in_reply_to": waiting})
+    assert without_repeated(payload, (None, None, None, waiting, None, None, None)) == payload
+
+
+def test_of_a_payload_whose_columns_are_gone_nothing_is_read() -> None:
+    kept = without_repeated(msgspec.json.encode(RECORD), COLUMNS)
+    assert with_repeated(kept, (None,) * len(REPEATED)) == b""
+
+
+_texts = st.one_of(st.none(), st.text(max_size=30), st.text(alphabet='ab"\\\x01 é', max_size=30))
+
+
+@given(columns=st.tuples(*(_texts for _ in REPEATED)), parts=st.lists(st.one_of(st.integers(0, 6), st.binary(max_size=20))))
+def test_whatever_is_kept_is_read_as_it_came(columns: tuple[str | None, ...], parts: list[int | bytes]) -> None:
+    payload = b"".join(part if isinstance(part, bytes) else msgspec.json.encode(columns[part]) for part in parts)
+    kept = without_repeated(payload, columns)
+    assert with_repeated(kept, columns) == payload or payload.startswith(BEGIN)
