@@ -126,6 +126,20 @@ async def test_nothing_is_overwritten_and_nothing_half_made_is_left(place: str, 
     assert list(tmp_path.glob("*.unfinished*")) == []  # noqa: ASYNC240
 
 
+@pytest.mark.parametrize("steps", [1, 2, 20])
+async def test_a_backup_that_is_called_off_leaves_no_thread_that_writes_on(steps: int, tmp_path: Path) -> None:
+    await filled(str(tmp_path / "crawl.db"), range(7_000))
+    (tmp_path / "kept").mkdir()
+    taking = asyncio.create_task(back_up(str(tmp_path / "crawl.db"), tmp_path / "kept" / "b.db", RealClock()))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
 async def test_a_damaged_backup_is_refused_with_words(tmp_path: Path) -> None:
     place = str(tmp_path / "crawl.db")
     await filled(place, range(3_000))

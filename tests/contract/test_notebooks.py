@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import nbformat
@@ -22,7 +24,9 @@ def pictures(notebook: nbformat.NotebookNode) -> int:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
-def test_a_notebook_runs_and_shows_its_plots(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_and_shows_its_plots(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As for a reader who has activated the environment: the command is found by its name.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     notebook = nbformat.read(path, as_version=4)
     shown = pictures(notebook)
     assert shown >= 1
@@ -31,6 +35,8 @@ def test_a_notebook_runs_and_shows_its_plots(path: Path, tmp_path: Path) -> None
             cell.outputs = []
     NotebookClient(notebook, timeout=100, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert pictures(notebook) == shown
+    printed = [output.text for cell in notebook.cells for output in cell.get("outputs", ()) if output.output_type == "stream"]
+    assert not [text for text in printed if "not found" in text]
 
 
 def test_there_is_a_notebook_for_every_example() -> None:

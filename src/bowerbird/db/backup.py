@@ -11,7 +11,8 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from threading import Event
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from msgspec import Struct
@@ -26,6 +27,9 @@ from bowerbird.errors import StoreError
 from bowerbird.ports import Clock
 
 _CHUNK = 5_000
+_STEPS = 10_000
+"""Of SQLite's machine, between two looks whether a copy is still wanted."""
+_Result = TypeVar("_Result")
 Said = Callable[[str, int], None]
 """Hears the table being copied and how many of its rows are through."""
 
@@ -46,15 +50,15 @@ async def back_up(where: str, target: Path, clock: Clock, said: Said = lambda ta
             if is_postgres(where):
                 await _from_postgres(where, unfinished, clock, said)
             else:
-                await asyncio.to_thread(_from_sqlite, where, unfinished)
-            return await asyncio.to_thread(_finished, unfinished, target)
+                await _in_thread(_from_sqlite, where, unfinished)
+            return await _in_thread(_finished, unfinished, target)
     finally:
         _remove(unfinished)
 
 
 async def restore(backup: Path, where: str, clock: Clock, said: Said = lambda table, rows: None) -> Copied:
     """Makes a store of a backup: a new SQLite file, or an empty PostgreSQL database; raises `StoreError` for anything else."""
-    rows = await asyncio.to_thread(_checked, backup)
+    rows = await _in_thread(_checked, backup)
     if not is_postgres(where):
         return await back_up(str(backup), Path(where), clock)
     source = await asyncio.to_thread(_reading, backup)
@@ -63,6 +67,18 @@ async def restore(backup: Path, where: str, clock: Clock, said: Said = lambda ta
     finally:
         source.close()
     return Copied(where, rows, 0)
+
+
+async def _in_thread(work: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Done in a thread that is told when nobody waits any more, and that is over before this is: a thread left behind would go
+    on writing a file that was removed."""
+    unwanted = Event()
+    running = asyncio.ensure_future(asyncio.to_thread(work, *arguments, unwanted))
+    try:
+        return await asyncio.shield(running)
+    finally:
+        unwanted.set()
+        await asyncio.wait([running])
 
 
 def _prepared(target: Path) -> Path:
@@ -84,9 +100,9 @@ def _remove(unfinished: Path) -> None:
         unfinished.with_name(unfinished.name + ending).unlink(missing_ok=True)
 
 
-def _finished(unfinished: Path, target: Path) -> Copied:
+def _finished(unfinished: Path, target: Path, unwanted: Event) -> Copied:
     """Checks the copy, makes it durable and gives it its name."""
-    rows = _checked(unfinished)
+    rows = _checked(unfinished, unwanted)
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
     _name(unfinished, target)
@@ -103,9 +119,10 @@ def _name(unfinished: Path, target: Path) -> None:
         unfinished.rename(target)
 
 
-def _from_sqlite(where: str, target: Path) -> None:
+def _from_sqlite(where: str, target: Path, unwanted: Event) -> None:
     """SQLite's own copy of one snapshot: the crawl goes on writing meanwhile."""
     module, source = sqlite_module(), _reading(Path(where))
+    source.set_progress_handler(unwanted.is_set, _STEPS)
     try:
         create_private(target)
         source.execute("vacuum into ?", (str(target),))
@@ -123,9 +140,10 @@ def _reading(path: Path) -> Any:
     )
 
 
-def _checked(path: Path) -> int:
+def _checked(path: Path, unwanted: Event) -> int:
     """How many rows a copy holds; raises for a file that is damaged or is no store."""
     module, copy = sqlite_module(), _reading(path)
+    copy.set_progress_handler(unwanted.is_set, _STEPS)
     try:
         verdict = copy.execute("pragma integrity_check(1)").fetchone()[0]
         if verdict != "ok":

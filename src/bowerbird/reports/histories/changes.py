@@ -30,7 +30,7 @@ _BURIED = "select reason, at, call from deletions where subject = ? and id = ?"
 _EDGES = """
 select h.kind, h.change, h.after_at, h.before_at, h.call, s.id as source, t.id as target
 from relation_history h join users s on s.user_no = h.source join users t on t.user_no = h.target
-where h.source = ? or h.target = ? order by h.before_at
+where h.source = ? or h.target = ? order by h.before_at, h.change, s.id, t.id
 """
 _TIMES = frozenset({"created_at", "newest_post_at", "edited_at", "listed_at"})
 
