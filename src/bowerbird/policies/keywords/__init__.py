@@ -1,0 +1,43 @@
+"""Keyword adaptation: which terms are followed next to collect an event. `method` finds a way by its name."""
+
+from bowerbird.policies.keywords.counting import FrameCounter, Sampled, probed
+from bowerbird.policies.keywords.members import blocked, checked, freed, pinned
+from bowerbird.policies.keywords.registry import METHODS, method
+from bowerbird.policies.keywords.values import (
+    Background,
+    Candidate,
+    Change,
+    Decision,
+    Evidence,
+    Frame,
+    Keyword,
+    Method,
+    Probe,
+    Settings,
+    State,
+    Volume,
+)
+
+__all__ = [
+    "METHODS",
+    "Background",
+    "Candidate",
+    "Change",
+    "Decision",
+    "Evidence",
+    "Frame",
+    "FrameCounter",
+    "Keyword",
+    "Method",
+    "Probe",
+    "Sampled",
+    "Settings",
+    "State",
+    "Volume",
+    "blocked",
+    "checked",
+    "freed",
+    "method",
+    "pinned",
+    "probed",
+]
