@@ -64,14 +64,14 @@ def test_the_background_is_counted_apart() -> None:
         counter.sample(read_text(text), NOON, share=0.01)
     background = counter.end().background
     assert background is not None
-    assert (background.posts[0], background.counts["#b"][0], background.core, background.share) == (3, 1, 1, 0.01)
+    assert (background.posts[0], background.counts["#b"][0], background.alike, background.share) == (3, 1, 1, 0.01)
 
 
 def test_a_probe_counts_texts_once_and_other_core_terms_only() -> None:
     state = method("baseline").begins(("#flood", "calgary"), SETTINGS)
     posts = [Sampled(text, NOON) for text in ("#flood in town", "#flood in town", "calgary #flood", "#flood again")]
     probe = probed("#flood", posts, state, NOON)
-    assert (probe.posts, probe.core, probe.terms["calgary"]) == (3, 1, 1)
+    assert (probe.posts, probe.alike, probe.new) == (3, 1, 0)
 
 
 def test_state_and_decisions_survive_being_written_down() -> None:

@@ -1,6 +1,6 @@
 """Keyword adaptation: which terms are followed next to collect an event. `method` finds a way by its name."""
 
-from bowerbird.policies.keywords.counting import FrameCounter, Sampled, probed
+from bowerbird.policies.keywords.counting import FrameCounter, Prober, Sampled, probed
 from bowerbird.policies.keywords.members import blocked, checked, freed, pinned
 from bowerbird.policies.keywords.registry import METHODS, method
 from bowerbird.policies.keywords.values import (
@@ -30,6 +30,7 @@ __all__ = [
     "Keyword",
     "Method",
     "Probe",
+    "Prober",
     "Sampled",
     "Settings",
     "State",

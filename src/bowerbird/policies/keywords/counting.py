@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import Struct
 
 from bowerbird.model.terms import Kind, Matcher, Reading, read_text
-from bowerbird.model.terms.forms import LONGEST_PHRASE
-from bowerbird.model.terms.matcher import overlapping
 from bowerbird.model.terms.reading import phrases
+from bowerbird.policies.keywords.likeness import Likeness
 from bowerbird.policies.keywords.values import Background, Counts, Frame, Probe, Settings, State, Volume
 
 MOST_TERMS = 2_000
-"""Terms of a frame that are kept besides its keywords, the most frequent ones."""
-_PROBED_TERMS = 100
-_LEAST = 2
-"""A word or phrase that one post alone has is no candidate."""
+"""Terms of a frame that are kept besides its keywords, the most frequent ones; and as many common ones of the background."""
+LEARNED_PHRASE = 2
+"""Words of the phrases that are learned; longer ones are nearly always covered by their parts."""
+_PASSED_ON = frozenset({"rt", "via"})
+_REPEATED = 8
+"""The words at the beginning by which two texts are taken for the same: what is passed on is cut or added to at the end."""
 
 
 class Sampled(Struct, frozen=True):
@@ -35,20 +36,14 @@ class FrameCounter:
 
     def __init__(self, began: datetime, state: State, settings: Settings, kinds: Collection[Kind] = frozenset(Kind)) -> None:
         self.began, self._settings, self._state, self._kinds = began, settings, state, frozenset(kinds)
-        self._matcher = Matcher(state.keywords)
-        self._core = Matcher(state.core)
+        self._matcher, self._likeness = Matcher(state.keywords), Likeness(state)
         self._width = settings.frame / settings.slots
         self._seen: set[str] = set()
-        self._posts = [0] * settings.slots
-        self._counts: defaultdict[str, list[int]] = defaultdict(self._zeros)
+        self._alike: Counter[str] = Counter()
         self._together: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._sampled = [0] * settings.slots
-        self._sampled_counts: defaultdict[str, list[int]] = defaultdict(self._zeros)
-        self._sampled_core = 0
+        self._collected, self._background = _Tally(settings.slots), _Tally(settings.slots)
+        self._sampled_alike = self._sampled_followed = 0
         self._share = 0.0
-
-    def _zeros(self) -> list[int]:
-        return [0] * self._settings.slots
 
     def add(self, post: Reading, at: datetime, key: str = "") -> None:
         """Counts a collected post; one with the same key as another is not counted twice."""
@@ -56,74 +51,132 @@ class FrameCounter:
             if key in self._seen:
                 return
             self._seen.add(key)
-        slot, keywords = self._slot(at), self._matcher.matched(post)
-        self._posts[slot] += 1
-        for term in terms_of(post, self._kinds) | keywords:
-            self._counts[term][slot] += 1
-            self._together[term].update(keywords - {term})
+        keywords = self._matcher.matched(post)
+        terms = terms_of(post, self._kinds) | keywords
+        self._collected.add(self._slot(at), terms, post)
+        score = self._likeness.score(post)
+        for keyword in keywords:
+            self._together[keyword].update(terms)
+            self._alike[keyword] += self._likeness.is_alike(post, score, keyword)
 
     def sample(self, post: Reading, at: datetime, share: float = 1.0) -> None:
         """Counts a post of the background; `share`: the part of all posts that the sample holds."""
-        slot, self._share = self._slot(at), share
-        self._sampled[slot] += 1
-        self._sampled_core += bool(self._core.matched(post))
-        for term in terms_of(post, self._kinds):
-            self._sampled_counts[term][slot] += 1
+        self._background.add(self._slot(at), terms_of(post, self._kinds), post)
+        self._share = share
+        if self._likeness.is_alike(post, self._likeness.score(post)):
+            self._sampled_alike += 1
+            self._sampled_followed += bool(self._matcher.matched(post))
 
     def end(self, probes: Iterable[Probe] = (), volume: Volume | None = None) -> Frame:
         kept = self._kept()
         return Frame(
             began=self.began,
             length=self._settings.frame,
-            posts=tuple(self._posts),
-            counts={term: tuple(self._counts[term]) for term in kept},
-            together={term: dict(self._together[term]) for term in kept if self._together[term]},
-            background=self._background(kept),
+            posts=tuple(self._collected.posts),
+            counts=self._collected.counts(kept),
+            together=self._with_keywords(kept),
+            texts={term: self._collected.texts[term] for term in kept},
+            distinct=len(self._collected.known),
+            alike=dict(self._alike),
+            background=self._sampled(kept) if any(self._background.posts) else None,
             probes=tuple(probes),
-            volume=volume or Volume(used=sum(self._posts)),
+            volume=volume or Volume(used=sum(self._collected.posts)),
         )
 
     def _kept(self) -> list[str]:
-        followed = [term for term in self._state.keywords if term in self._counts]
-        totals = {term: sum(counts) for term, counts in self._counts.items() if term not in self._state.keywords}
-        frequent = [term for term, total in totals.items() if total >= _LEAST or term[0] == "#"]
-        return followed + sorted(frequent, key=lambda term: (-totals[term], term))[:MOST_TERMS]
+        totals = self._collected.totals()
+        followed = [term for term in self._state.keywords if term in totals]
+        others = (term for term in totals if term not in self._state.keywords)
+        return followed + sorted(others, key=lambda term: (-totals[term], term))[:MOST_TERMS]
 
-    def _background(self, kept: Collection[str]) -> Background | None:
-        if not any(self._sampled):
-            return None
-        counts: dict[str, Counts] = {term: tuple(self._sampled_counts[term]) for term in kept if term in self._sampled_counts}
-        return Background(posts=tuple(self._sampled), counts=counts, core=self._sampled_core, share=self._share)
+    def _with_keywords(self, kept: Sequence[str]) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        for keyword, terms in self._together.items():
+            for term in kept:
+                if term != keyword and (count := terms.get(term)):
+                    found.setdefault(term, {})[keyword] = count
+        return found
+
+    def _sampled(self, kept: Collection[str]) -> Background:
+        texts = self._background.texts
+        common = dict(texts.most_common(MOST_TERMS))
+        return Background(
+            posts=tuple(self._background.posts),
+            counts=self._background.counts(term for term in kept if term in texts),
+            alike=self._sampled_alike,
+            followed=self._sampled_followed,
+            texts=common | {term: texts[term] for term in kept if term in texts},
+            distinct=len(self._background.known),
+            share=self._share,
+        )
 
     def _slot(self, at: datetime) -> int:
         """Posts that are older or newer than the frame count in its first or last slot: they came while it lasted."""
         return min(max(0, int((at - self.began) / self._width)), self._settings.slots - 1)
 
 
+class _Tally:
+    """Posts and different texts with each term."""
+
+    def __init__(self, slots: int) -> None:
+        self.posts = [0] * slots
+        self.known: set[int] = set()
+        self.texts: Counter[str] = Counter()
+        self._terms: list[Counter[str]] = [Counter() for _ in range(slots)]
+
+    def add(self, slot: int, terms: Collection[str], post: Reading) -> None:
+        self.posts[slot] += 1
+        self._terms[slot].update(terms)
+        if (text := same_text(post)) not in self.known:
+            self.known.add(text)
+            self.texts.update(terms)
+
+    def totals(self) -> Counter[str]:
+        whole: Counter[str] = Counter()
+        for each in self._terms:
+            whole.update(each)
+        return whole
+
+    def counts(self, terms: Iterable[str]) -> dict[str, Counts]:
+        return {term: tuple(each[term] for each in self._terms) for term in terms}
+
+
+def same_text(post: Reading) -> int:
+    """The same for a text, and for the text with which somebody passed it on."""
+    words = [token for token in post.tokens if token[0] != "@" and token not in _PASSED_ON]
+    return hash(tuple(words[:_REPEATED]))
+
+
 def terms_of(post: Reading, kinds: Collection[Kind] = frozenset(Kind)) -> set[str]:
     """All that a post could teach, of these kinds; mentions teach nothing."""
-    found = post.hashtags if Kind.HASHTAG in kinds else set()
+    found = {token for token in post.tokens if token[0] == "#"} if Kind.HASHTAG in kinds else set()
     if Kind.WORD in kinds:
         found.update(token for token in post.tokens if token[0] not in "#@")
     if Kind.PHRASE in kinds:
-        found.update(phrases(post.tokens, LONGEST_PHRASE))
+        found.update(phrases(post.tokens, LEARNED_PHRASE))
     return found
 
 
-def probed(term: str, posts: Sequence[Sampled], state: State, at: datetime) -> Probe:
-    """What a search for one term tells: how many of the posts it found carry another core term. The same text counts once,
-    and core terms that every post with the term has anyway are no other terms."""
-    others = Matcher([each for each in state.core if not overlapping(each, term)])
-    read = {read_text(post.text, post.tags, post.author): post.at for post in posts}
-    around: Counter[str] = Counter()
-    for reading in read:
-        around.update(terms_of(reading) - {term})
-    times = sorted(read.values())
-    return Probe(
-        term=term,
-        at=at,
-        posts=len(read),
-        core=sum(bool(others.matched(reading)) for reading in read),
-        terms=dict(around.most_common(_PROBED_TERMS)),
-        span=times[-1] - times[0] if times else timedelta(),
-    )
+class Prober:
+    """Reads what searches for single terms found, by what one state knows of the event."""
+
+    def __init__(self, state: State) -> None:
+        self._likeness, self._matcher = Likeness(state), Matcher(state.keywords)
+
+    def probed(self, term: str, posts: Iterable[Sampled], at: datetime) -> Probe:
+        """How many of the posts look like the event by their other terms, and how many have no keyword yet. A text that was
+        passed on counts once."""
+        readings = (read_text(post.text, post.tags, post.author) for post in posts)
+        different = list({same_text(reading): reading for reading in readings}.values())
+        return Probe(
+            term=term,
+            at=at,
+            posts=len(different),
+            alike=sum(self._likeness.is_alike(reading, self._likeness.score(reading), term) for reading in different),
+            new=sum(not self._matcher.matched(reading) for reading in different),
+        )
+
+
+def probed(term: str, posts: Iterable[Sampled], state: State, at: datetime) -> Probe:
+    """What one search tells; `Prober` reads many of them faster."""
+    return Prober(state).probed(term, posts, at)

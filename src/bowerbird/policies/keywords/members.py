@@ -69,7 +69,12 @@ def is_kept(state: State, term: str, settings: Settings) -> bool:
 
 
 def may_enter(state: State, term: str, settings: Settings) -> bool:
-    return term not in state.keywords and term not in state.blocked and term not in settings.blacklist
+    return term not in state.keywords and may_stay(state, term, settings)
+
+
+def may_stay(state: State, term: str, settings: Settings) -> bool:
+    """Whether neither the user nor the blacklist keeps it out; what the user pinned may stay in spite of a blacklist."""
+    return term not in state.blocked and (term not in settings.blacklist or term in state.pinned)
 
 
 def counted(state: State, frame: Frame, settings: Settings) -> State:

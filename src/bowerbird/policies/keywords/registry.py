@@ -8,12 +8,26 @@ from typing import Any
 
 from bowerbird.errors import UserError
 from bowerbird.policies.keywords.baseline import Baseline
+from bowerbird.policies.keywords.colift import Colift
+from bowerbird.policies.keywords.rkwa import Rkwa
+from bowerbird.policies.keywords.rkwa_auto import RkwaAuto
 from bowerbird.policies.keywords.skwa import Skwa
 from bowerbird.policies.keywords.values import Method
 
-_MAKERS: Mapping[str, Callable[..., Method]] = {"baseline": Baseline, "skwa": Skwa}
+_MAKERS: Mapping[str, Callable[..., Method]] = {
+    "baseline": Baseline,
+    "skwa": Skwa,
+    "rkwa": Rkwa,
+    "rkwa_auto": RkwaAuto,
+    "colift": Colift,
+}
+_OPTIONS: Mapping[str, frozenset[str]] = {
+    "rkwa": frozenset({"thres1", "thres2", "reading"}),
+    "rkwa_auto": frozenset({"reading"}),
+    "colift": frozenset({"precision", "words"}),
+}
 
-METHODS: Mapping[str, frozenset[str]] = MappingProxyType({name: frozenset() for name in _MAKERS})
+METHODS: Mapping[str, frozenset[str]] = MappingProxyType({name: _OPTIONS.get(name, frozenset()) for name in _MAKERS})
 """Every method's name and the options it knows."""
 
 

@@ -43,16 +43,24 @@ class Keyword(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Frames in a row with too few posts."""
 
 
+class Familiar(Struct, frozen=True, gc=False, array_like=True):
+    """How often a term occurs in different texts, older ones counting less."""
+
+    event: float = 0.0
+    """Of collected posts."""
+    background: float = 0.0
+
+
 class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What probes have told of one term, older posts counting less."""
 
     posts: float = 0.0
-    core: float = 0.0
-    """Of these, those that carried another core term."""
+    alike: float = 0.0
+    """Of these, those that look like the event."""
+    new: float = 0.0
+    """Of these, those that carried no keyword."""
     looked_at: datetime | None = None
     """When it was probed last."""
-    reach: float = 0.0
-    """Its posts per hour, by the background sample or the times of the probe's posts."""
 
 
 class State(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,14 +74,13 @@ class State(Struct, frozen=True, kw_only=True, omit_defaults=True):
     blocked: tuple[str, ...] = ()
     """Refused by the user: these stay out."""
     frames: int = 0
+    pool: dict[str, Keyword] = {}
+    """Keywords that a first step has chosen, of which a second one follows some: SKwA's, of which RKwA refines."""
     evidence: dict[str, Evidence] = {}
+    vocabulary: dict[str, Familiar] = {}
+    """The terms that tell the event from everything else, and those that are common everywhere."""
     numbers: dict[str, float] = {}
     """Running numbers of the method's own."""
-
-    @property
-    def core(self) -> tuple[str, ...]:
-        """The terms whose presence in a post speaks for the event: what a probe counts."""
-        return tuple(self.keywords)
 
 
 class Background(Struct, frozen=True, kw_only=True):
@@ -82,8 +89,14 @@ class Background(Struct, frozen=True, kw_only=True):
     posts: Counts
     counts: dict[str, Counts]
     """Posts with each term; terms that are not named occurred in none."""
-    core: int = 0
-    """Posts that carried a core term."""
+    alike: int = 0
+    """Posts that look like the event."""
+    followed: int = 0
+    """Of those that look like it, the ones that carry a keyword."""
+    texts: dict[str, int] = {}
+    """Different texts with each term: the terms that are common, and those that the collected posts have too."""
+    distinct: int = 0
+    """Different texts."""
     share: float = 1.0
     """The part of all posts that the sample holds, as far as it is known."""
 
@@ -95,10 +108,10 @@ class Probe(Struct, frozen=True, kw_only=True):
     at: datetime
     posts: int
     """Looked at; the same text counts once."""
-    core: int
-    """Of these, those that carried another core term."""
-    terms: dict[str, int] = {}
-    """Of these, those that carried each other term: the most frequent ones."""
+    alike: int
+    """Of these, those that look like the event: by other terms than this one, such as another keyword."""
+    new: int = 0
+    """Of these, those that carry no keyword yet."""
     span: timedelta | None = None
     """From the oldest of the posts to the newest."""
 
@@ -125,8 +138,12 @@ class Frame(Struct, frozen=True, kw_only=True):
     """Collected posts with each term, slot by slot: keywords, and all that is frequent enough to be a candidate."""
     together: dict[str, dict[str, int]] = {}
     """By candidate: collected posts that carry each keyword too."""
-    written: dict[str, tuple[str, ...]] = {}
-    """How terms were written whose normal form lost more than capitals: with accents, say."""
+    texts: dict[str, int] = {}
+    """By candidate: different texts with it. A post that is passed on a hundred times is one text."""
+    distinct: int = 0
+    """Different texts that were collected."""
+    alike: dict[str, int] = {}
+    """By keyword: collected posts with it that look like the event, by other terms than this one."""
     background: Background | None = None
     probes: tuple[Probe, ...] = ()
     """Those that came in since the last frame."""

@@ -1,0 +1,222 @@
+"""`colift`: a term is followed if posts with it look like the event, judged by what nobody selected: searches and a background.
+
+Counts among collected posts are biased, for the posts were selected by what is followed already. So they only propose. What
+decides is a probe (a search for the term alone): the share of its posts that look like the event by their other terms, placed
+between the same share in the background (0) and among posts with a seed (1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from bowerbird.errors import UserError
+from bowerbird.model.terms import Kind, family, kind_of
+from bowerbird.policies.keywords.learning import learned
+from bowerbird.policies.keywords.likeness import Likeness
+from bowerbird.policies.keywords.members import begun, changed, counted, is_kept, may_enter, quiet_exits, room
+from bowerbird.policies.keywords.relevance import Relevance, Scale, discoveries, relevance, scale_of
+from bowerbird.policies.keywords.values import Candidate, Change, Decision, Evidence, Frame, Settings, State
+
+SPECIFIC = 2.0
+"""The least logarithm of a term's lift: 7.4 times as frequent in collected posts as in the background."""
+_LEAST_THRESHOLD = 0.2
+_SLACK = 0.9
+"""A keyword leaves below this part of the threshold by which it came in, so that nobody comes and goes."""
+_JUDGED = 20
+"""Posts from which on a followed keyword can be judged."""
+_PROBES = 100
+_SHORTEST = 3
+"""Letters of a word that may be followed."""
+_WORTH = 0.05
+"""The least part of a probe's posts that must be new."""
+_FULL = 0.95
+
+
+class _View(Struct, frozen=True, kw_only=True):
+    """A frame as it is judged."""
+
+    state: State
+    frame: Frame
+    settings: Settings
+    likeness: Likeness
+    scale: Scale
+    threshold: float
+
+    def relevance(self, term: str) -> Relevance:
+        return relevance(self.state.evidence.get(term, Evidence()), self.scale)
+
+
+class Colift:
+    name = "colift"
+
+    def __init__(self, precision: float | None = None, words: bool = True) -> None:
+        if precision is not None and not 0 < precision < 1:
+            raise UserError(f"The wanted precision of 'colift' must lie between 0 and 1, not be {precision}.")
+        self._precision = precision
+        self.kinds = frozenset({Kind.HASHTAG, Kind.WORD, Kind.PHRASE} if words else {Kind.HASHTAG})
+
+    def begins(self, seeds: tuple[str, ...], settings: Settings) -> State:
+        return begun(self.name, seeds, settings)
+
+    def decides(self, state: State, frame: Frame, settings: Settings) -> Decision:
+        before = learned(counted(state, frame, settings), frame)
+        scale = scale_of(before)
+        threshold, estimates = self._threshold(before, frame, scale)
+        view = _View(state=before, frame=frame, settings=settings, likeness=Likeness(before), scale=scale, threshold=threshold)
+        exits = _exits(view)
+        proposed = self._proposed(view)
+        entries, candidates = _entries(view, proposed, room(before, exits, settings))
+        after = changed(before, frame, entries, exits)
+        return Decision(
+            state=after,
+            entries=entries,
+            exits=exits,
+            candidates=candidates,
+            probes=_next_probes(view, after, proposed),
+            numbers={"threshold": threshold, "background": scale.background, "seeds": scale.seeds, **estimates},
+        )
+
+    def _threshold(self, state: State, frame: Frame, scale: Scale) -> tuple[float, dict[str, float]]:
+        """What is wanted, or half of the F measure as far as it can be told: to follow a term that is better raises it, and to
+        follow one that is worse lowers it."""
+        counts = {term: frame.count(term) for term in state.keywords if term in state.evidence}
+        whole = sum(counts.values())
+        parts = (relevance(state.evidence[term], scale).value * count for term, count in counts.items())
+        precision = sum(parts) / whole if whole else 1.0
+        numbers = state.numbers
+        recall = (numbers.get("sampled_followed", 0.0) + 1) / (numbers.get("sampled_alike", 0.0) + 2)
+        measure = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        threshold = self._precision if self._precision is not None else max(measure / 2, _LEAST_THRESHOLD)
+        return threshold, {"precision": precision, "recall": recall}
+
+    def _proposed(self, view: _View) -> list[str]:
+        """Terms that may come in, are frequent and specific enough, and not covered by a keyword."""
+        return [
+            term
+            for term, known in view.state.vocabulary.items()
+            if known.event >= view.settings.minimum
+            and kind_of(term) in self.kinds
+            and may_enter(view.state, term, view.settings)
+            and _is_specific(view, term)
+        ]
+
+
+def _is_specific(view: _View, term: str) -> bool:
+    """Whether a term is about something: much more frequent than in the background. Where there is none, a hashtag always is,
+    and a word never."""
+    if not view.state.numbers.get("background_texts"):
+        return term[0] == "#"
+    words = term.lstrip("#").split(" ")
+    if any(word in view.state.keywords for word in words) or not any(_is_word(word) for word in words):
+        return False
+    if len(words) > 1 and max(view.likeness.lift(word) for word in words) < SPECIFIC / 2:
+        return False
+    return view.likeness.lift(term) >= SPECIFIC
+
+
+def _is_word(word: str) -> bool:
+    return (len(word) >= _SHORTEST or not word.isascii()) and not word.isdigit()
+
+
+def _exits(view: _View) -> tuple[Change, ...]:
+    """Who was quiet for long, who looks like the event no more, and, of a full stream, those that spoil it most."""
+    exits = {each.term: each for each in quiet_exits(view.state, view.settings)}
+    for term in view.state.keywords:
+        known = view.relevance(term)
+        is_unlike = known.high < view.threshold or known.value < _SLACK * view.threshold
+        if term not in exits and is_unlike and known.posts >= _JUDGED and not is_kept(view.state, term, view.settings):
+            exits[term] = _left(term, known, view, "fewer of its posts look like the event than wanted")
+    exits |= {each.term: each for each in _crowded_out(view, exits.keys())}
+    return tuple(exits.values())
+
+
+def _crowded_out(view: _View, gone: Iterable[str]) -> list[Change]:
+    """Under a cap what matches is sent at random, up to the cap: the best keywords that fill it are better than all."""
+    volume = view.frame.volume
+    if volume.cap is None or not _is_full(view):
+        return []
+    lost = (volume.used + volume.lost) / max(1, volume.used)
+    ranked = sorted((term for term in view.state.keywords if term not in gone), key=lambda term: -_rank(view, term))
+    filled, out = 0.0, []
+    for term in ranked:
+        if filled >= volume.cap and not is_kept(view.state, term, view.settings):
+            out.append(_left(term, view.relevance(term), view, "the stream is full, and better keywords fill it"))
+        filled += view.frame.count(term) * lost
+    return out
+
+
+def _rank(view: _View, term: str) -> float:
+    return 2.0 if is_kept(view.state, term, view.settings) else view.relevance(term).low
+
+
+def _is_full(view: _View) -> bool:
+    volume = view.frame.volume
+    return volume.cap is not None and (volume.used >= _FULL * volume.cap or volume.lost > 0)
+
+
+def _entries(view: _View, proposed: Sequence[str], free: int) -> tuple[tuple[Change, ...], tuple[Candidate, ...]]:
+    tested = {term: view.state.evidence[term] for term in proposed if term in view.state.evidence}
+    found = discoveries(tested, view.scale.background)
+    ranked = sorted(tested, key=lambda term: (-view.relevance(term).low, term))
+    entries: list[Change] = []
+    candidates: list[Candidate] = []
+    for term in ranked:
+        verdict = _verdict(view, term, term in found)
+        if verdict == "enters" and (len(entries) >= free or _is_full(view)):
+            verdict = "full"
+        if verdict == "enters":
+            entries.append(_came(term, view))
+        numbers = _numbers(view.relevance(term), view, term)
+        counts = view.frame.counts.get(term, ())
+        candidates.append(Candidate(term=term, counts=counts, verdict=verdict, numbers=numbers))
+    return tuple(entries), tuple(candidates)
+
+
+def _verdict(view: _View, term: str, is_discovery: bool) -> str:
+    evidence, known = view.state.evidence[term], view.relevance(term)
+    if not is_discovery:
+        return "within chance"
+    if known.low < view.threshold:
+        return "unlike the event"
+    return "enters" if evidence.new >= _WORTH * evidence.posts else "covered"
+
+
+def _next_probes(view: _View, after: State, proposed: Sequence[str]) -> tuple[str, ...]:
+    """The terms of which a search would tell most: promising, frequent, not looked at often; relatives of keywords first."""
+    families = {family(keyword) for keyword in after.keywords}
+    worth: dict[str, float] = {}
+    for term in proposed:
+        if term not in after.keywords:
+            known, frequency = view.relevance(term), view.state.vocabulary[term].event
+            kin = 2.0 if family(term) in families else 1.0
+            worth[term] = kin * known.high * frequency * max(0.1, view.likeness.lift(term)) / (1 + known.posts / 40)
+    return tuple(sorted(worth, key=lambda term: (-worth[term], term))[:_PROBES])
+
+
+def _numbers(known: Relevance, view: _View, term: str) -> dict[str, float]:
+    return {
+        "relevance": round(known.value, 4),
+        "low": round(known.low, 4),
+        "high": round(known.high, 4),
+        "posts": round(known.posts, 1),
+        "lift": round(view.likeness.lift(term), 3),
+        "threshold": round(view.threshold, 4),
+    }
+
+
+def _came(term: str, view: _View) -> Change:
+    known, evidence = view.relevance(term), view.state.evidence[term]
+    share = evidence.alike / evidence.posts
+    reason = f"{share:.0%} of {evidence.posts:.0f} posts with it look like the event: "
+    return Change(
+        term=term,
+        reason=f"{reason}at least {known.low:.2f} relevant, above {view.threshold:.2f}",
+        numbers=_numbers(known, view, term),
+    )
+
+
+def _left(term: str, known: Relevance, view: _View, why: str) -> Change:
+    reason = f"{why}: {known.value:.2f} relevant (at most {known.high:.2f}), threshold {view.threshold:.2f}"
+    return Change(term=term, reason=reason, numbers=_numbers(known, view, term))

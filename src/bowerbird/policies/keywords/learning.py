@@ -1,0 +1,89 @@
+"""What a state learns from a frame: which terms the event has, how far posts with known terms look like it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from bowerbird.policies.keywords.values import Evidence, Familiar, Frame, State
+
+_HALF_LIFE = 2_000
+"""Texts after which the same text counts half, or twelve frames of them where that is more."""
+_FRAMES = 12
+_MOST_TERMS = 3_000
+"""Of the event; and half as many that are common everywhere."""
+_MOST_EVIDENCE = 2_000
+
+
+def fading(texts: float) -> float:
+    """What remains of what was known before a frame with so many texts."""
+    return float(0.5 ** (texts / max(_HALF_LIFE, _FRAMES * texts)))
+
+
+def learned(state: State, frame: Frame) -> State:
+    """The same with the vocabulary and the evidence of one more frame."""
+    sampled = frame.background
+    faded, faded_sample = fading(frame.distinct), fading(sampled.distinct if sampled else 0)
+    numbers = {
+        **state.numbers,
+        "texts": state.numbers.get("texts", 0.0) * faded + frame.distinct,
+        "background_texts": state.numbers.get("background_texts", 0.0) * faded_sample + (sampled.distinct if sampled else 0),
+    }
+    numbers |= _rates(state, frame, faded, faded_sample)
+    texts = sampled.texts if sampled else {}
+    vocabulary = _vocabulary(state.vocabulary, (frame.texts, faded), (texts, faded_sample))
+    return replace(state, vocabulary=vocabulary, numbers=numbers, evidence=_evidence(state, frame, faded))
+
+
+def _vocabulary(
+    known: Mapping[str, Familiar], event: tuple[Mapping[str, int], float], background: tuple[Mapping[str, int], float]
+) -> dict[str, Familiar]:
+    (here, faded), (everywhere, faded_sample) = event, background
+    none = Familiar()
+    whole = {
+        term: Familiar(
+            round((was := known.get(term, none)).event * faded + here.get(term, 0), 3),
+            round(was.background * faded_sample + everywhere.get(term, 0), 3),
+        )
+        for term in {**known, **here, **everywhere}
+    }
+    if len(whole) <= _MOST_TERMS:
+        return whole
+    ours = sorted(whole, key=lambda term: (-whole[term].event, term))[:_MOST_TERMS]
+    common = sorted((term for term in whole if " " not in term), key=lambda term: (-whole[term].background, term))
+    return {term: whole[term] for term in {*ours, *common[: _MOST_TERMS // 2]}}
+
+
+def _rates(state: State, frame: Frame, faded: float, faded_sample: float) -> dict[str, float]:
+    """How many posts with a seed, and how many of everything, looked like the event: the two ends of the scale."""
+    was, sampled = state.numbers, frame.background
+    new = {
+        "seed_posts": (faded, sum(frame.count(seed) for seed in state.seeds)),
+        "seed_alike": (faded, sum(frame.alike.get(seed, 0) for seed in state.seeds)),
+        "sampled": (faded_sample, sum(sampled.posts) if sampled else 0),
+        "sampled_alike": (faded_sample, sampled.alike if sampled else 0),
+        "sampled_followed": (faded_sample, sampled.followed if sampled else 0),
+    }
+    return {name: was.get(name, 0.0) * keep + more for name, (keep, more) in new.items()}
+
+
+def _evidence(state: State, frame: Frame, faded: float) -> dict[str, Evidence]:
+    """Of followed keywords by all that was collected with them; of others by probes, the last counting as much as all before."""
+    found = dict(state.evidence)
+    for keyword in state.keywords:
+        if count := frame.count(keyword):
+            was = found.get(keyword, Evidence())
+            found[keyword] = replace(
+                was, posts=was.posts * faded + count, alike=was.alike * faded + frame.alike.get(keyword, 0), new=was.new * faded
+            )
+    for probe in frame.probes:
+        was = found.get(probe.term, Evidence())
+        found[probe.term] = Evidence(
+            posts=was.posts / 2 + probe.posts, alike=was.alike / 2 + probe.alike, new=was.new / 2 + probe.new, looked_at=probe.at
+        )
+    if len(found) <= _MOST_EVIDENCE:
+        return found
+    followed = {term: evidence for term, evidence in found.items() if term in state.keywords}
+    others = sorted(found.keys() - followed.keys(), key=lambda term: (-found[term].alike, term))
+    return followed | {term: found[term] for term in others[: _MOST_EVIDENCE - len(followed)]}

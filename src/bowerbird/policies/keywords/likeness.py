@@ -1,0 +1,67 @@
+"""Whether a post looks like the event: by terms that are common in what was collected, and rare in everything else."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import log
+
+from bowerbird.model.terms import Reading
+from bowerbird.policies.keywords.values import State
+
+ALIKE = 2.5
+"""The sum of weights from which on a post looks like the event; about one of twelve posts would be believed at even odds."""
+_CERTAIN = 4.0
+"""The weight of a keyword, and the most that any term has."""
+_UNLIKE = -2.0
+_TELLING = 0.7
+"""A term that is less than twice as frequent on one side as on the other tells nothing."""
+_LEAST = 3.0
+"""Different texts in which a term must have been collected before it counts."""
+_SMOOTH = 0.5
+
+
+class Likeness:
+    """What tells the event from the rest, as far as a state knows it."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._event = state.numbers.get("texts", 0.0)
+        self._background = state.numbers.get("background_texts", 0.0)
+
+    def lift(self, term: str) -> float:
+        """The logarithm of how much more frequent a term is in collected posts than in the background; 0 if unknown."""
+        known = self._state.vocabulary.get(term)
+        if known is None or not self._background:
+            return 0.0
+        here = (known.event + _SMOOTH) / (self._event + 1)
+        return log(here * (self._background + 1) / (known.background + _SMOOTH))
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """Of single words and hashtags: how much each speaks for the event or against it. Keywords speak for it."""
+        found: dict[str, float] = {}
+        for term, known in self._state.vocabulary.items():
+            if " " not in term and known.event >= _LEAST and abs(lift := self.lift(term)) > _TELLING:
+                found[term] = max(_UNLIKE, min(_CERTAIN, lift))
+        for keyword in self._state.keywords:
+            if " " not in keyword:
+                found[keyword] = _CERTAIN
+                if keyword[0] not in "#@":
+                    found["#" + keyword] = _CERTAIN
+        return found
+
+    def score(self, post: Reading) -> float:
+        weights = self.weights
+        return sum(weights[token] for token in set(post.tokens) if token in weights)
+
+    def is_alike(self, post: Reading, score: float, without: str = "") -> bool:
+        """Whether a post of this score looks like the event even if one of its terms is not counted."""
+        if without:
+            score -= sum(self.weights.get(token, 0.0) for token in relatives(without).intersection(post.tokens))
+        return score > ALIKE
+
+
+def relatives(term: str) -> set[str]:
+    """The words and hashtags that come with a term by themselves: they tell nothing about it."""
+    words = term.lstrip("#@").split(" ")
+    return {term, *words, *(f"#{word}" for word in words), "#" + "".join(words)}
