@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from bowerbird.flows.consent import USUAL, Consent
 from bowerbird.model import Facet, Page, Post, Progress, Relation, RelationKind, Saved, Service, Side, Subject, Task, User
 from bowerbird.ports import Database, Row
 from bowerbird.store import Store, register_service
@@ -30,9 +31,9 @@ FOLLOWING = Facet(name="following", subject=Subject.USER, yields=frozenset({"rel
 class Crawled:
     """A store that pages are saved into, each by a call of its own, an hour after the one before."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, consent: Consent = USUAL) -> None:
         self.database = database
-        self.store = Store(database)
+        self.store = Store(database, consent=consent)
         self.call = 0
         self.now = START
 

@@ -21,6 +21,7 @@ from bowerbird.clock import EPOCH, RealClock
 from bowerbird.settings import load_settings
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.world.hashing import generator
+from bowerbird.simulated.world.settings import to_ms
 
 Capsys = pytest.CaptureFixture[str]
 _SLOW = Faults(rates={"slow": 1.0}, slowness=timedelta(milliseconds=60))
@@ -134,6 +135,55 @@ def test_a_budget_is_kept_to(servers: dict[str, Server], monkeypatch: pytest.Mon
     told = capsys.readouterr().err
     assert "Nothing was found: the budget ended it before" in told
     assert "Not all of it: the next call may cost more than is left of --budget" in told
+
+
+@pytest.mark.parametrize("kept", [(), ("--store", "kept.db")])
+def test_what_a_budget_ended_goes_on_with_a_larger_one_and_pays_for_nothing_twice(
+    kept: tuple[str, ...], servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    server = servers["x"]
+    add_key(server, "app", monkeypatch)
+    names = [handle(server, account) for account in writers(server, 4)]
+
+    def spent(*options: str) -> tuple[float, int, int]:
+        capsys.readouterr()
+        before = server.service.calls
+        assert cli.run(["timelines", *names, *on(server), *options, "--json"]) == 0
+        end = json.loads(capsys.readouterr().out)
+        return end["dollars_spent"], end["rows"], server.service.calls - before
+
+    whole, rows_of_whole, _ = spent("--budget", "50", "-o", "whole.jsonl")
+    first, some, _ = spent("--budget", str(round(whole / 2, 3)), "-o", "parts.jsonl", *kept)
+    assert 0 < first < whole
+    assert some < rows_of_whole
+    assert spent("--budget", str(round(whole / 2, 3)), "-o", "parts.jsonl", *kept)[0] == first, "no more than was allowed"
+    both, all_rows, _ = spent("--budget", "50", "-o", "parts.jsonl", *kept)
+    assert (both, all_rows) == (whole, rows_of_whole)
+    assert sorted(row["id"] for row in rows("parts.jsonl")) == sorted(row["id"] for row in rows("whole.jsonl"))
+    assert len(kept_stores()) == 0, "what has ended leaves nothing"
+
+
+def test_who_asked_not_to_be_collected_is_left_alone_unless_somebody_says_why(servers: dict[str, Server], capsys: Capsys) -> None:
+    server = servers["bluesky"]
+    world, now = server.service.world, to_ms(RealClock().now())
+    shy = [n for n in range(len(world)) if world.people.is_noindex[n] and world.is_open(n, now)]
+    asked = ["users", handle(server, shy[0]), *on(server)]
+    cli.run([*asked, "-o", "none.jsonl"])
+    assert f"Asked not to be collected, and left alone: {handle(server, shy[0])}" in capsys.readouterr().err
+    assert not Path("none.jsonl").exists() or rows("none.jsonl") == []
+    assert cli.run([*asked, "-o", "some.jsonl", "--override", "no-unauthenticated"]) == 2
+    assert "whoever overrides an opt-out says why: add --reason" in capsys.readouterr().err
+    assert cli.run([*asked, "--override", "indexible", "--reason", "x"]) == 2
+    assert "did you mean 'indexable'" in capsys.readouterr().err
+    told = ["--override", "no-unauthenticated", "--reason", "protocol 17", "--store", "kept.db"]
+    assert cli.run([*asked, "-o", "some.jsonl", *told]) == 0
+    assert len(rows("some.jsonl")) == 1
+    capsys.readouterr()
+    assert cli.run(["card", "kept.db", "-o", "card"]) == 0
+    assert "protocol 17" in Path("card/card.md").read_text()
+    Path("not-these.txt").write_text(handle(server, shy[0]))
+    cli.run([*asked, "-o", "never.jsonl", *told[:-2], "--opt-out", "not-these.txt"])
+    assert not Path("never.jsonl").exists() or rows("never.jsonl") == []
 
 
 @pytest.mark.parametrize(

@@ -214,3 +214,23 @@ async def test_a_handle_that_nobody_has_any_more_deletes_nobody(crawled: Crawled
     await crawled.save(_gone("@ada", Outcome.NOT_FOUND), PROFILES, "@ada")
     assert "poet" in await _everything(crawled)
     assert await crawled.count("users", "id like '%@%'") == 0
+
+
+async def test_copies_leave_however_deep_they_lie_in_what_others_quote_and_pass_on(crawled: Crawled) -> None:
+    raw = b'{"inside":"secret"}'
+    posts = [post("10", text="secret", raw=raw)]
+    posts += [post(str(n), str(n), kind=PostKind.QUOTE, quote_of=f"x:{n - 1}", text="look", raw=raw) for n in (11, 12, 13)]
+    posts.append(post("14", "14", kind=PostKind.REPOST, repost_of="x:13", raw=raw))
+    await crawled.save(Page(posts=tuple(posts)), TIMELINE, "1")
+    await crawled.save(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10")
+    assert await crawled.count("posts", "raw is not null or frame is not null") == 0
+
+
+async def test_a_page_with_a_copy_of_what_is_not_wanted_is_kept_without_it_however_deep(crawled: Crawled) -> None:
+    raw = b'{"inside":"secret"}'
+    quote = post("11", "2", kind=PostKind.QUOTE, quote_of="x:10", text="look", raw=raw)
+    repost = post("12", "3", kind=PostKind.REPOST, repost_of="x:11", raw=raw)
+    ada = user("1", opts_out=True)
+    await crawled.save(Page(users=(ada,), posts=(post("10", text="secret", raw=raw), quote, repost)), TIMELINE, "1")
+    assert await crawled.count("posts") == 3
+    assert await crawled.count("posts", "raw is not null or frame is not null") == 0

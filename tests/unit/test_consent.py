@@ -35,7 +35,8 @@ def plan(folder: Path, consent: str, seeds: str = 'seeds = ["1"]') -> CrawlPlan:
         ('also = ["robots"]', r"study\.toml:7.* 'robots'.*known: "),
         ('also = ["noindex"]\noverride = ["noindex"]\nreason = "we may"', r"study\.toml:7.* noindex cannot both"),
         ('opt_out = "nobody.txt"', r"study\.toml:7.* does not exist; paths start from the folder"),
-        ('deleted = "keep"', r"study\.toml:7.* unknown key 'deleted'"),
+        ('deleted = "keep"', r"study\.toml:7.* whoever keeps what people have deleted says why"),
+        ('deleted = "hide"', r"study\.toml:7.* deleted = \"erase\" or deleted = \"keep\""),
     ],
 )
 def test_a_mistake_names_its_line(tmp_path: Path, consent: str, said: str) -> None:
@@ -55,6 +56,15 @@ def test_what_is_written_is_in_the_plan(tmp_path: Path) -> None:
     assert written.opt_out == str(tmp_path / "not.txt")
     assert written.counted == {*COUNTED_SIGNALS, Signal.DISCOVERABLE} - {Signal.NOBOT}
     assert written.reason == "we may"
+
+
+def test_what_is_deleted_is_kept_only_by_those_who_say_why(tmp_path: Path) -> None:
+    assert not plan(tmp_path, 'also = ["discoverable"]').consent.keeps_deleted
+    kept = plan(tmp_path, 'deleted = "keep"\nreason = "we must"').consent
+    assert kept.keeps_deleted
+    (words,) = consent_words([kept, kept])
+    assert "is kept and marked" in words
+    assert words.endswith("The reason given: we must")
 
 
 def heard(consent: Consent, *signals: Signal) -> bool | None:

@@ -8,16 +8,22 @@ reason = "approved by the ethics board, protocol 2026-17"
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct, structs
 
+from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.tables import Table
 from bowerbird.model import COUNTED_SIGNALS, Page, Signal, User
 
-CONSENT_KEYS = ("opt_out", "also", "override", "reason")
+CONSENT_KEYS = ("opt_out", "also", "override", "deleted", "reason")
+ERASE, KEEP = "erase", "keep"
+_KEPT = (
+    "What was deleted, and what suspended and deleted accounts wrote, is kept and marked with time and reason; exports leave it "
+    "out unless they say otherwise."
+)
 _EXAMPLE = 'reason = "approved by the ethics board, protocol 2026-17"'
 
 
@@ -30,8 +36,14 @@ class Consent(Struct, frozen=True, kw_only=True):
     """Signs that usually do not count, and do here."""
     override: tuple[Signal, ...] = ()
     """Signs that do not count here."""
+    deleted: str = ERASE
+    """What becomes of deleted posts, and of what suspended and deleted accounts wrote: erased, or kept and marked."""
     reason: str = ""
-    """Why they do not."""
+    """Why signs do not count, or why what is deleted is kept."""
+
+    @property
+    def keeps_deleted(self) -> bool:
+        return self.deleted == KEEP
 
     @property
     def counted(self) -> frozenset[Signal]:
@@ -57,13 +69,38 @@ def consent_of(table: Table, folder: Path, seeds_file: str) -> Consent:
     inner = table.table("consent")
     inner.only(CONSENT_KEYS, "[consent]")
     also, override, reason = _signals(inner, "also"), _signals(inner, "override"), inner.text("reason").strip()
+    deleted = inner.text("deleted") or ERASE
+    if deleted not in (ERASE, KEEP):
+        raise inner.wrong("deleted", f'what is deleted is erased or kept: write deleted = "{ERASE}" or deleted = "{KEEP}"')
     if override and not reason:
         raise inner.wrong("override", f"whoever overrides an opt-out says why; add for example: {_EXAMPLE}")
-    if reason and not override:
+    if deleted == KEEP and not reason:
+        raise inner.wrong("deleted", f"whoever keeps what people have deleted says why; add for example: {_EXAMPLE}")
+    if reason and not override and deleted == ERASE:
         raise inner.wrong("reason", 'reason says why signs are overridden; add for example: override = ["indexable"]')
     if both := set(also) & set(override):
         raise inner.wrong("also", f"{listed(both)} cannot both count and be overridden; take it out of one of the two")
-    return Consent(opt_out=_list(inner, folder, seeds_file), also=also, override=override, reason=reason)
+    opt_out = _list(inner, folder, seeds_file)
+    return Consent(opt_out=opt_out, also=also, override=override, deleted=deleted, reason=reason)
+
+
+def consent_told(override: Sequence[str], reason: str, opt_out: Path | None) -> Consent:
+    """What a command line says of opt-outs; raises `UserError` in its own words."""
+    known = [each.value for each in Signal]
+    for name in override:
+        if name not in known:
+            raise UserError(f"nobody gives a sign called {name!r}{meant(name, known)}; known: {listed(known)}")
+    if override and not reason.strip():
+        raise UserError(
+            "whoever overrides an opt-out says why: add --reason, such as --reason "
+            "'approved by the ethics board, protocol 2026-17'"
+        )
+    if reason and not override:
+        raise UserError("--reason says why signs are overridden: add for example --override indexable, or leave it out")
+    if opt_out is not None and not opt_out.expanduser().is_file():
+        raise UserError(f"the opt-out list {opt_out} is not there; name a file with one account per line")
+    listed_in = str(opt_out.expanduser().absolute()) if opt_out is not None else ""
+    return Consent(opt_out=listed_in, override=tuple(sorted({Signal(name) for name in override})), reason=reason.strip())
 
 
 def _signals(table: Table, key: str) -> tuple[Signal, ...]:
@@ -94,6 +131,8 @@ def consent_words(told: Iterable[Consent]) -> list[str]:
     for each in told:
         if each.override:
             found[f"Signs that were not heeded: {_named(each.override)}. The reason given: {each.reason}"] = None
+        if each.keeps_deleted:
+            found[f"{_KEPT} The reason given: {each.reason}"] = None
         if each.also:
             found[f"Signs that were heeded beyond the usual ones: {_named(each.also)}."] = None
         if each.opt_out:

@@ -28,6 +28,11 @@ SPENT = "spent, and the next call may cost more than is left"
 """Why a crawl ends that may spend no more, in words."""
 
 
+def is_spent(reason: str) -> bool:
+    """Whether a crawl ended for this reason because it may spend no more."""
+    return SPENT in reason
+
+
 class Purse(Struct, frozen=True, kw_only=True):
     """A purse as it stands, in dollars."""
 

@@ -35,6 +35,8 @@ class SaveContext(Struct, frozen=True, kw_only=True):
     """How the ids begin that the service is at home with, on a network of many servers."""
     counters_every: int = COUNTERS_EVERY
     """Microseconds: counters move all the time, and alone they make a new line of history at most once in this time."""
+    keeps_deleted: bool = False
+    """What is deleted is marked as that, and its content stays."""
     counting: PostCounting = field(default_factory=PostCounting)
     """What it changes in the kept counts of posts, until `save_counts` writes them."""
 

@@ -172,6 +172,7 @@ class Store:
             at=to_micros(now),
             is_live=is_live,
             counters_every=self._counters_every,
+            keeps_deleted=self._consent.keeps_deleted,
         )
 
     async def _registered(self, tx: Transaction, service: Service) -> tuple[int, str, tuple[str, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bowerbird.cli.everyday.options import (
+    CONSENT,
     GRANULARITY,
     LANGUAGE,
     LIMIT,
@@ -37,14 +38,15 @@ def _command(name: str, doc: str, *groups: Options) -> Callable[..., None]:
 
         carry_out(_wish(name, values))
 
-    return with_options(run, doc + _ENDS, *groups, NETWORK, OUTPUT)
+    return with_options(run, doc + _ENDS, *groups, NETWORK, CONSENT, OUTPUT)
 
 
 def _wish(name: str, values: Mapping[str, Any]) -> Wish:
     written = values.get("inputs")
     texts = (written,) if isinstance(written, str) else tuple(written or ())
     languages = tuple(each.lower() for each in values.get("languages") or ())
-    return Wish(command=name, **{**values, "inputs": texts, "languages": languages})
+    override = tuple(values.get("override") or ())
+    return Wish(command=name, **{**values, "inputs": texts, "languages": languages, "override": override})
 
 
 _USER = "A handle, an id or the address of a profile."

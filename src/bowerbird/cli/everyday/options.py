@@ -52,6 +52,23 @@ NETWORK: Options = {
     ),
 }
 
+CONSENT: Options = {
+    "override": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--override", metavar="SIGN", help="Collect also who gives this sign of not wishing it; needs --reason."
+            ),
+        ],
+        None,
+    ),
+    "reason": (Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why signs are overridden, for the record.")], ""),
+    "opt_out": (
+        Annotated[Path | None, typer.Option("--opt-out", metavar="FILE", help="A list of people who are left out.")],
+        None,
+    ),
+}
+
 
 def limit(means: str) -> Options:
     return {"limit": (Annotated[int | None, typer.Option("--limit", "-n", min=1, help=means)], None)}

@@ -14,6 +14,7 @@ from bowerbird.cli.everyday.wishes import Wish
 from bowerbird.crawl.access.how_to_add import add_line, free_name
 from bowerbird.crawl.access.needed import listening
 from bowerbird.errors import UserError
+from bowerbird.flows.consent import consent_told
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.seed_list import SeedList
 from bowerbird.flows.files.stream_plans import StreamPlan
@@ -65,6 +66,7 @@ def make_job(wish: Wish, inputs: Inputs, services: Sequence[Where], vault: Vault
         seeds=seeds,
         streams=streams,
         skips_bad=wish.skips_bad,
+        consent=consent_told(wish.override, wish.reason, wish.opt_out),
     )
     wanted = structs.replace(wanted, keeps_raw=wish.raw or wish.store is not None)
     return Job(asking=asking, plan=plan, wanted=wanted, inputs=inputs, network=traits.network.name, spelled=spelled)

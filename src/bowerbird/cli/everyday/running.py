@@ -25,8 +25,9 @@ from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError
 from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.limits.purses import is_spent
 from bowerbird.model import Arrival, CrawlState
-from bowerbird.ports import Clock, Database, Store, Vault
+from bowerbird.ports import Clock, Database, Row, Store, Vault
 from bowerbird.reports.browsing.results import Line, ResultReader
 from bowerbird.reports.status.glimpse import Glimpse
 from bowerbird.settings import load_settings
@@ -39,7 +40,7 @@ _HANDLE_WAIT = timedelta(seconds=2)
 _AT_ONCE = 500
 _ADD_INPUT = "insert into inputs (crawl, number, written, columns) values (?, ?, ?, ?) on conflict do nothing"
 _MEAN_INPUT = "update inputs set service = ?, target = ? where crawl = ? and written = ?"
-_NAMES = "select name, state from crawls where name = ? or name like ? order by crawl"
+_NAMES = "select name, state, reason from crawls where name = ? or name like ? order by crawl"
 
 
 class Done(Struct, frozen=True):
@@ -218,6 +219,11 @@ async def _mean(crawl: Crawl, services: Mapping[str, int], held: list[tuple[str,
         await tx.execute_many(_MEAN_INPUT, values)
 
 
+def _goes_on(crawl: Row) -> bool:
+    """Whether a crawl was broken off, be it by its budget."""
+    return crawl["state"] not in (CrawlState.FINISHED, CrawlState.FAILED) or is_spent(crawl["reason"] or "")
+
+
 async def _free_name(job: Job, wish: Wish, clock: Clock) -> str:
     """The name of the crawl: that of the unfinished one, or a new one where the store keeps those that have ended."""
     name, store = job.plan.name, job.plan.store
@@ -231,6 +237,6 @@ async def _free_name(job: Job, wish: Wish, clock: Clock) -> str:
             rows = await tx.fetch(_NAMES, name, f"{name}-%")
     finally:
         await database.close()
-    if not rows or (rows[-1]["state"] not in (CrawlState.FINISHED, CrawlState.FAILED) and not wish.fresh):
+    if not rows or (_goes_on(rows[-1]) and not wish.fresh):
         return rows[-1]["name"] if rows else name
     return f"{name}-{len(rows) + 1}"

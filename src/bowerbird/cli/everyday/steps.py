@@ -23,7 +23,7 @@ from bowerbird.cli.screens.output import Output, printable
 from bowerbird.clock import RealClock
 from bowerbird.errors import Busy, DiskFull, UserError
 from bowerbird.export.rows.files import format_of
-from bowerbird.limits.purses import SPENT
+from bowerbird.limits.purses import is_spent
 from bowerbird.model import TRAITS, CrawlState
 from bowerbird.reports.status.money import own_purse, spent_values
 from bowerbird.settings import load_settings
@@ -62,7 +62,7 @@ def carry_out(wish: Wish) -> None:
         _tell(f"Failed: {error} What was found is safe: the same command goes on.", wish)
         Output(as_json=wish.as_json).result({"state": CrawlState.FAILED, "reason": str(error), "rows": counted()})
         raise typer.Exit(FAILED) from None
-    if wish.store is None and (done.run.ending.state in _ENDED or done.is_enough):
+    if wish.store is None and _is_over(done):
         remove(store)
         if inputs.spool is not None:
             inputs.spool.unlink(missing_ok=True)
@@ -70,6 +70,12 @@ def carry_out(wish: Wish) -> None:
         wish.out.unlink(missing_ok=True)
     _report(done, wish, job)
     raise typer.Exit(_code(done))
+
+
+def _is_over(done: Done) -> bool:
+    """Whether there is nothing to go on with. What its budget ended is paid for: with more, it goes on where it stopped."""
+    ending = done.run.ending
+    return done.is_enough or (ending.state in _ENDED and not is_spent(ending.reason))
 
 
 def _leaves_nothing(done: Done, wish: Wish) -> bool:
@@ -140,8 +146,11 @@ def _lines(done: Done, wish: Wish, job: Job) -> list[str]:
         lines.append(f"Failed: {run.ending.reason}.{because}")
     elif run.ending.state not in _ENDED and not done.is_enough:
         lines.append(f"Not finished: {run.ending.reason}. The same command goes on where it stopped.")
-    elif SPENT in run.ending.reason:
-        lines.append("Not all of it: the next call may cost more than is left of --budget. With more, it begins anew.")
+    elif is_spent(run.ending.reason):
+        lines.append(
+            "Not all of it: the next call may cost more than is left of --budget. With a larger one, which counts what is spent "
+            "already, the same command goes on where it stopped."
+        )
     if (purse := own_purse(run.last.purses, run.last.name)) is not None:
         lines.append(f"Spent: {purse.words}.")
     lines += [f"Left out: {count:,} {why}." for why, count in sorted(done.left_out.items())]
@@ -159,7 +168,7 @@ def _why(done: Done, job: Job) -> str:
         return "what was asked about is not to be had"
     if done.left_out:
         return "nothing of what is there was wanted"
-    if SPENT in run.ending.reason:
+    if is_spent(run.ending.reason):
         return "the budget ended it before"
     if run.last.given_up:
         return f"some questions were given up, the last for: {run.last.trouble or 'no answer'}"

@@ -34,6 +34,7 @@ def name_of(wish: Wish, job: Job) -> str:
         list(wish.languages),
         wish.granularity if wish.command == "counts" else "",
         wish.raw,
+        *([sorted(wish.override), str(wish.opt_out)] if wish.override or wish.opt_out else []),
     ]
     return f"{wish.command}-{sha256(msgspec.json.encode([asked, narrowed])).hexdigest()[:12]}"
 

@@ -34,6 +34,9 @@ class Wish(Struct, frozen=True, kw_only=True):
     appends: bool = False
     raw: bool = False
     budget: float | None = None
+    override: tuple[str, ...] = ()
+    reason: str = ""
+    opt_out: Path | None = None
     store: Path | None = None
     fresh: bool = False
     skips_bad: bool = False

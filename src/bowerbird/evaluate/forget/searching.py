@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 
 from bowerbird.evaluate.leaks.stored import plain_values
 from bowerbird.ports import Database, Transaction
@@ -15,33 +14,58 @@ _PHRASES = 20
 """Texts of one person that are looked for."""
 _SHORTEST = 24
 """Characters of a text that nobody else wrote by chance."""
+_HOLDS = "replace({0}, ?, '') <> {0}"
 
 
-async def secrets_of(tx: Transaction, people: Sequence[int]) -> list[Secret]:
-    """Ids, handles and texts of accounts; a text counts where nobody else has written the same."""
+async def secrets_of(tx: Transaction, people: Sequence[int]) -> set[Secret]:
+    """Ids, handles and texts of accounts that nothing may be left of."""
     found: set[Secret] = set()
     for number in people:
         row = await tx.fetch_one("select id, handle from users where user_no = ?", number)
         found |= {str(value) for value in (row["id"], row["handle"]) if value} if row else set()
-        posts = await tx.fetch("select id, text from posts where author = ? and text is not null order by post_no", number)
+        posts = await tx.fetch("select id from posts where author = ? and text is not null order by post_no", number)
         found |= {str(post["id"]) for post in posts[:_PHRASES]}
-        for text in {str(post["text"]) for post in posts[:_PHRASES] if len(post["text"]) >= _SHORTEST}:
-            others = await tx.fetch_one("select 1 as there from posts where text = ? and author <> ? limit 1", text, number)
-            found |= set() if others else {text}
-    return sorted(found)
+    return found | await texts_of(tx, people, ())
+
+
+async def texts_of(tx: Transaction, people: Collection[int], posts: Collection[int]) -> set[Secret]:
+    """What accounts wrote, of themselves and otherwise, and what stands in posts; nothing that anybody else wrote as well."""
+    found: set[Secret] = set()
+    for number in people:
+        written = await tx.fetch("select text from posts where author = ? and text is not null order by post_no", number)
+        found |= {str(row["text"]) for row in written[:_PHRASES]}
+        row = await tx.fetch_one("select description from users where user_no = ?", number)
+        found |= {str(row["description"])} if row and row["description"] else set()
+    for number in posts:
+        row = await tx.fetch_one("select text from posts where post_no = ?", number)
+        found |= {str(row["text"])} if row and row["text"] else set()
+    gone = {*people}, {*posts}
+    return {text for text in found if len(text) >= _SHORTEST and await _is_theirs(tx, text, *gone)}
+
+
+async def _is_theirs(tx: Transaction, text: str, people: Collection[int], posts: Collection[int]) -> bool:
+    """Whether nobody else wrote a text, alone or as a part of another one."""
+    holding = await tx.fetch(f"select post_no, author from posts where {_HOLDS.format('text')}", text)
+    described = await tx.fetch(f"select user_no from users where {_HOLDS.format('description')}", text)
+    theirs = all(row["author"] in people or row["post_no"] in posts for row in holding)
+    return theirs and all(row["user_no"] in people for row in described)
 
 
 async def found_in_tables(database: Database, secrets: Sequence[Secret]) -> set[Secret]:
-    """Those that a column of any table holds, payloads unpacked."""
+    """Those that a column of any table holds, payloads unpacked; what was set aside is looked at apart."""
+    return await _found(database, secrets, is_aside=False)
+
+
+async def found_in_quarantine(database: Database, secrets: Sequence[Secret]) -> set[Secret]:
+    return await _found(database, secrets, is_aside=True)
+
+
+async def _found(database: Database, secrets: Sequence[Secret], *, is_aside: bool) -> set[Secret]:
     found: set[Secret] = set()
-    async for _, values in plain_values(database):
-        found |= found_in(values, secrets)
+    async for where, values in plain_values(database):
+        if where.startswith("quarantine") is is_aside:
+            found |= found_in(values, secrets)
     return found
-
-
-def found_in_file(path: Path, secrets: Sequence[Secret]) -> set[Secret]:
-    """Those that stand in the bytes of a file as they are."""
-    return found_in(path.read_bytes(), secrets)
 
 
 def found_in(body: bytes, secrets: Sequence[Secret]) -> set[Secret]:

@@ -49,7 +49,13 @@ def make_sheet(told: Told) -> Sheet:
             Section("Preprocessing, cleaning, labelling", tuple(_preprocessing(facts))),
             Section("Uses", (Paragraph(_USES),)),
             Section("Distribution", tuple(_distribution(words, title_of(told), facts.made_at))),
-            Section("Maintenance", (Paragraph(_MAINTENANCE), Paragraph(f"Contact: {words.contact or 'not stated.'}"))),
+            Section(
+                "Maintenance",
+                (
+                    Paragraph(_MAINTAINED_KEPT if _keeps(facts) else _MAINTENANCE),
+                    Paragraph(f"Contact: {words.contact or 'not stated.'}"),
+                ),
+            ),
         ),
     )
 
@@ -61,6 +67,11 @@ _USES = (
 _MAINTENANCE = (
     "What is deleted, suspended or opted out leaves the store when the crawl learns of it. What persons ask to have removed is "
     "removed with bowerbird forget."
+)
+_MAINTAINED_KEPT = (
+    "Whoever opts out leaves the store when the crawl learns of it. What is deleted or suspended stays there, marked with "
+    "time and reason, and is left out of exports that do not say in their manifest that it is in them. What persons ask to have "
+    "removed is removed with bowerbird forget."
 )
 _HOLDS = (
     "Posts with author, time, text, language, counters, references, tags, mentions, links and media; accounts with their "
@@ -205,7 +216,12 @@ def _consent(told: Told) -> Iterator[Block]:
         )
     rows = tuple((f"{subject}s", reason.replace("_", " "), count) for (subject, reason), count in facts.deleted.items())
     if rows:
-        yield Listing(("erased", "why", "how many"), rows)
+        yield Listing(("deleted" if _keeps(facts) else "erased", "why", "how many"), rows)
+
+
+def _keeps(facts: DatasetFacts) -> bool:
+    """Whether a crawl kept what was deleted, at whatever time."""
+    return any(each.keeps_deleted for crawl in facts.crawls for each in crawl.consents)
 
 
 def _preprocessing(facts: DatasetFacts) -> Iterator[Block]:

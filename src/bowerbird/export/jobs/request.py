@@ -19,7 +19,8 @@ from bowerbird.export.jobs.places import Bucket, Folder, Place
 from bowerbird.export.jobs.pseudonyms import Pseudonyms
 from bowerbird.export.jobs.sinks import ParquetSink, Sink, XlsxSink, line_sink, raw_sink
 from bowerbird.export.rows.other_shapes import SHAPES
-from bowerbird.export.rows.shapes import Kind, Shape
+from bowerbird.export.rows.shapes import GONE, Kind, Shape
+from bowerbird.flows.language.spelling import meant
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.blocks.block import Block, Key
 from bowerbird.reports.blocks.choosing import Choice
@@ -100,8 +101,12 @@ def shape_of(request: Request) -> Shape:
     if request.what == "keywords":
         raise UserError("this version keeps no history of keywords yet, so that there is nothing to export of them")
     if request.what not in SHAPES:
-        raise UserError(f"there is nothing called {request.what!r} to export; there are: {', '.join(SHAPES)}, network")
-    return SHAPES[request.what]
+        names = [*SHAPES, "network"]
+        raise UserError(
+            f"there is nothing called {request.what!r} to export{meant(request.what, names)}; there are: {', '.join(names)}"
+        )
+    shape = SHAPES[request.what]
+    return structs.replace(shape, columns=(*shape.columns, *GONE)) if request.choice.deleted else shape
 
 
 def format_of(request: Request) -> str:
@@ -121,7 +126,7 @@ def format_of(request: Request) -> str:
 
 async def sampled(database: Database, request: Request, choice: Choice) -> BlockReader:
     """Reads the chosen rows, or a sample of them."""
-    table = TABLES[request.what]
+    table = TABLES[request.what].with_deleted() if choice.deleted else TABLES[request.what]
     if request.sample is None:
         return BlockReader(database, table, choice)
     if request.sample < 1:

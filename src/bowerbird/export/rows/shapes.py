@@ -99,6 +99,11 @@ POSTS = Shape(
         Column("seen_at", _T, "when we last saw it"),
     ),
 )
+GONE = (
+    Column("deleted_at", _T, "since when it is known to be deleted or its author to be gone"),
+    Column("deleted_why", means="`not_found`, `suspended` or `deactivated`"),
+)
+"""What rows have besides in exports with `--deleted`."""
 USERS = Shape(
     "users",
     (

@@ -113,6 +113,10 @@ _SIGNALS: Schema = {"type": "array", "items": {"enum": [each.value for each in S
 _CONSENT: dict[str, tuple[Schema, str]] = {
     "opt_out": (_TEXT, "A file of people who are kept out for good: handles, ids or addresses, one a line."),
     "also": (_SIGNALS, "Signs of not wishing to be collected that usually do not count, and do here."),
+    "deleted": (
+        {"enum": ["erase", "keep"]},
+        "What becomes of deleted posts and of what suspended and deleted accounts wrote. `keep` needs a reason.",
+    ),
     "override": (_SIGNALS, "Signs of not wishing to be collected that do not count here. Needs a reason."),
     "reason": (_TEXT, "Why signs are overridden; the dataset card says it."),
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from bowerbird.model import Answer, Ask, Facet, Post, Subject, User
 from bowerbird.providers.bluesky.records import post_of, post_records, written_repost
@@ -26,6 +27,8 @@ from bowerbird.providers.common.gathering import Gathering
 from bowerbird.providers.common.items import UNREADABLE, is_there, without
 from bowerbird.providers.common.times import iso
 
+_DEEPEST = 4
+"""Posts within posts, counted with the steps between them; the service shows two."""
 OVERLAP = timedelta(minutes=1)
 """A revisit looks this much below the newest known item again: posts may be listed a little late and out of order."""
 
@@ -76,11 +79,13 @@ class BlueskyGathering(Gathering):
                 if self.is_old(when):
                     continue
                 is_passed_on = item.reason is not None
-                original = self._post(viewed_post(view, part), bytes(view.author), view.quoted, is_along=is_passed_on)
+                post = self._quoting(viewed_post(view, part), view.quoted)
+                original = self._post(post, bytes(view.author), is_along=is_passed_on)
                 self._answered(item.reply)
                 if item.reason is not None:
                     by = self.user(bytes(item.reason.by))
-                    self.harvest.add_post(reposted(item.reason, by, original, without(raw, item.reply)))
+                    own = without(raw, item.reply).replace(part, post.raw)
+                    self.harvest.add_post(reposted(item.reason, by, original, own))
             except UNREADABLE as error:
                 self.lose(Subject.POST, part, error)
         return times
@@ -102,7 +107,7 @@ class BlueskyGathering(Gathering):
     def _come_along(self, raw: bytes) -> None:
         try:
             view = post_views.read(raw)
-            self._post(viewed_post(view, raw), bytes(view.author), view.quoted, is_along=True)
+            self._post(self._quoting(viewed_post(view, raw), view.quoted), bytes(view.author), is_along=True)
         except UNREADABLE as error:
             if not is_note(raw):
                 self.harvest.quarantine(Subject.POST, raw, error)
@@ -115,7 +120,7 @@ class BlueskyGathering(Gathering):
                 view = post_views.read(raw)
                 when = view.sort_time
                 if not self.is_old(when):
-                    self._post(viewed_post(view, raw), bytes(view.author), view.quoted)
+                    self._post(self._quoting(viewed_post(view, raw), view.quoted), bytes(view.author))
                 listed[view.uri] = when
             except UNREADABLE as error:
                 self.lose(Subject.POST, raw, error)
@@ -134,20 +139,32 @@ class BlueskyGathering(Gathering):
             return self.harvest.add_post(written_repost(uri, raw))
         return None
 
-    def _post(self, post: Post, author: bytes, quoted: bytes, *, is_along: bool = False) -> Post:
+    def _post(self, post: Post, author: bytes, *, is_along: bool = False) -> Post:
         if self.user(author).id != post.author:
             raise ValueError("a post under another author's name")
-        if quoted:
-            self._quoted(quoted)
         return self.harvest.add_post(post, is_along=is_along)
 
-    def _quoted(self, raw: bytes, depth: int = 0) -> None:
-        """What a post quotes, as a post of its own where the service shows it whole."""
+    def _quoting(self, post: Post, quoted: bytes, depth: int = 0) -> Post:
+        """The post, and what it shows of another one as a post of its own."""
+        shown = self._shown_post(quoted, depth) if quoted else None
+        if shown is None:
+            return post
+        own = self.harvest.carrying(post.raw, Raw(quoted), shown if shown == post.quote_of else None)
+        return post if own == post.raw else replace(post, raw=own)
+
+    def _shown_post(self, raw: bytes, depth: int) -> str | None:
+        """The id of a post that another one shows; None where it shows something else, nothing where it cannot be read."""
         try:
             view = quoted_views.read(raw)
-            if is_there(view.record) and not view.uri and depth == 0:
-                self._quoted(bytes(view.record), depth + 1)
-            elif view.uri and f"/{POST}/" in view.uri and is_there(view.author) and is_there(view.value):
-                self._post(quoted_post(view, raw), bytes(view.author), b"", is_along=True)
+            if is_there(view.record) and not view.uri:
+                return self._shown_post(bytes(view.record), depth + 1) if depth < _DEEPEST else ""
+            if not (view.uri and f"/{POST}/" in view.uri and is_there(view.author) and is_there(view.value)):
+                return None
+            if depth >= _DEEPEST:
+                return ""
+            post = self._quoting(quoted_post(view, raw), view.quoted, depth + 1)
+            self._post(post, bytes(view.author), is_along=True)
         except UNREADABLE as error:
             self.harvest.quarantine(Subject.POST, raw, error)
+            return ""
+        return post.id

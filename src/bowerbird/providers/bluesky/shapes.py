@@ -105,6 +105,11 @@ class QuotedView(Struct, rename="camel"):
     indexed_at: str | None = None
     labels: list[Label] | None = None
 
+    @property
+    def quoted(self) -> bytes:
+        """What the quoted post quotes in turn, if the service shows it."""
+        return next((bytes(each.record) for each in self.embeds or () if is_there(each.record)), b"")
+
 
 class Reason(Struct, rename="camel"):
     """Why a post is in a feed: reposted, or pinned."""

@@ -110,10 +110,11 @@ def is_there(raw: Raw) -> bool:
 
 def without(raw: bytes, *nested: Raw) -> bytes:
     """The payload with null for items that are embedded in it: those are kept as items of their own, or must not be kept, and
-    a copy would outlive them."""
-    for each in nested:
-        if bytes(each).startswith(b"{"):
-            raw = raw.replace(bytes(each), b"null")
+    a copy would outlive them. Nothing where one cannot be taken out because it was read otherwise than it stands there."""
+    for each in filter(lambda each: bytes(each).startswith(b"{"), nested):
+        if bytes(each) not in raw:
+            return b""
+        raw = raw.replace(bytes(each), b"null")
     return raw
 
 
@@ -157,6 +158,11 @@ class Harvest:
             if is_along:
                 self.along.add(post.id)
         return post
+
+    def carrying(self, raw: bytes, embedded: Raw, named: str | None) -> bytes:
+        """A payload with the post inside it, if that is a post of its own by the id under which its carrier names it; else
+        without: nobody would find the copy when that post is deleted."""
+        return raw if named in self.posts else without(raw, embedded)
 
     def _has_room(self, held: Collection[object], key: object) -> bool:
         has_room = len(held) < self._most or key in held

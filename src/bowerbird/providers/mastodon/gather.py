@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from msgspec import Raw
+
 from bowerbird.model import Answer, Ask, Facet, Flavour, Outcome, Post, Service, Subject, User
 from bowerbird.providers.common.gathering import Gathering
-from bowerbird.providers.common.items import UNREADABLE, is_there
+from bowerbird.providers.common.items import UNREADABLE, UNSENT, is_there, without
 from bowerbird.providers.common.snowflakes import FLAKES
 from bowerbird.providers.mastodon.shapes import (
     NOTHING_MORE,
@@ -72,13 +74,15 @@ class MastodonGathering(Gathering):
                 self.harvest.lose(Subject.POST, status.id, Outcome.PROTECTED)
             return None
         author = self.user(bytes(status.account), status.uri)
+        told = status.besides
         if is_there(status.reblog):
             original = self._nested(bytes(status.reblog), uris, depth)
-            return self.harvest.add_post(repost_of(status, author, original, raw), is_along=depth > 0) if original else None
+            own = raw if told is NOTHING_MORE else without(raw, told.quote)
+            return self.harvest.add_post(repost_of(status, author, original, own), is_along=depth > 0) if original else None
         reply_to = self._parent(status.in_reply_to_id, uris) if status.in_reply_to_id else None
-        told = status.besides
-        quote_of = None if told is NOTHING_MORE else self._quoted(told, uris, depth)
-        post = post_of(status, author, raw, told, reply_to=reply_to, quote_of=quote_of)
+        quote_of, shown = (None, UNSENT) if told is NOTHING_MORE else self._quoted(told, uris, depth)
+        own = self.harvest.carrying(raw, shown, quote_of) if is_there(shown) else raw
+        post = post_of(status, author, own, told, reply_to=reply_to, quote_of=quote_of)
         return self.harvest.add_post(post, is_along=depth > 0)
 
     def _nested(self, raw: bytes, uris: dict[str, str], depth: int) -> Post | None:
@@ -90,19 +94,18 @@ class MastodonGathering(Gathering):
         """The global id of a post that the server names by its own id: a provisional one, unless this page tells the real one."""
         return (uris.get(key) or f"mastodon:{self.service.name}/{key}") if key else None
 
-    def _quoted(self, told: Besides, uris: dict[str, str], depth: int) -> str | None:
+    def _quoted(self, told: Besides, uris: dict[str, str], depth: int) -> tuple[str | None, Raw]:
+        """The id of what is quoted, and that itself where the server shows it."""
         named = told.quote_url or self._parent(told.quote_id, uris)
         if not is_there(told.quote):
-            return named
-        raw = bytes(told.quote)
-        quote = quotes.read(raw)
-        if is_there(quote.quoted_status):
-            raw = bytes(quote.quoted_status)
-        elif not is_there(quote.account):
-            return self._parent(quote.quoted_status_id, uris) or named
+            return named, UNSENT
+        quote = quotes.read(bytes(told.quote))
+        shown = quote.quoted_status if is_there(quote.quoted_status) else told.quote if is_there(quote.account) else UNSENT
+        if not is_there(shown):
+            return self._parent(quote.quoted_status_id, uris) or named, UNSENT
         try:
-            quoted = self._nested(raw, uris, depth)
+            quoted = self._nested(bytes(shown), uris, depth)
         except UNREADABLE as error:
-            self.harvest.quarantine(Subject.POST, raw, error)
-            return named
-        return quoted.id if quoted else None
+            self.harvest.quarantine(Subject.POST, bytes(shown), error)
+            return named, shown
+        return quoted.id if quoted else None, shown

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import msgspec
 
-from bowerbird.model import Outcome, Post, Subject, User
+from bowerbird.model import Outcome, Post, PostKind, Subject, User
 from bowerbird.providers.common.gathering import Gathering
 from bowerbird.providers.common.items import UNREADABLE, is_there, without
 from bowerbird.providers.common.snowflakes import FLAKES
@@ -73,16 +73,26 @@ class TwitterGathering(Gathering):
         author = author or self.user(bytes(tweet.user)).id
         if is_there(tweet.retweeted_status):
             original = self._nested(bytes(tweet.retweeted_status), depth)
-            return self.harvest.add_post(repost_of(tweet, author, original, raw), is_along=depth > 0)
+            # What the original quotes stands in the original too.
+            own = self.harvest.carrying(without(raw, tweet.quoted_status), tweet.retweeted_status, original)
+            return self.harvest.add_post(repost_of(tweet, author, original, own), is_along=depth > 0)
+        post = post_of(tweet, author, raw)
         if is_there(tweet.quoted_status):
-            self._quoted(bytes(tweet.quoted_status), depth)
-        return self.harvest.add_post(post_of(tweet, author, raw), is_along=depth > 0)
+            post = self._quoting(post, tweet.quoted_status, depth)
+        return self.harvest.add_post(post, is_along=depth > 0)
 
-    def _quoted(self, raw: bytes, depth: int) -> None:
+    def _quoting(self, post: Post, quoted: msgspec.Raw, depth: int) -> Post:
+        """The post with what it shows as quoted: named as such, where the server does not do that besides."""
         try:
-            self._nested(raw, depth)
+            shown = self._nested(bytes(quoted), depth)
         except UNREADABLE as error:
-            self.harvest.quarantine(Subject.POST, raw, error)
+            self.harvest.quarantine(Subject.POST, bytes(quoted), error)
+            return msgspec.structs.replace(post, raw=without(post.raw, quoted))
+        if post.quote_of is None:
+            kind = PostKind.QUOTE if post.kind is PostKind.POST else post.kind
+            post = msgspec.structs.replace(post, quote_of=shown, kind=kind)
+        named = shown if post.quote_of == shown else None
+        return msgspec.structs.replace(post, raw=self.harvest.carrying(post.raw, quoted, named))
 
     def _nested(self, raw: bytes, depth: int) -> str:
         """The id of a post within a post; within a profile's newest post it comes without an author, and is only named."""

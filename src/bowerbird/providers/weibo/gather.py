@@ -94,8 +94,9 @@ class WeiboGathering(Gathering):
             return None
         author = author or self.user(bytes(status.user))
         original = self._root(bytes(status.retweeted_status)) if is_there(status.retweeted_status) else None
-        has_place = is_there(status.geo) and accounts.read(author.raw).geo_enabled is not False
-        post = post_of(status, author, raw, original=original, has_place=has_place)
+        has_place = is_there(status.geo) and bool(author.raw) and accounts.read(author.raw).geo_enabled is not False
+        own = self.harvest.carrying(raw, status.retweeted_status, original)
+        post = post_of(status, author, own, original=original, has_place=has_place)
         return self.harvest.add_post(post, is_along=is_along)
 
     def _hide(self, status: Status) -> None:
@@ -107,7 +108,8 @@ class WeiboGathering(Gathering):
         status = statuses.read(raw)
         try:
             if is_there(status.user) or status.is_deleted:
-                self._post(msgspec.structs.replace(status, retweeted_status=msgspec.Raw(b"")), raw, is_along=True)
+                own = without(raw, status.retweeted_status)
+                self._post(msgspec.structs.replace(status, retweeted_status=msgspec.Raw(b"")), own, is_along=True)
         except UNREADABLE as error:
             self.harvest.quarantine(Subject.POST, raw, error)
         return NETWORK_PREFIX + status.key

@@ -34,6 +34,8 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     found_after: datetime | None = None
     """Only what was found later, up to `found_until`."""
     found_until: datetime | None = None
+    deleted: bool = False
+    """Also what was deleted, where a crawl keeps that."""
 
 
 class Conditions(NamedTuple):

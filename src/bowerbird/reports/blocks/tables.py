@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
@@ -14,6 +14,13 @@ _ABSENT = "('not_found', 'suspended', 'deactivated')"
 """Whose profiles are emptied."""
 _JUDGED = "exists (select 1 from judgements j where j.subject = '{subject}' and j.id = {id} and {said})"
 _AUTHOR = "(select id from users where user_no = {number})"
+_BURIED = "(select d.reason from deletions d where d.subject = '{subject}' and d.id = {id})"
+_OF_POSTS = {
+    "deleted_at": "p.deleted_at",
+    "deleted_why": f"case when p.deleted_at is not null then coalesce({_BURIED.format(subject='post', id='p.id')}, "
+    f"{_BURIED.format(subject='user', id=_AUTHOR.format(number='p.author'))}) end",
+}
+_OPEN = f"from unavailable a where a.user_no = u.user_no and a.until is null and a.reason in {_ABSENT}"
 
 
 class Table(Struct, frozen=True, kw_only=True):
@@ -32,6 +39,15 @@ class Table(Struct, frozen=True, kw_only=True):
     """Kinds of subjects that judgements may be about, with the id in SQL."""
     words: str | None = None
     """The column in which words are looked for."""
+    kept: str | None = None
+    """The condition instead of `where` that lets in what was deleted and kept as well."""
+    gone: Mapping[str, str] = {}
+    """The columns that tell then which rows these are."""
+
+    def with_deleted(self) -> Table:
+        if self.kept is None:
+            raise UserError(f"nothing deleted is kept of {self.name}: leave --deleted out")
+        return structs.replace(self, where=self.kept, columns={**self.columns, **self.gone})
 
     def chosen_by(self, what: str) -> str:
         if what not in self.choices:
@@ -77,14 +93,15 @@ POSTS = Table(
     },
     judged=(("post", "p.id"), ("user", _AUTHOR.format(number="p.author"))),
     words="text",
+    kept="(p.deleted_at is null or p.text is not null or p.repost_of is not null)",
+    gone=_OF_POSTS,
 )
 USERS = Table(
     name="users",
     keys=("u.user_no",),
     tables="users u",
     columns={"number": "u.user_no", **{name: f"u.{name}" for name in _USER_COLUMNS}},
-    where="u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and not exists (select 1 from unavailable a "
-    f"where a.user_no = u.user_no and a.until is null and a.reason in {_ABSENT})",
+    where=f"u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and not exists (select 1 {_OPEN})",
     choices={
         "since": "u.found_at >= ?",
         "until": "u.found_at < ?",
@@ -94,6 +111,8 @@ USERS = Table(
     },
     judged=(("user", "u.id"),),
     words="description",
+    kept=f"u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and (u.handle is not null or not exists (select 1 {_OPEN}))",
+    gone={"deleted_at": f"(select max(a.since) {_OPEN})", "deleted_why": f"(select max(a.reason) {_OPEN})"},
 )
 FOLLOWS = Table(
     name="follows",

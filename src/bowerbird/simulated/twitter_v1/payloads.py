@@ -120,7 +120,9 @@ class Payloads:
         users: dict[int, bytes] = {}
         page = _Page(now, is_extended, by_number, users, with_user)
         embedded = {row.number: self._tweet(row, page, None, with_user=True) for row in inner}
-        return [self._tweet(row, page, embedded.get(row.target), with_user=with_user) for row in rows]
+        # A reply names what it answers and shows nothing of it, also where the same page shows that inside another.
+        shown = [embedded.get(row.target) if row.kind in (REPOST, QUOTE) else None for row in rows]
+        return [self._tweet(row, page, each, with_user=with_user) for row, each in zip(rows, shown, strict=True)]
 
     def is_readable(self, row: Row, now: int) -> bool:
         """Retweets vanish with the one they pass on."""

@@ -8,6 +8,7 @@ Bluesky content is the account's own, whoever passes it on; that something is go
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -105,8 +106,14 @@ def without_forged(s: SaveContext, page: Page) -> Page:
     if not forged:
         return page
     refused = tuple(Broken(Subject.POST, post.raw, FORGED) for post in page.posts if post.id in forged)
-    kept = tuple(post for post in page.posts if post.id not in forged)
+    # Whoever passes one on shows it in the payload.
+    kept = tuple(_uncarried(post, forged) for post in page.posts if post.id not in forged)
     return msgspec.structs.replace(page, posts=kept, broken=page.broken + refused)
+
+
+def _uncarried(post: Post, forged: Collection[str]) -> Post:
+    is_carrier = post.repost_of in forged or post.quote_of in forged
+    return msgspec.structs.replace(post, raw=b"") if is_carrier else post
 
 
 async def lists_whole(s: SaveContext, table: str, number: int) -> bool:

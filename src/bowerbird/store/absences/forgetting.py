@@ -17,7 +17,13 @@ from bowerbird.store.posts.counts import save_counts
 
 BATCH = 500
 Said = Callable[[str, int], None]
-_NEXT = "select subject, id, reason, at from deletions where subject = ? and id > ? order by id limit ?"
+_NEXT = {
+    "user": "select 'user' as subject, id, reason, at from deletions where subject = 'user' and id > ? order by id limit ?",
+    "post": "select 'post' as subject, id, reason, at from deletions where subject = 'post' and id > ? order by id limit ?",
+    # Whatever else became of them since: their wish stands as long as they do not take it back.
+    "opted out": "select 'user' as subject, id, 'opted_out' as reason, seen_at as at from users "
+    "where opts_out = 1 and id > ? order by id limit ?",
+}
 
 
 class Forgotten(Struct):
@@ -32,15 +38,15 @@ class Forgotten(Struct):
 
 
 async def forget_as_in(known: Database, store: Database, clock: Clock, said: Said = lambda table, rows: None) -> Forgotten:
-    """Goes through the deletions of `known` in batches of one transaction each, then takes in its tombstones; what is done
-    already is not done again."""
+    """Goes through the deletions and opt-outs of `known` in batches of one transaction each, then takes in its tombstones; what
+    is done already is not done again."""
     sql, forgotten = PurgeStatements(store), Forgotten()
-    for subject in ("user", "post"):
+    for subject in _NEXT:
         last, rows = "", 0
         while batch := await _batch(known, subject, last):
             async with store.transaction() as tx:
                 s = SaveContext(tx=tx, database=store, service=0, service_name="", network="", call=0, at=to_micros(clock.now()))
-                await (_forget_users if subject == "user" else _forget_posts)(s, sql, batch, forgotten)
+                await (_forget_posts if subject == "post" else _forget_users)(s, sql, batch, forgotten)
                 await save_counts(s)
             last, rows = batch[-1]["id"], rows + len(batch)
             said("deletions", rows)
@@ -56,12 +62,13 @@ async def forget_as_in(known: Database, store: Database, clock: Clock, said: Sai
 
 async def _batch(known: Database, subject: str, last: str) -> Sequence[Row]:
     async with known.reading() as tx:
-        return await tx.fetch(_NEXT, subject, last, BATCH)
+        return await tx.fetch(_NEXT[subject], last, BATCH)
 
 
 async def _forget_users(s: SaveContext, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
-    rows = await s.fetch_in(f"select user_no, id from users where id {s.database.any('text')}", [row["id"] for row in batch])
     reasons = {row["id"]: row["reason"] for row in batch}
+    known = await s.fetch_in(f"select user_no, id, opts_out from users where id {s.database.any('text')}", list(reasons))
+    rows = [row for row in known if not (row["opts_out"] and reasons[row["id"]] == "opted_out")]
     for reason in sorted(set(reasons.values())):
         await purge_users(s, sql, {row["user_no"]: row["id"] for row in rows if reasons[row["id"]] == reason}, reason)
     opted_out = [row["user_no"] for row in rows if reasons[row["id"]] == "opted_out"]

@@ -25,6 +25,8 @@ on conflict (subject, id) do update set reason = excluded.reason where deletions
 
 _MARK = "update residue set is_left = 1 where is_left = 0"
 """Copies of what is deleted here may be left in unused places of the file, until it is written anew."""
+KEPT_POST = "(text is not null or repost_of is not null)"
+"""The condition that a deleted post still has its content: a purge leaves neither."""
 _PAYLOAD = "post_no, frame, frame_place"
 """What must be known of a post to take its payload out of a frame."""
 
@@ -41,6 +43,11 @@ class PurgeStatements:
         gone = f"(select id from posts where post_no {bigint})"
         self.quarantine = QuarantineStatements(database)
         self.posts_of = f"select post_no, id, told_by from posts where deleted_at is null and author {bigint}"
+        # Also what was deleted and kept.
+        self.posts_with_content = (
+            f"select post_no, id, told_by from posts where (deleted_at is null or {KEPT_POST}) and author {bigint}"
+        )
+        self.mark = f"update posts set {WITHDRAWN}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
         self.posts_told = (
             f"select post_no, id, told_by from posts where deleted_at is null and coalesce(told_by, ?) = ? and author {bigint}"
         )
@@ -93,18 +100,21 @@ async def purge_users(
     who are `new` on this page nothing else is stored yet."""
     if not users:
         return
-    await forget_named(s, sql.quarantine, sql.quarantine.users, users)
+    is_unwanted = reason == "opted_out"
+    if not s.keeps_deleted or is_unwanted:
+        await forget_named(s, sql.quarantine, sql.quarantine.users, users)
     if known := users.keys() - new:
-        await _empty_users(s, sql, known, told_by, is_unwanted=reason == "opted_out")
+        await _empty_users(s, sql, known, told_by, is_unwanted=is_unwanted)
     await bury(s, "user", users.values(), reason)
 
 
 async def _empty_users(
     s: SaveContext, sql: PurgeStatements, users: Collection[int], told_by: int | None, *, is_unwanted: bool
 ) -> None:
-    for statement in sql.users:
+    for statement in sql.users if is_unwanted or not s.keeps_deleted else ():
         await s.execute_in(statement, users)
-    written = s.fetch_in(sql.posts_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
+    all_of = sql.posts_with_content if is_unwanted else sql.posts_of
+    written = s.fetch_in(all_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
     own = [row["post_no"] for row in await written if _may_take(s, row)]
     await purge_posts(s, sql, own, is_unwanted=is_unwanted)
 
@@ -123,7 +133,12 @@ async def purge_told(s: SaveContext, sql: PurgeStatements, users: Collection[int
 
 async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[int], *, is_unwanted: bool = False) -> None:
     """Empties posts, what hangs on them, and the copies that reposts and quotes carry. `is_unwanted`: they are not gone, their
-    author asked not to be collected."""
+    author asked not to be collected. Where a crawl keeps what is deleted they are only marked."""
+    if s.keeps_deleted and not is_unwanted:
+        await take_counted(s, posts)
+        await s.execute_in(sql.mark, posts, *withdrawing(s), s.at)
+        await add_counted(s, posts)
+        return
     await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
     emptied = await _purge_copies(s, sql, posts)
     await take_counted(s, posts)
@@ -137,12 +152,15 @@ async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[in
 
 async def _purge_copies(s: SaveContext, sql: PurgeStatements, posts: Collection[int]) -> list[Row]:
     """Empties what others carry of these posts: reposts and quotes have a copy of what they pass on, and whoever passes on a
-    quote has a copy of what is quoted there. Most posts have none, so they are looked for first."""
+    quote has a copy of what is quoted there, and so on. Most posts have none, so they are looked for first."""
     reposts, quotes = await _numbers(s, sql.reposts, posts), await _numbers(s, sql.quotes, posts)
-    carriers = await _numbers(s, sql.reposts, quotes) | await _numbers(s, sql.quotes, quotes)
+    carriers, news = reposts | quotes, quotes
+    while news:
+        news = (await _numbers(s, sql.reposts, news) | await _numbers(s, sql.quotes, news)) - carriers
+        carriers |= news
     for statement in sql.passed_on:
         await s.execute_in(statement, sorted(reposts))
-    return await s.fetch_in(sql.payloads, sorted(reposts | quotes | carriers))
+    return await s.fetch_in(sql.payloads, sorted(carriers))
 
 
 async def _numbers(s: SaveContext, statement: str, posts: Collection[int]) -> set[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -87,6 +87,8 @@ class _Posts(Struct):
     people: People
     packer: Packer
     buried: Emptied
+    unkept: Collection[str]
+    """Posts whose payloads are not kept."""
     inserts: list[tuple[Any, ...]] = field(default_factory=list)
     rows: list[tuple[str, int, tuple[Any, ...]]] = field(default_factory=list)
     """Known posts that change: id, number and columns."""
@@ -212,8 +214,7 @@ class _Posts(Struct):
         return without_copy(values) if post.repost_of in self.buried.uncopied else values
 
     def _keep_payload(self, post: Post, values: Values, slot: Slot | None = None) -> bool:
-        kept_out = self.buried.uncopied
-        if kept_out and (post.id in kept_out or post.repost_of in kept_out or post.quote_of in kept_out):
+        if post.id in self.unkept:
             return False
         if post.raw:
             self.payloads[post.id] = Incoming(post.raw, columns_from(post.id, values), slot)
@@ -273,7 +274,8 @@ async def save_posts(
     stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
     s.counting.note_seen({row["author"] for row in stored.values()}, s.at)
     buried = await emptied_posts(s, sql.buried, by_id, stored, people)
-    page = _Posts(s, people, packer, buried)
+    unkept = {*buried.uncopied, *buried.carriers(by_id.values())} if buried.uncopied else frozenset[str]()
+    page = _Posts(s, people, packer, buried, unkept)
     if any(row["edited_at"] for row in stored.values()):
         page.observed = await s.observed_at()
     for known, post in by_id.items():

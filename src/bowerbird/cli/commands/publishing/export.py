@@ -59,6 +59,7 @@ def command(
     only_new: Annotated[bool, typer.Option("--new", help="Only what was found since the last export with --new.")] = False,
     pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Keyed hashes instead of ids and handles.")] = False,
     key: Annotated[Path | None, typer.Option("--key", help="The file with the key of pseudonyms; made if new.")] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Also what was deleted, where a crawl keeps that.")] = False,
     endpoint: Annotated[str | None, typer.Option("--endpoint", metavar="URL", help="Of an S3 store, if not Amazon's.")] = None,
     kind: Annotated[str | None, typer.Option("--kind", help=_KIND)] = None,
     as_json: JsonFlag = False,
@@ -76,6 +77,7 @@ def command(
         words=tuple(word or ()),
         places=tuple(in_place or ()),
         judged=tuple(_judged(each) for each in judged or ()),
+        deleted=deleted,
     )
     request = Request(
         what=what,
@@ -91,6 +93,8 @@ def command(
         endpoint=endpoint,
     )
     if what == "network":
+        if deleted:
+            raise UserError("networks are made of what is there: leave --deleted out")
         from bowerbird.cli.exports.network_files import write_network
 
         write_network(output, found, request, kind or "follow")
@@ -130,6 +134,10 @@ def _tell(output: Output, place: Place, request: Request, manifest: Manifest) ->
     names = manifest.files[0].name if files == 1 else numbers.many(files, "file")
     where = request.out if names == Path(str(request.out)).name else f"{names} in {request.out}"
     output.line(f"{numbers.many(rows, 'row')} of {manifest.what} written: {where}, as {manifest.format}.")
+    if request.choice.deleted:
+        output.line(
+            "What was deleted is in it where a crawl kept it, marked in deleted_at and deleted_why; think before you share it."
+        )
     if request.pseudonyms is not None:
         output.line(f"Ids and handles are pseudonyms (key {request.pseudonyms.fingerprint}); the texts are as they were written.")
     told = {"store": place.shown, "what": manifest.what, "out": request.out, "format": manifest.format, "rows": rows}

@@ -57,10 +57,11 @@ def forget(
     only: Annotated[list[str] | None, typer.Option("--only", metavar="PROVIDER", help="Only this one; may be repeated.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Is anything left of those who were forgotten? Takes a few minutes. Exit code 1 if something is.
+    """Is anything left of what had to go? Takes some minutes. Exit code 1 if something is.
 
-    Crawls of every network on both databases, in virtual time. People are forgotten while they run, and they go on. Then ids,
-    handles and words are searched for in all tables, payloads, the bytes of the files, and a backup from before, restored.
+    Crawls of every network on both databases, in virtual time. People are forgotten, opt out and are suspended, and posts are
+    deleted. Then ids, handles and words are searched for in tables, payloads, quarantine, the bytes of the files and their logs,
+    the folder of pictures, exports from before and after, and a backup from before, restored.
     """
     from bowerbird.evaluate.forget import DIALECTS, evaluate_forget
 

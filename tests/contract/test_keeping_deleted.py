@@ -1,0 +1,86 @@
+"""`[consent] deleted = "keep"`: the content stays, marked, and leaves the store in no export that does not say so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from store_pages import POSTS, TIMELINE, Crawled, post, user
+
+from bowerbird.clock import RealClock
+from bowerbird.errors import UserError
+from bowerbird.export.jobs.manifest import Source
+from bowerbird.export.jobs.request import Request, export
+from bowerbird.flows.consent import Consent
+from bowerbird.model import Gone, Media, Outcome, Page, PostKind, Subject
+from bowerbird.ports import Database
+from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.store.forgetting.requests import Forgetter, Wish
+
+KEEPS = Consent(deleted="keep", reason="a mandate")
+
+
+@pytest.fixture
+async def crawled(database: Database) -> Crawled:
+    """Ada and Bob write; one post of Ada is deleted, and Bob is suspended."""
+    found = await Crawled(database, consent=KEEPS).register()
+    ada, bob = user("1", handle="ada"), user("2", handle="bob", description="about bob")
+    shown = Media(id="m1", kind="photo", url="https://img.example/1")
+    posts = (post("10", text="deleted words", media=(shown,), raw=b'{"n":10}'), post("11", text="words that stay"))
+    await found.save(Page(users=(ada,), posts=posts), TIMELINE, "1")
+    passed_on = post("21", "2", kind=PostKind.REPOST, repost_of="x:11", text=None)
+    await found.save(Page(users=(bob,), posts=(post("20", "2", text="words of bob"), passed_on)), TIMELINE, "2")
+    await found.save(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10")
+    await found.save(Page(gone=(Gone(Subject.USER, "2", Outcome.SUSPENDED),)))
+    return found
+
+
+async def exported(crawled: Crawled, out: Path, what: str = "posts", *, deleted: bool = False) -> list[dict[str, str]]:
+    request = Request(what=what, out=str(out), choice=Choice(deleted=deleted))
+    await export(crawled.database, request, Source("a store", "1"), RealClock())
+    return _lines(out)
+
+
+def _lines(out: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+async def test_content_stays_and_is_marked_with_time_and_reason(crawled: Crawled) -> None:
+    rows = await crawled.rows("select id, text, deleted_at from posts where deleted_at is not null order by id")
+    assert [(row["id"], row["text"]) for row in rows] == [("x:10", "deleted words"), ("x:20", "words of bob"), ("x:21", None)]
+    assert await crawled.count("media") == 1
+    assert await crawled.count("posts", "id = 'x:10' and (raw is not null or frame is not null)") == 1
+    told = await crawled.rows("select id, reason from deletions order by id")
+    assert [(row["id"], row["reason"]) for row in told] == [("x:10", "not_found"), ("x:2", "suspended")]
+
+
+async def test_exports_and_views_leave_it_out_unless_they_are_told_otherwise(crawled: Crawled, tmp_path: Path) -> None:
+    assert [row["id"] for row in await exported(crawled, tmp_path / "a.jsonl")] == ["x:11"]
+    assert [row["handle"] for row in await exported(crawled, tmp_path / "u.jsonl", "users")] == ["ada"]
+    assert await exported(crawled, tmp_path / "m.jsonl", "media") == []
+    assert await crawled.count("v_posts") == await crawled.count("v_users") == 1
+    everything = await exported(crawled, tmp_path / "b.jsonl", deleted=True)
+    marks = {row["id"]: row.get("deleted_why") for row in everything}
+    assert marks == {"x:10": "not_found", "x:11": None, "x:20": "suspended", "x:21": "suspended"}
+    assert {bool(row.get("deleted_at")) for row in everything if row["id"] != "x:11"} == {True}
+    people = await exported(crawled, tmp_path / "v.jsonl", "users", deleted=True)
+    assert [(row["handle"], row.get("deleted_why")) for row in people] == [("ada", None), ("bob", "suspended")]
+    manifest = json.loads((tmp_path / "b.jsonl.manifest.json").read_text())
+    assert manifest["options"]["choice"] == {"deleted": True}
+    with pytest.raises(UserError, match="nothing deleted is kept of follows"):
+        await exported(crawled, tmp_path / "f.jsonl", "follows", deleted=True)
+
+
+async def test_whoever_opts_out_or_is_forgotten_leaves_all_the_same(crawled: Crawled) -> None:
+    await crawled.save(Page(users=(user("1", opts_out=True),)))
+    assert await crawled.count("posts", "author = 1 and text is not null") == 0
+    bob = (await crawled.rows("select user_no from users where id = 'x:2'"))[0]["user_no"]
+    await Forgetter(crawled.database, RealClock()).forget(Wish(who="bob", why="asked", users=frozenset({bob})))
+    assert await crawled.count("posts", "text is not null") == 0
+    assert await crawled.count("users", "id = 'x:2'") == 0
+
+
+async def test_what_is_shown_again_is_no_longer_marked(crawled: Crawled) -> None:
+    await crawled.save(Page(posts=(post("10", text="deleted words"),)), TIMELINE, "1")
+    assert await crawled.count("posts", "id = 'x:10' and deleted_at is null") == 1
