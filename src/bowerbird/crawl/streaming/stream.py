@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field, structs
 
+from bowerbird.crawl.streaming.pace import Pace
 from bowerbird.model import Channel, Charge, Service, Subscription
 from bowerbird.ports import Seeder, StreamProvider
 
@@ -64,6 +65,7 @@ class Stream(Struct, frozen=True, kw_only=True):
     provider: StreamProvider
     seeder: Seeder
     keys: Keys
+    pace: Pace = field(default_factory=Pace)
 
     @property
     def credential(self) -> str | None:
@@ -72,8 +74,13 @@ class Stream(Struct, frozen=True, kw_only=True):
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """What opening a connection takes from each bucket."""
-        return self.keys.current.charges
+        """What opening a connection takes from each bucket; where each post costs, at least what the busiest second brings: half
+        of it is for what is on its way when the stream hangs up, and a close takes less than half a second."""
+        return tuple(_at_least(charge, self.pace.busiest) for charge in self.keys.current.charges)
+
+    def needs(self) -> tuple[Charge, ...]:
+        """The same, for those who ask again and again."""
+        return self.charges
 
     @property
     def changes(self) -> tuple[Charge, ...]:
@@ -104,3 +111,8 @@ class Stream(Struct, frozen=True, kw_only=True):
     def other_host(self, kept: str | None) -> str:
         """The host whose cursor was saved, if it is not this one."""
         return "" if kept is None or self.own_cursor(kept) is not None else kept.partition(" ")[2]
+
+
+def _at_least(charge: Charge, results: int) -> Charge:
+    least = charge.limit.per_result * results
+    return charge if charge.amount >= least else structs.replace(charge, amount=least)
