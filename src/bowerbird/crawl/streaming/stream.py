@@ -10,6 +10,9 @@ from bowerbird.crawl.streaming.pace import Pace
 from bowerbird.model import Channel, Charge, Service, Subscription
 from bowerbird.ports import Seeder, StreamProvider
 
+_SECONDS = 2
+"""How far what is booked may lag behind what is billed, on a busy machine."""
+
 
 class Key(Struct, frozen=True):
     """One way to open a stream: as whom, and what a connection then takes from each bucket."""
@@ -74,8 +77,8 @@ class Stream(Struct, frozen=True, kw_only=True):
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """What opening a connection takes from each bucket; where each post costs, at least what the busiest second brings: half
-        of it is for what is on its way when the stream hangs up, and a close takes less than half a second."""
+        """What opening a connection takes from each bucket; where each post costs, at least what two busy seconds bring: what a
+        killed worker had not booked, and half of it for what is on its way when the stream hangs up."""
         return tuple(_at_least(charge, self.pace.busiest) for charge in self.keys.current.charges)
 
     def needs(self) -> tuple[Charge, ...]:
@@ -113,6 +116,7 @@ class Stream(Struct, frozen=True, kw_only=True):
         return "" if kept is None or self.own_cursor(kept) is not None else kept.partition(" ")[2]
 
 
-def _at_least(charge: Charge, results: int) -> Charge:
-    least = charge.limit.per_result * results
+def _at_least(charge: Charge, busiest: int) -> Charge:
+    # Not more than there can ever be: whoever has it all may try.
+    least = min(_SECONDS * busiest * charge.limit.per_result, charge.limit.allowance)
     return charge if charge.amount >= least else structs.replace(charge, amount=least)
