@@ -5,6 +5,10 @@ READY := .venv/.ready
 WORKERS ?= 2
 COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --annotation-style line --custom-compile-command "make lock"
 
+# Compiled modules are kept, even where the environment says not to: the tests start hundreds of processes, and each would spend a
+# second on compiling everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install demo docs test test-long test-all test-nightly test-real check lint types lock clean
 .DEFAULT_GOAL := install
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -22,6 +24,9 @@ from migrated import Migrated
 # Hypothesis imports its optimiser in the middle of a test, deep in the stack. Where no compiled copy of it lies there yet,
 # CPython 3.11 may then fail to parse it ("AST constructor recursion depth mismatch"): it is loaded here instead.
 _numbers = count(1)
+# As in the Makefile: without compiled modules each process that a test starts would compile everything anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # How long one example takes says something about the machine alone.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")

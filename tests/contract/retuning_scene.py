@@ -156,6 +156,8 @@ async def _play(act: Act, service: SimulatedService, clock: RealClock, ears: tup
         effective.append(moment(clock.now()))
     # Longer than two connections are heard together.
     await clock.sleep_until(clock.now() + 7 * SECOND)
+    # However long that takes on a busy machine.
+    await ear.until(lambda rows: rows[0]["flying"] == 1, "select count(*) as flying from calls where state = 'flying'")
     ended = moment(clock.now() - SECOND)
     return Outcome(
         one=await one.told(),

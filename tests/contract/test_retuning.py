@@ -39,8 +39,7 @@ MANNERS = {
 WITHOUT_LOSS = sorted(ACTS.keys() - {"twitter_v1 with one token"})
 
 
-@pytest.fixture(scope="module")
-def outcomes() -> dict[str, Outcome]:
+def played_together() -> dict[str, Outcome]:
     """Most of the time is waiting, so several acts run beside each other."""
 
     async def all_of_them() -> list[Outcome]:
@@ -59,9 +58,7 @@ def between(told: Told, after: datetime, before: datetime) -> set[str]:
     return {post for post, at in told.posts.items() if after <= at <= before}
 
 
-@pytest.mark.parametrize("name", WITHOUT_LOSS)
-def test_what_is_heard_before_and_after_a_change_is_not_missed_meanwhile(outcomes: dict[str, Outcome], name: str) -> None:
-    found = outcomes[name]
+def nothing_is_missed_meanwhile(found: Outcome) -> None:
     # One thing until it is no longer asked for, across the first change; the other from then on, across the second.
     one = between(found.one, found.began, found.asked[1] - found.slack)
     other = between(found.other, found.effective[0] + found.slack, found.ended)
@@ -72,9 +69,7 @@ def test_what_is_heard_before_and_after_a_change_is_not_missed_meanwhile(outcome
     assert found.gaps == []
 
 
-@pytest.mark.parametrize("name", list(ACTS))
-def test_a_change_takes_effect_and_what_is_no_longer_wanted_is_not_heard(outcomes: dict[str, Outcome], name: str) -> None:
-    found = outcomes[name]
+def a_change_takes_effect_and_what_is_no_longer_wanted_is_not_heard(found: Outcome) -> None:
     only_other = found.other.posts.keys() - found.one.posts.keys()
     only_one = found.one.posts.keys() - found.other.posts.keys()
     assert not between(found.ear, found.began, found.asked[0] - found.slack) & only_other
@@ -82,14 +77,11 @@ def test_a_change_takes_effect_and_what_is_no_longer_wanted_is_not_heard(outcome
     assert len(between(found.ear, found.effective[1] + found.slack, found.ended)) > 2
 
 
-@pytest.mark.parametrize("name", list(ACTS))
-def test_no_post_is_told_twice(outcomes: dict[str, Outcome], name: str) -> None:
-    assert [post for (post, _), times in outcomes[name].ear.times.items() if times > 1] == []
+def no_post_is_told_twice(found: Outcome) -> None:
+    assert [post for (post, _), times in found.ear.times.items() if times > 1] == []
 
 
-@pytest.mark.parametrize("name", list(ACTS))
-def test_the_store_says_what_was_changed_when_by_whom_and_how(outcomes: dict[str, Outcome], name: str) -> None:
-    found = outcomes[name]
+def the_store_says_what_was_changed_when_by_whom_and_how(found: Outcome, name: str) -> None:
     assert [(row["kind"], row["who"], row["why"], row["manner"]) for row in found.changes] == [
         ("retuned", "test", "something else is wanted", MANNERS[name])
     ] * 2
@@ -103,9 +95,8 @@ def test_the_store_says_what_was_changed_when_by_whom_and_how(outcomes: dict[str
     assert sorted(calls) == ["flying", *["settled"] * (len(calls) - 1)]
 
 
-def test_where_the_network_ends_the_old_connection_at_once_what_is_missed_lies_in_a_gap(outcomes: dict[str, Outcome]) -> None:
-    """The classic API knows one connection for each account."""
-    found = outcomes["twitter_v1 with one token"]
+def what_is_missed_lies_in_a_gap(found: Outcome) -> None:
+    """The classic API knows one connection for each account, and ends the old one at once."""
     one = between(found.one, found.began, found.asked[1] - found.slack) - found.ear.posts.keys()
     other = between(found.other, found.effective[0] + found.slack, found.ended) - found.ear.posts.keys()
     assert [gap["cause"] for gap in found.gaps] == ["retune"] * 2
@@ -114,3 +105,13 @@ def test_where_the_network_ends_the_old_connection_at_once_what_is_missed_lies_i
         any(gap["after_at"] - 60e6 <= at and (gap["before_at"] is None or at <= gap["before_at"] + 60e6) for gap in found.gaps)
         for at in missed
     )
+
+
+def test_what_is_heard_can_be_changed_and_nothing_is_missed_or_told_twice(subtests: pytest.Subtests) -> None:
+    """One test: the acts take long, and a fixture of the module would be played in every process that has one of its tests."""
+    for name, found in played_together().items():
+        with subtests.test(name):
+            a_change_takes_effect_and_what_is_no_longer_wanted_is_not_heard(found)
+            no_post_is_told_twice(found)
+            the_store_says_what_was_changed_when_by_whom_and_how(found, name)
+            (nothing_is_missed_meanwhile if name in WITHOUT_LOSS else what_is_missed_lies_in_a_gap)(found)

@@ -6,6 +6,7 @@ import ast
 import re
 import runpy
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,12 @@ LEVEL = {part: level for level, row in enumerate(ROWS) for part in row}
 LARGEST_FILE = 400
 ARGUED = {"ports.py": "every seam on one page is what it is for"}
 """Larger files, each with the argument for it."""
+
+
+@cache
+def tree_of(source: str) -> ast.Module:
+    """Each file is read by several rules, and parsing takes longest."""
+    return ast.parse(source)
 
 
 def part_of(path: Path) -> str:
@@ -55,7 +62,7 @@ def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
 
 
 def parts_imported(source: str, package: str = "bowerbird") -> set[str]:
-    names = (name.split(".") for name in imported_modules(ast.parse(source), package))
+    names = (name.split(".") for name in imported_modules(tree_of(source), package))
     return {name[1] for name in names if name[0] == "bowerbird" and len(name) > 1} - {"__version__"}
 
 
@@ -71,7 +78,7 @@ def calls_of_time(source: str) -> list[str]:
         # To read it all takes a thousand times as long, and most files have nothing of the kind.
         return []
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import | ast.ImportFrom) and "time" in _import_roots(node):
             found.append("import time")
         elif isinstance(node, ast.Call):
@@ -99,7 +106,7 @@ def reads_environment(source: str) -> bool:
     return bool(re.search(r"environ|getenv", source)) and any(
         (isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv", "getenvb"})
         or (isinstance(node, ast.ImportFrom) and node.module == "os" and {"environ", "getenv"} & {one.name for one in node.names})
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree_of(source))
     )
 
 

@@ -157,7 +157,7 @@ class _Opening(Struct, frozen=True):
             Rebuilder(books, targets, Recall(self.database), tally).part(gathered.queues),
             *self._sample(tally, worker),
         ]
-        exhausted = Means(self.ledgers, plan.name, [each.charges for each in gathered.streams], clock).exhausted
+        exhausted = Means(self.ledgers, plan.name, [each.needs for each in gathered.streams], clock).exhausted
         spread = spread_of(plan.flow.stop, gathered.lanes.values(), gathered.charges)
         pacing = Pacing(spread, lanes, scheduler, tally, clock)
         parts.extend(pacing.parts(partial(posts_by_hour, self.database)))

@@ -6,7 +6,7 @@ counts as spent when that worker is killed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct, structs
@@ -85,8 +85,10 @@ def _taken(facet: str, charge: Charge, budget: Budget) -> tuple[Charge, Charge]:
 class Means:
     """Says when a crawl has spent what it may: nothing that it could do next can be paid for, and nothing is under way."""
 
-    def __init__(self, ledgers: BookedLedgers, crawl: str, streams: Sequence[Sequence[Charge]], clock: Clock) -> None:
-        """`streams`: what each stream of the crawl takes."""
+    def __init__(
+        self, ledgers: BookedLedgers, crawl: str, streams: Sequence[Callable[[], Sequence[Charge]]], clock: Clock
+    ) -> None:
+        """`streams`: say what each stream of the crawl takes, as it is now."""
         self._ledgers = ledgers
         self._bucket = crawl_purse(crawl)
         self._streams = streams
@@ -99,7 +101,7 @@ class Means:
         is_silent = calls_at is None and due is None and bool(self._streams)
         if state is None or state.in_flight or not (is_waiting or is_silent):
             return ""
-        if any(self._ledgers.when(charges, now) < FOREVER for charges in self._streams):
+        if any(self._ledgers.when(charges, now) < FOREVER for charges in (stream() for stream in self._streams)):
             return ""
         purse = _purse(state)
         return f"{purse.words} {SPENT}"

@@ -87,6 +87,7 @@ class BatchWriter:
             event_at=newest,
             heard_at=said.received_at,
             events=sum(each.events for each in said.heard),
+            busiest=self._stream.pace.busiest,
         )
 
     def _is_ahead(self, key: str | None, now: datetime) -> bool:

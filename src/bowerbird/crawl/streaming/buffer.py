@@ -112,6 +112,8 @@ class OpenLine:
     def __init__(self, connection: Connection, buffer: Buffer, silence: timedelta, clock: Clock) -> None:
         self.buffer = buffer
         self._connection = connection
+        self._clock = clock
+        self._is_closed = False
         self._reader = asyncio.create_task(receive_into(buffer, connection, silence, clock))
         # However it ends, nobody shall wait for more of it.
         self._reader.add_done_callback(lambda _: buffer.end(Ended("the reader broke down")))
@@ -124,10 +126,29 @@ class OpenLine:
         if self._reader.done() and not self._reader.cancelled():
             self._reader.result()
 
+    async def hang_up(self) -> None:
+        """Closes the connection, but takes what has arrived already: where each message costs, that is paid for."""
+        if self._is_closed:
+            return
+        await self._stop_reading()
+        for _ in range(_QUIET_TURNS):
+            received = await self._connection.receive(self._clock.now())
+            if isinstance(received, Ended):
+                break
+            if received:
+                self.buffer.put(received)
+            await asyncio.sleep(0)
+        await self.close()
+
     async def close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            await self._stop_reading()
+            await self._connection.close()
+
+    async def _stop_reading(self) -> None:
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)
-        await self._connection.close()
 
 
 async def receive_into(buffer: Buffer, connection: Connection, silence: timedelta, clock: Clock) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field, structs
 
+from bowerbird.crawl.streaming.pace import Pace
 from bowerbird.model import Channel, Charge, Service, Subscription
 from bowerbird.ports import Seeder, StreamProvider
+
+_SECONDS = 2
+"""How far what is booked may lag behind what is billed, on a busy machine."""
 
 
 class Key(Struct, frozen=True):
@@ -64,6 +68,7 @@ class Stream(Struct, frozen=True, kw_only=True):
     provider: StreamProvider
     seeder: Seeder
     keys: Keys
+    pace: Pace = field(default_factory=Pace)
 
     @property
     def credential(self) -> str | None:
@@ -72,8 +77,13 @@ class Stream(Struct, frozen=True, kw_only=True):
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """What opening a connection takes from each bucket."""
-        return self.keys.current.charges
+        """What opening a connection takes from each bucket; where each post costs, at least what two busy seconds bring: what a
+        killed worker had not booked, and half of it for what is on its way when the stream hangs up."""
+        return tuple(_at_least(charge, self.pace.busiest) for charge in self.keys.current.charges)
+
+    def needs(self) -> tuple[Charge, ...]:
+        """The same, for those who ask again and again."""
+        return self.charges
 
     @property
     def changes(self) -> tuple[Charge, ...]:
@@ -104,3 +114,9 @@ class Stream(Struct, frozen=True, kw_only=True):
     def other_host(self, kept: str | None) -> str:
         """The host whose cursor was saved, if it is not this one."""
         return "" if kept is None or self.own_cursor(kept) is not None else kept.partition(" ")[2]
+
+
+def _at_least(charge: Charge, busiest: int) -> Charge:
+    # Not more than there can ever be: whoever has it all may try.
+    least = min(_SECONDS * busiest * charge.limit.per_result, charge.limit.allowance)
+    return charge if charge.amount >= least else structs.replace(charge, amount=least)

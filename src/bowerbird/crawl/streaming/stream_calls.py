@@ -93,6 +93,7 @@ class StreamLog:
         if isinstance(taken, datetime):
             return taken
         self._position = taken
+        self._stream.pace.recall(taken.busiest)
         return None
 
     async def keep(self, state: StreamState, reason: str | None = None, alive_at: datetime | None = None) -> None:

@@ -15,7 +15,7 @@ from bowerbird.ports import Claims, Row, Transaction
 HOLD = timedelta(minutes=2)
 """A worker that has not renewed its claim for so long has lost the stream to whoever comes."""
 
-_POSITION = "stream, tuned, cursor, head, event_at, heard_at, connected_at"
+_POSITION = "stream, tuned, cursor, head, event_at, heard_at, connected_at, busiest"
 # Another channel counts in another way: its cursor would mean nothing, or worse, something else.
 _ENROL = f"""
 insert into streams (crawl, service, name, channel, options, state) values (?, ?, ?, ?, ?, '{StreamState.IDLE}')
@@ -27,7 +27,7 @@ returning stream
 _STEP = f"""
 update streams set state = ?, reason = ?, cursor = coalesce(?, cursor), head = coalesce(?, head),
     event_at = coalesce(?, event_at), heard_at = coalesce(?, heard_at), connected_at = coalesce(?, connected_at),
-    connections = connections + ?, events = events + ?
+    connections = connections + ?, events = events + ?, busiest = coalesce(?, busiest)
 where stream = ? returning {_POSITION}
 """
 _TAKE = f"update streams set state = '{StreamState.CONNECTING}', reason = null where stream = ? returning {_POSITION}"
@@ -47,6 +47,8 @@ class Position(Struct, frozen=True, kw_only=True):
     heard_at: datetime | None = None
     """Everything the service said on a connection up to here is saved, or lies in a recorded gap; None: never connected."""
     connected_at: datetime | None = None
+    busiest: int = 0
+    """How much came within one second, not long ago."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -61,6 +63,7 @@ class Step(Struct, frozen=True, kw_only=True):
     connected_at: datetime | None = None
     connections: int = 0
     events: int = 0
+    busiest: int | None = None
 
 
 async def enrol_stream(tx: Transaction, crawl: int, service: int, wanted: Subscription) -> int:
@@ -85,7 +88,8 @@ async def advance(tx: Transaction, claims: Claims, position: Position, step: Ste
     row = await tx.fetch_one(
         _STEP,
         *(step.state, step.reason and step.reason[:500], step.cursor, step.head),
-        *(_micros(step.event_at), _micros(step.heard_at), _micros(step.connected_at), step.connections, step.events),
+        *(_micros(step.event_at), _micros(step.heard_at), _micros(step.connected_at)),
+        *(step.connections, step.events, step.busiest),
         position.stream,
     )
     return _position(row, position.stream, claim)
@@ -101,7 +105,9 @@ def _position(row: Row | None, stream: int, claim: Claim) -> Position:
     if row is None:
         raise LookupError(f"stream {stream} is gone from the database")
     times = {name: _time(row[name]) for name in ("event_at", "heard_at", "connected_at")}
-    return Position(stream=stream, claim=claim, tuned=row["tuned"], cursor=row["cursor"], head=row["head"], **times)
+    return Position(
+        stream=stream, claim=claim, tuned=row["tuned"], cursor=row["cursor"], head=row["head"], busiest=row["busiest"], **times
+    )
 
 
 def _time(micros: Any) -> datetime | None:

@@ -279,11 +279,15 @@ class Streamer:
         buffer, has_begun, beat_at = opened.buffer, False, self._clock.now() + BEAT
         while True:
             batch = await buffer.take(MOST_AT_ONCE, self._clock.now() if self._is_asked else min(beat_at, self._turns_at))
+            if buffer.ended is not None and self._logbook.held:
+                # Before anything is saved: what still comes meanwhile would cost.
+                await opened.hang_up()
             if batch is not None:
                 heard, has_begun = _understood(batch, listener, has_begun)
+                self._stream.pace.heard(sum(each.events for each in heard), batch.received_at)
                 await self._scribe.save(Dictation(heard, batch.size, batch.received_at))
                 trouble = trouble or self._judged(heard, buffer)
-            elif buffer.ended is not None:
+            elif buffer.ended is not None and not len(buffer):
                 # Who opened another connection expects that the service may end this one.
                 ended = trouble or trouble_of(buffer.ended)
                 return ended if self._successor is None else structs.replace(ended, is_wanted=True)

@@ -111,8 +111,10 @@ def _own_dollars(plan: CrawlPlan, ended: Ended, file: str) -> Iterator[str]:
         return
     left = thousandths(allowed) - thousandths(own.spent)
     costs = [cheapest(plan, each, ended.waiting) for each in paid_services(plan)]
-    if costs and all(cost is not None and left < cost for cost in costs):
-        yield f"raise dollars under [stop] of {file}: {structs.replace(own, allowed=allowed).words} {SPENT}"
+    spent = f"{structs.replace(own, allowed=allowed).words} {SPENT}"
+    # A stream may need more than the cheapest call: then that is why the crawl ended, and it would again.
+    if spent in ended.reason or (costs and all(cost is not None and left < cost for cost in costs)):
+        yield f"raise dollars under [stop] of {file}: {spent}"
 
 
 def _months(plan: CrawlPlan, ended: Ended, file: str) -> Iterator[str]:
