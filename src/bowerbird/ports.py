@@ -114,9 +114,10 @@ class Transaction(Protocol):
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None: ...
 
-    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        """Runs inserts of values, and updates by one condition, over many rows each; on a distant server all of them at once.
-        None may depend on another, or change the same row."""
+    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]] | None]]) -> None:
+        """Runs inserts of values, and updates by one condition, over many rows each; on a distant server all of them at once,
+        with the next statement that might see them or with the commit. None may depend on another, or change the same row. Those
+        that seldom have rows are left out where these are None; the others are one text every time, which saves planning."""
         ...
 
     async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Row]:
@@ -124,6 +125,11 @@ class Transaction(Protocol):
         ...
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]: ...
+
+    async def fetch_all(self, questions: Sequence[tuple[str, Sequence[Any]]]) -> Sequence[Sequence[Row]]:
+        """What several questions find, in their order; a distant server is asked all of them at once, about one moment. They name
+        the tables they read, not views of them."""
+        ...
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None: ...
 

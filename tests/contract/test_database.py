@@ -290,6 +290,41 @@ async def test_statements_over_many_rows_run_together(database: Database) -> Non
     assert [(row["name"], row["due"]) for row in rows] == [("a", 11), ("b", 2), ("c", 3)]
 
 
+async def test_what_waits_to_be_written_is_seen_by_whoever_asks_and_by_the_next_transaction(database: Database) -> None:
+    add, change = "insert into backups (crawl, due) values (?, ?)", "update backups set due = ? where crawl = ?"
+    due = "select crawl, due from backups order by crawl"
+    async with database.transaction() as tx:
+        await tx.execute_all([(_CRAWL, [(1, "a", *_REST), (2, "b", *_REST)])])
+        await tx.execute_all([(add, [(1, 1), (2, 2)]), (change, None)])
+        names, found, none = await tx.fetch_all(
+            [("select name from crawls where crawl > ? order by crawl", [0]), (due, []), (f"{due} limit 0", [])]
+        )
+        assert [row["name"] for row in names] == ["a", "b"]
+        assert [dict(row) for row in found] == [{"crawl": 1, "due": 1}, {"crawl": 2, "due": 2}]
+        assert list(none) == []
+        # The same row twice, and nothing is asked between the two.
+        await tx.execute_all([(change, [(3, 1)])])
+        await tx.execute_all([(change, [(4, 1)])])
+        assert await tx.execute("update backups set due = due + 1 where due = ?", 4) == 1
+        await tx.execute_all([(change, [(9, 2)])])
+    async with database.transaction() as tx:
+        assert [(row["crawl"], row["due"]) for row in await tx.fetch(due)] == [(1, 5), (2, 9)]
+
+
+async def test_a_write_that_waits_and_is_refused_fails_the_transaction(database: Database) -> None:
+    add = "insert into backups (crawl, due) values (?, ?)"
+
+    async def write() -> None:
+        async with database.transaction() as tx:
+            await tx.execute_all([(_CRAWL, [(1, "a", *_REST)])])
+            await tx.execute_all([(add, [(1, 1), (1, 2)])])
+
+    with pytest.raises(Exception, match=r"(?i)unique|duplicate"):
+        await write()
+    async with database.transaction() as tx:
+        assert await tx.fetch("select crawl from crawls") == []
+
+
 async def test_what_many_rows_return_comes_back_from_one_call(database: Database) -> None:
     async with database.transaction() as tx:
         first = await tx.fetch_many(f"{_CRAWL} returning name", [(1, "a", *_REST), (2, "b\0", *_REST)])

@@ -11,7 +11,16 @@ from typing import Any, TypeVar
 import asyncpg
 
 from bowerbird.db.addresses import check_address, public, without_password
-from bowerbird.db.arrays import columns, over_arrays, together
+from bowerbird.db.arrays import (
+    asked_together,
+    carried,
+    columns,
+    is_wide,
+    names_any,
+    over_arrays,
+    together,
+    written_table,
+)
 from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
 from bowerbird.db.shared_time import set_clock
@@ -21,7 +30,8 @@ from bowerbird.ports import Clock, Row, Transaction
 
 T = TypeVar("T")
 Kinds = dict[str, tuple[str, ...]]
-"""By statement the types of its values, as the server has told them."""
+"""As the server has told them: by statement the types of its values, by table those of its columns, by question the names of what
+it answers."""
 
 _PATIENCE = 60
 """Seconds within which one statement of a running crawl must be answered, and the next one follow it."""
@@ -51,7 +61,8 @@ def numbered(sql: str) -> str:
 
 
 class PostgresTransaction(Hooks):
-    """Statements on one pooled connection; each may take as long as the connection allows, or `patience` seconds."""
+    """Statements on one pooled connection; each may take as long as the connection allows, or `patience` seconds. What is written
+    with `execute_all` waits for the next statement that might see it, or for the commit: so it is sent in one go."""
 
     def __init__(self, connection: Any, clock: Clock, kinds: Kinds, patience: float | None = None) -> None:
         super().__init__()
@@ -60,8 +71,23 @@ class PostgresTransaction(Hooks):
         self._clock = clock
         self._patience = patience
         self._failure: BaseException | None = None
+        self._waiting: list[tuple[str, list[list[Any] | None]]] = []
+        self._tables: frozenset[str] = frozenset()
+        """Those that are written by what waits."""
+
+    async def flush(self) -> None:
+        """Sends what waits."""
+        if not self._waiting:
+            return
+        waiting, self._waiting, self._tables = self._waiting, [], frozenset()
+        values = [array for _, arrays in waiting for array in arrays]
+        await self._send(self._connection.execute, together(tuple(sql for sql, _ in waiting)), *values)
 
     async def _asked(self, question: Callable[..., Awaitable[Any]], sql: str, *values: Any) -> Any:
+        await self.flush()
+        return await self._send(question, sql, *values)
+
+    async def _send(self, question: Callable[..., Awaitable[Any]], sql: str, *values: Any) -> Any:
         # Called in here: of a connection that is gone the pool says so at once, without anything to await.
         try:
             with self._clock.outside(), _translated(self._connection):
@@ -83,28 +109,56 @@ class PostgresTransaction(Hooks):
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         await self._asked(self._connection.executemany, sql, all_storable(rows))
 
-    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]] | None]]) -> None:
         if not any(rows for _, rows in writes):
             return
-        statements, values = [], []
+        if self._tables and any(names_any(sql, self._tables) for sql, rows in writes if rows is not None):
+            # In one statement it would not see what waits, and of two changes of one row the server makes only one.
+            await self.flush()
         # Also those without rows, so that the text is the same every time and the server need not read it again.
-        for sql, rows in writes:
-            statement, arrays = await self._over_arrays(sql, rows)
-            statements.append(statement)
-            values += arrays
-        await self._asked(self._connection.execute, together(tuple(statements)), *values)
+        self._waiting += [await self._over_arrays(sql, rows) for sql, rows in writes if rows is not None]
+        self._tables |= {written_table(sql) for sql, rows in writes if rows is not None}
 
     async def fetch_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> Sequence[Row]:
         statement, arrays = await self._over_arrays(sql, rows)
         fetched: Sequence[Row] = await self._asked(self._connection.fetch, statement, *arrays)
         return fetched
 
-    async def _over_arrays(self, sql: str, rows: Sequence[Sequence[Any]]) -> tuple[str, list[list[Any]]]:
+    async def fetch_all(self, questions: Sequence[tuple[str, Sequence[Any]]]) -> Sequence[Sequence[Row]]:
+        texts = tuple(sql for sql, _ in questions)
+        if self._tables and any(names_any(sql, self._tables) for sql in texts):
+            await self.flush()
+        names = [await self._columns_of(sql) for sql in texts]
+        values = [value for _, values in questions for value in storable(values)]
+        answers = (await self._send(self._connection.fetch, asked_together(texts), *values))[0]
+        return [[dict(zip(of, row, strict=True)) for row in rows or ()] for of, rows in zip(names, answers, strict=True)]
+
+    async def _over_arrays(self, sql: str, rows: Sequence[Sequence[Any]]) -> tuple[str, list[list[Any] | None]]:
+        kinds, rows = await self._kinds_in(sql), all_storable(rows)
+        if is_wide(sql) and (over := carried(sql, kinds, await self._kinds_of(written_table(sql)))) is not None:
+            return over.sql, [over.rows(rows)]
+        return over_arrays(sql, kinds), columns(rows, len(kinds))
+
+    async def _kinds_in(self, sql: str) -> tuple[str, ...]:
+        """The types of the values of a statement."""
         if sql not in self._kinds:
-            prepared = await self._asked(self._connection.prepare, sql)
+            prepared = await self._send(self._connection.prepare, sql)
             self._kinds[sql] = tuple(kind.name for kind in prepared.get_parameters())
-        kinds = self._kinds[sql]
-        return over_arrays(sql, kinds), columns(all_storable(rows), len(kinds))
+        return self._kinds[sql]
+
+    async def _kinds_of(self, table: str) -> tuple[str, ...]:
+        """The types of the columns of a table."""
+        if table not in self._kinds:
+            prepared = await self._send(self._connection.prepare, f"select * from {table}")
+            self._kinds[table] = tuple(column.type.name for column in prepared.get_attributes())
+        return self._kinds[table]
+
+    async def _columns_of(self, sql: str) -> tuple[str, ...]:
+        """The names of what a question answers."""
+        if sql not in self._kinds:
+            prepared = await self._send(self._connection.prepare, sql)
+            self._kinds[sql] = tuple(column.name for column in prepared.get_attributes())
+        return self._kinds[sql]
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
         rows: Sequence[Row] = await self._asked(self._connection.fetch, sql, *storable(values))
@@ -215,6 +269,7 @@ class PostgresDatabase:
             try:
                 async with self._begun(connection):
                     yield tx
+                    await tx.flush()
                     tx.check()
             except BaseException:
                 tx.rolled_back()

@@ -25,7 +25,7 @@ class SqliteTransaction(Hooks):
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         self._connection.executemany(sql, all_storable(rows))
 
-    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+    async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]] | None]]) -> None:
         for sql, rows in writes:
             if rows:
                 await self.execute_many(sql, rows)
@@ -36,6 +36,9 @@ class SqliteTransaction(Hooks):
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
         rows: Sequence[Row] = self._connection.execute(sql, storable(values)).fetchall()
         return rows
+
+    async def fetch_all(self, questions: Sequence[tuple[str, Sequence[Any]]]) -> Sequence[Sequence[Row]]:
+        return [await self.fetch(sql, *values) for sql, values in questions]
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None:
         # fetchall, not fetchone: a statement with RETURNING must run to its end or it keeps the transaction open.

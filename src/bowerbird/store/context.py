@@ -18,6 +18,20 @@ from bowerbird.store.posts.counting import PostCounting
 COUNTERS_EVERY = int(timedelta(days=1) / timedelta(microseconds=1))
 
 
+class Reserved(Struct):
+    """What a page that is saved beside others may use before it is written."""
+
+    names: set[str] = field(default_factory=set)
+    """Ids of posts that nobody else can add until the transaction ends."""
+    posts: dict[str, int] = field(default_factory=dict)
+    """Numbers of such posts by their ids."""
+    frames: list[int] = field(default_factory=list)
+
+
+Writes = list[tuple[str, Sequence[Sequence[Any]] | None]]
+"""What `execute_all` takes."""
+
+
 class SaveContext(Struct, frozen=True, kw_only=True):
     """What every table family needs to write its rows with their provenance."""
 
@@ -37,6 +51,7 @@ class SaveContext(Struct, frozen=True, kw_only=True):
     """Microseconds: counters move all the time, and alone they make a new line of history at most once in this time."""
     keeps_deleted: bool = False
     """What is deleted is marked as that, and its content stays."""
+    reserved: Reserved = field(default_factory=Reserved)
     counting: PostCounting = field(default_factory=PostCounting)
     """What it changes in the kept counts of posts, until `save_counts` writes them."""
 
@@ -53,20 +68,27 @@ class SaveContext(Struct, frozen=True, kw_only=True):
         if rows:
             await self.tx.execute_many(sql, rows)
 
-    async def insert_posts(self, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, int]:
-        """Inserts posts of a cleaned page that are not there yet, and answers their numbers. On SQLite, where one process writes,
-        the caller has looked whether they are."""
+    async def insert_posts(self, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> tuple[dict[str, int], Writes]:
+        """Inserts posts of a cleaned page that are not there yet, and answers their numbers, and what is left to be written. On
+        SQLite, where one process writes, the caller has looked whether they are."""
         if not rows:
-            return {}
+            return {}, []
         if self.database.dialect != "sqlite":
-            found = await self.tx.fetch_many(_insert(columns, True), Checked(rows))
-            return {row["id"]: row["post_no"] for row in found}
+            return await self._insert_beside_others(columns, rows)
         dialect = self.database.dialect
         kept = written_rows(dialect, columns, rows)
         await self.tx.execute_many(_insert(tuple(written(dialect, name) for name in columns), False), Checked(kept))
         # Each new row has the number after the highest one.
         last = await self.tx.fetch("select last_insert_rowid() as number")
-        return {row[0]: number for number, row in enumerate(rows, last[0]["number"] - len(rows) + 1)}
+        return {row[0]: number for number, row in enumerate(rows, last[0]["number"] - len(rows) + 1)}, []
+
+    async def _insert_beside_others(self, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> tuple[dict[str, int], Writes]:
+        numbers = self.reserved.posts
+        if all(row[0] in numbers for row in rows):
+            numbered = Checked((numbers[row[0]], *row) for row in rows)
+            return numbers, [(_insert(("post_no", *columns), False), numbered)]
+        found = await self.tx.fetch_many(_insert(columns, True), Checked(rows))
+        return {row["id"]: row["post_no"] for row in found}, []
 
     async def observed_at(self) -> int:
         """The earliest time at which the service can have said this: when the call was leased, or now if it is not logged."""

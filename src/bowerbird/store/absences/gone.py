@@ -149,9 +149,10 @@ class Returns(Struct, frozen=True):
     """The public can see them again."""
 
 
-async def back_again(s: SaveContext, sql: GoneStatements, users: Mapping[int, User], views: Collection[int]) -> Returns:
+async def back_again(
+    s: SaveContext, sql: GoneStatements, users: Mapping[int, User], views: Collection[int], absences: Sequence[Row]
+) -> Returns:
     """Ends the absence of users who are seen again; those in `views` are shown by a service whose word does not count."""
-    absences = await s.fetch_in(sql.open, users)
     present = frozenset(users.keys() - {row["user_no"] for row in absences})
     if not absences:
         return Returns(present)

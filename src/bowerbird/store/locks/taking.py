@@ -94,10 +94,12 @@ class Locks:
         numbers: where keys mean something on one service only they are held at once, because two of them may become one."""
         if not self._is_needed or self._alone is s.tx:
             await self._confirm(s.tx)
+            s.reserved.names.update(post.id for post in page.posts)
             return None
         by_key = accounts_by_key(page, gone, owners)
         by_id = accounts_by_id(s, page, by_key)
         unknown = await _unknown(s, perhaps_unknown(s, page, gone, by_key))
+        s.reserved.names.update(unknown.posts)
         accounts, posts = _locks(account_names(s, page, unknown)), _locks(post_names(s, unknown))
         if len(accounts) + len(posts) > MOST_NAMES:
             await self.save_alone(s.tx)

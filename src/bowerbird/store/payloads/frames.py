@@ -31,6 +31,7 @@ _LEVEL = 1
 """Of so many together higher levels save one per cent, for a third more time."""
 _LARGEST = MOST * (LONGEST + 16)
 _ADD = "insert into frames (body) values (?) returning frame"
+_ADD_NUMBERED = "insert into frames (frame, body) values (?, ?)"
 _WRITE = "update frames set body = ? where frame = ?"
 
 
@@ -51,10 +52,16 @@ class Frames:
     async def add(self, s: SaveContext, payloads: Sequence[bytes]) -> list[Slot]:
         """Keeps payloads in new frames; answers where each is."""
         parts = [payloads[at : at + MOST] for at in range(0, len(payloads), MOST)]
-        rows = await s.tx.fetch_many(_ADD, [(self._packed(together),) for together in parts]) if parts else ()
-        # Numbers follow the order in which frames are added.
-        frames = sorted(int(row["frame"]) for row in rows)
+        frames = await self._added(s, [self._packed(together) for together in parts]) if parts else ()
         return [(frame, place) for frame, part in zip(frames, parts, strict=True) for place in range(len(part))]
+
+    async def _added(self, s: SaveContext, bodies: Sequence[bytes]) -> Sequence[int]:
+        if len(s.reserved.frames) >= len(bodies):
+            numbers = [s.reserved.frames.pop(0) for _ in bodies]
+            await s.tx.execute_all([(_ADD_NUMBERED, list(zip(numbers, bodies, strict=True)))])
+            return numbers
+        # Numbers follow the order in which frames are added.
+        return sorted(int(row["frame"]) for row in await s.tx.fetch_many(_ADD, [(body,) for body in bodies]))
 
     async def change(self, s: SaveContext, payloads: Mapping[Slot, bytes]) -> None:
         """Puts other payloads in the places of some, nothing where they are empty; a frame without any is deleted."""

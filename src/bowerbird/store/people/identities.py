@@ -60,7 +60,7 @@ async def number_people(
     """Finds or adds everybody: the users of the page, the authors (by id) and those named only by key."""
     people = People()
     if has_local_keys(s.network):
-        await _number_local(s, sql, people, users, authors, set(keys))
+        await _Local(s, sql, people, {user.key: user.id for user in users}).number(users, set(authors), set(keys))
         return people
     ids_by_key = {key: id_for(s.network, s.service_name, key) for key in keys} | {user.key: user.id for user in users}
     await _number_ids(s, sql, people, {*ids_by_key.values(), *(user.id for user in users), *authors})
@@ -100,78 +100,108 @@ async def _add(s: SaveContext, sql: PeopleStatements, people: People, ids: set[s
     _note(people, await s.fetch_in(sql.by_id, ids - people.ids.keys()))
 
 
-async def _number_local(
-    s: SaveContext, sql: PeopleStatements, people: People, users: Sequence[User], authors: Iterable[str], keys: set[str]
-) -> None:
-    named = {user.key: user.id for user in users}
-    rows = await s.fetch_in(sql.by_key, named.keys() | keys, s.service)
-    by_key = {row["key"]: row for row in rows}
-    await _join_addresses(s, sql, people, [user for user in users if user.key not in by_key], named)
-    _keep_ids(s, people, named, by_key)
-    await _settle_names(s, sql, people, named, by_key)
-    _note(people, (row for key, row in by_key.items() if key not in named))
-    unnamed = {key: id_for(s.network, s.service_name, key) for key in keys - named.keys() - by_key.keys()}
-    await _number_ids(s, sql, people, {*named.values(), *authors, *unnamed.values()} - people.ids.keys())
-    people.keys = {key: row["user_no"] for key, row in by_key.items()} | {
-        key: people.ids[known] for key, known in (named | unnamed).items()
-    }
-    changed = [key for key in named | unnamed if key not in by_key or by_key[key]["user_no"] != people.keys[key]]
-    await s.execute_many(sql.set_key, [(s.service, key, people.keys[key]) for key in sorted(changed)])
+class _Local(Struct):
+    """Numbers people where a key means something on one service only."""
+
+    s: SaveContext
+    sql: PeopleStatements
+    people: People
+    named: dict[str, str]
+    """Ids of those of whom the page has a profile, by key."""
+    asked: dict[str, Row] | None = None
+    """Who is stored under the ids that the page shows, where that was asked beforehand: of a distant database, with all else."""
+    addressed: Sequence[Row] = ()
+
+    async def number(self, users: Sequence[User], authors: set[str], keys: set[str]) -> None:
+        s, people, named = self.s, self.people, self.named
+        by_key = {row["key"]: row for row in await self._ask(users, authors, keys)}
+        await self._join_addresses([user for user in users if user.key not in by_key])
+        self._keep_ids(by_key)
+        await self._settle_names(by_key)
+        _note(people, (row for key, row in by_key.items() if key not in named))
+        unnamed = {key: id_for(s.network, s.service_name, key) for key in keys - named.keys() - by_key.keys()}
+        await self._number_ids({*named.values(), *authors, *unnamed.values()} - people.ids.keys())
+        people.keys = {key: row["user_no"] for key, row in by_key.items()} | {
+            key: people.ids[known] for key, known in (named | unnamed).items()
+        }
+        changed = [key for key in named | unnamed if key not in by_key or by_key[key]["user_no"] != people.keys[key]]
+        await s.tx.execute_all([(self.sql.set_key, [(s.service, key, people.keys[key]) for key in sorted(changed)])])
+
+    async def _ask(self, users: Sequence[User], authors: set[str], keys: set[str]) -> Sequence[Row]:
+        """Finds people by their keys; on a distant database also by their ids and addresses, in the same question."""
+        s, sql, wanted = self.s, self.sql, sorted(self.named.keys() | keys)
+        if s.database.dialect == "sqlite":
+            return await s.fetch_in(sql.by_key, wanted, s.service)
+        ids = sorted({*self.named.values(), *authors})
+        addresses = sorted({known for user in users for known in (*ids_at(user.id), user.url) if known})
+        by_key, by_id, self.addressed = await s.tx.fetch_all(
+            [(sql.by_key, [s.service, wanted]), (sql.by_id, [ids]), (sql.at_address, [addresses])]
+        )
+        self.asked = {row["id"]: row for row in by_id}
+        return by_key
+
+    async def _find(self, ids: set[str]) -> None:
+        """Notes those who are stored under ids that the page shows."""
+        if self.asked is None:
+            _note(self.people, await self.s.fetch_in(self.sql.by_id, ids))
+        else:
+            _note(self.people, [self.asked[known] for known in ids & self.asked.keys()])
+
+    async def _number_ids(self, ids: set[str]) -> None:
+        # On a distant database whoever is not asked for by id gets a row, or else proves to have one.
+        await self._find(ids)
+        await _add(self.s, self.sql, self.people, ids - self.people.ids.keys())
+
+    def _keep_ids(self, by_key: Mapping[str, Row]) -> None:
+        """Where a page has only the web address of somebody whose id is known, the id stands."""
+        for key, row in by_key.items():
+            if key in self.named and row["id"] in ids_at(self.named[key]):
+                self.people.ids[self.named[key]] = row["user_no"]
+                self.named[key] = row["id"]
+
+    async def _join_addresses(self, strangers: Sequence[User]) -> None:
+        """Finds whom the service shows for the first time under their other name: by the web address of the profile where one
+        server tells the id and another does not. Both must tell the same address."""
+        guesses = {known: user for user in strangers for known in ids_at(user.id)}
+        # Only by the rules that we know: anybody may claim somebody else's address.
+        addressed = {user.url: user for user in strangers if user.url and user.id in ids_at(user.url)}
+        if self.asked is None:
+            self.addressed = await self.s.fetch_in(self.sql.at_address, sorted({*guesses, *addressed}))
+        for row in self.addressed:
+            if row["id"] in guesses and row["url"] in (None, guesses[row["id"]].id):
+                user = guesses[row["id"]]
+                _note(self.people, [row])
+                self.people.ids[user.id], self.named[user.key] = row["user_no"], row["id"]
+            elif row["id"] in addressed:
+                await self._rename(row, addressed[row["id"]].id)
+
+    async def _rename(self, row: Row, known_id: str) -> None:
+        """Gives somebody the id that was learned, or joins the row with the one that has it."""
+        if known_id not in self.people.ids:
+            await self._find({known_id})
+        known, guessed = self.people.ids.get(known_id), row["user_no"]
+        if known is None:
+            await name_user(self.s, guessed, known_id)
+            _note(self.people, [{"id": known_id, "user_no": guessed, "opts_out": row["opts_out"]}])
+        elif known != guessed:
+            await merge_users(self.s, guessed, known)
+            # What was read of them is no longer so.
+            self.asked = None
+
+    async def _settle_names(self, by_key: Mapping[str, Row]) -> None:
+        """Gives the real id to those known only by key, and joins the two rows of one who was also known by id."""
+        guessed = {
+            key: row
+            for key, row in by_key.items()
+            if key in self.named and row["id"] != self.named[key] and _is_guess(row["id"], self.named[key])
+        }
+        if not guessed:
+            return
+        await self._find({self.named[key] for key in guessed})
+        for key, row in guessed.items():
+            await self._rename(row, self.named[key])
 
 
-def _keep_ids(s: SaveContext, people: People, named: dict[str, str], by_key: Mapping[str, Row]) -> None:
-    """Where a page has only the web address of somebody whose id is known, the id stands."""
-    for key, row in by_key.items():
-        if key in named and row["id"] in ids_at(named[key]):
-            people.ids[named[key]] = row["user_no"]
-            named[key] = row["id"]
-
-
-def _is_guess(s: SaveContext, known_id: str, told: str) -> bool:
+def _is_guess(known_id: str, told: str) -> bool:
     """Whether the id that is told now is the better one of the same account."""
     return is_provisional(known_id) or told in ids_at(known_id)
-
-
-async def _join_addresses(
-    s: SaveContext, sql: PeopleStatements, people: People, strangers: Sequence[User], named: dict[str, str]
-) -> None:
-    """Finds whom the service shows for the first time under their other name: by the web address of the profile where one
-    server tells the id and another does not. Both must tell the same address."""
-    guesses = {known: user for user in strangers for known in ids_at(user.id)}
-    # Only by the rules that we know: anybody may claim somebody else's address.
-    addressed = {user.url: user for user in strangers if user.url and user.id in ids_at(user.url)}
-    for row in await s.fetch_in(sql.at_address, sorted({*guesses, *addressed})):
-        if row["id"] in guesses and row["url"] in (None, guesses[row["id"]].id):
-            user = guesses[row["id"]]
-            _note(people, [row])
-            people.ids[user.id], named[user.key] = row["user_no"], row["id"]
-        elif row["id"] in addressed:
-            await _rename(s, sql, people, row, addressed[row["id"]].id)
-
-
-async def _rename(s: SaveContext, sql: PeopleStatements, people: People, row: Row, known_id: str) -> None:
-    """Gives somebody the id that was learned, or joins the row with the one that has it."""
-    if known_id not in people.ids:
-        _note(people, await s.fetch_in(sql.by_id, [known_id]))
-    known, guessed = people.ids.get(known_id), row["user_no"]
-    if known is None:
-        await name_user(s, guessed, known_id)
-        _note(people, [{"id": known_id, "user_no": guessed, "opts_out": row["opts_out"]}])
-    elif known != guessed:
-        await merge_users(s, guessed, known)
-
-
-async def _settle_names(
-    s: SaveContext, sql: PeopleStatements, people: People, named: Mapping[str, str], by_key: Mapping[str, Row]
-) -> None:
-    """Gives the real id to those known only by key, and joins the two rows of one who was also known by id."""
-    guessed = {
-        key: row
-        for key, row in by_key.items()
-        if key in named and row["id"] != named[key] and _is_guess(s, row["id"], named[key])
-    }
-    if not guessed:
-        return
-    _note(people, await s.fetch_in(sql.by_id, {named[key] for key in guessed}))
-    for key, row in guessed.items():
-        await _rename(s, sql, people, row, named[key])

@@ -44,6 +44,7 @@ on conflict (post_no, kind, user_no) do nothing
 """
 _ID = "(select id from users where user_no = ?)"
 _RENAME_JUDGEMENTS = f"update judgements set id = ? where subject = 'user' and id = {_ID}"
+_NAME = "update users set id = ? where user_no = ?"
 _MOVE_JUDGEMENTS = f"""
 insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)
 select judge, subject, {_ID}, value, reason, strength, confidence, evidence, version, at, call from judgements
@@ -86,8 +87,8 @@ _JOINS = (
 
 async def name_user(s: SaveContext, user_no: int, known_id: str) -> None:
     """A user known only by key turns out to have this id."""
-    await s.tx.execute(_RENAME_JUDGEMENTS, known_id, user_no)
-    await s.tx.execute("update users set id = ? where user_no = ?", known_id, user_no)
+    await s.tx.execute_all([(_RENAME_JUDGEMENTS, [(known_id, user_no)])])
+    await s.tx.execute_all([(_NAME, [(known_id, user_no)])])
 
 
 async def merge_users(s: SaveContext, guessed: int, known: int) -> None:

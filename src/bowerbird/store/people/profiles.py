@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -159,7 +159,8 @@ class _Profiles(Struct):
             await s.execute_in(sql.seen, self.unchanged, s.at, s.call)
             seen = []
         written = sorted(self.rows, key=itemgetter(-1))
-        await s.tx.execute_all([(_WRITE, written), (_SEEN, seen), (_REMEMBER, self.history), (_HAD, self.former_handles)])
+        changes = [(_REMEMBER, self.history or None), (_HAD, self.former_handles or None)]
+        await s.tx.execute_all([(_WRITE, written), (_SEEN, seen), *changes])
         await s.execute_in(sql.gone.dig_up, self.opted_in)
         await purge_users(s, sql.gone.purge, self.opted_out, "opted_out", new=self.people.new)
         await purge_told(s, sql.gone.purge, self.unshown)
@@ -171,12 +172,12 @@ async def save_users(
     """Writes every profile of the page, each once."""
     by_number = _once(users, people)
     known = by_number.keys() - people.new
-    stored = {row["user_no"]: row for row in await s.fetch_in(sql.stored, known)}
+    stored, absences = await _known(s, sql, known)
     by_number |= await _with_newer_handles(s, by_number, stored)
     by_number |= _under_their_ids(by_number, stored)
     views = {number for number, row in stored.items() if not may_change(s, row["id"], row)}
     outdated = await outdated_profiles(s, sql.gone.lag, by_number, stored)
-    returns = await back_again(s, sql.gone, {number: by_number[number] for number in known}, views)
+    returns = await back_again(s, sql.gone, {number: by_number[number] for number in known}, views, absences)
     people.shut |= returns.stale & views
     people.present |= returns.present
     profiles = _Profiles(s, people, packer)
@@ -191,6 +192,15 @@ async def save_users(
             saved.append(msgspec.structs.replace(taken, is_back=True) if number in returns.back else taken)
     await profiles.flush(sql)
     return saved
+
+
+async def _known(s: SaveContext, sql: UserStatements, users: Collection[int]) -> tuple[dict[int, Row], Sequence[Row]]:
+    """The stored profiles by number, and who of them is said to be gone."""
+    if not users:
+        return {}, ()
+    members = s.database.members(sorted(users))
+    stored, absences = await s.tx.fetch_all([(sql.stored, [members]), (sql.gone.open, [members])])
+    return {row["user_no"]: row for row in stored}, absences
 
 
 async def _with_newer_handles(s: SaveContext, users: Mapping[int, User], stored: Mapping[int, Row]) -> dict[int, User]:

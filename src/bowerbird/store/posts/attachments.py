@@ -55,7 +55,7 @@ async def save_parts(
         [
             (_KEY, keys),
             (TAG, Checked(sorted(_tags(bearing), key=itemgetter(0, 1)))),
-            (CASHTAG, sorted({(cashtag.upper(), n) for n, p in bearing for cashtag in p.cashtags})),
+            (CASHTAG, sorted({(cashtag.upper(), n) for n, p in bearing for cashtag in p.cashtags}) or None),
             (MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions})),
             (MEDIA, media),
         ]

@@ -52,6 +52,10 @@ class PostCounting(Struct):
     accounts: dict[int, AccountChange] = field(default_factory=dict)
     days: dict[tuple[int, int | None], tuple[int, int]] = field(default_factory=dict)
     """By day and crawl (None: the one whose page is saved): stored, and deleted among them."""
+    kept: set[int] = field(default_factory=set)
+    """Authors of the page who have a row already, where that was asked beforehand."""
+    crawl: int = 0
+    """The one whose page is saved, where that was asked beforehand."""
 
     def add_new(self, posts: Iterable[NewPost], at: int) -> None:
         """Counts posts that the page brings; `at`: when it came. Nearly all posts go this way, so that it must be quick."""

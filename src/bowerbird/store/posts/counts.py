@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from bowerbird.db.arrays import columns
 from bowerbird.ports import Row
 from bowerbird.store.context import SaveContext
 from bowerbird.store.posts.counting import AccountChange, PostFacts
@@ -47,32 +46,25 @@ on conflict (day, crawl, slot) do update set stored = stored + excluded.stored, 
 _CRAWL = "select crawl from calls where call = ?"
 _KNOWN = "select user_no from post_counts where user_no in (select value from json_each(?))"
 _ADD = f"{_INTO} values ({', '.join('?' for _ in _COLUMNS)})"
-# One question. The rows of accounts are locked in order before any is changed; days are laid into a slot that nobody else uses
-# until the transaction ends.
-_IN_POSTGRES = f"""
+# The rows of accounts are locked in order before any is changed.
+_COUNT_AT_ONCE = f"""
 with v as materialized (select * from {_arrays(_COLUMNS)}),
 held as materialized (
     select user_no from post_counts where user_no in (select user_no from v) order by user_no for update
-),
-changed as (
-    update post_counts c set stored = c.stored + v.stored, deleted = c.deleted + v.deleted, reposts = c.reposts + v.reposts,
-        first_found = least(c.first_found, v.first_found), last_written = greatest(c.last_written, v.last_written),
-        last_seen = greatest(c.last_seen, v.last_seen)
-    from v join held h on h.user_no = v.user_no where c.user_no = v.user_no
-),
-free as materialized (
-    select slot from generate_series(1, {_SLOTS}) as slots (slot) where pg_try_advisory_xact_lock({_SLOT_LOCK}, slot) limit 1
-),
-laid as (
-    insert into post_days (day, crawl, slot, stored, deleted)
-    select w.day, w.crawl, coalesce((select slot from free), 0), sum(w.stored), sum(w.deleted) from (
-        select v.day, coalesce(v.crawl, (select crawl from calls where call = ?), 0) as crawl, v.stored, v.deleted
-        from {_arrays(_DAY_COLUMNS)}
-    ) as w group by w.day, w.crawl order by w.day, w.crawl
-    on conflict (day, crawl, slot) do update
-    set stored = post_days.stored + excluded.stored, deleted = post_days.deleted + excluded.deleted
 )
-select user_no from held
+update post_counts c set stored = c.stored + v.stored, deleted = c.deleted + v.deleted, reposts = c.reposts + v.reposts,
+    first_found = least(c.first_found, v.first_found), last_written = greatest(c.last_written, v.last_written),
+    last_seen = greatest(c.last_seen, v.last_seen)
+from v join held h on h.user_no = v.user_no where c.user_no = v.user_no
+"""
+# Into a slot that nobody else uses until the transaction ends.
+_LAY_AT_ONCE = f"""
+insert into post_days (day, crawl, slot, stored, deleted)
+select v.day, v.crawl, coalesce((
+    select slot from generate_series(1, {_SLOTS}) as slots (slot) where pg_try_advisory_xact_lock({_SLOT_LOCK}, slot) limit 1
+), 0), v.stored, v.deleted from {_arrays(_DAY_COLUMNS)}
+on conflict (day, crawl, slot) do update
+set stored = post_days.stored + excluded.stored, deleted = post_days.deleted + excluded.deleted
 """
 _FACTS = (
     "select p.author, p.kind, p.created_at, p.listed_at, p.is_time_doubtful, p.found_at, p.seen_at, p.deleted_at, "
@@ -130,13 +122,14 @@ async def save_counts(s: SaveContext) -> None:
     """Writes what was gathered; the last thing that is done for a page."""
     if not s.counting.accounts:
         return
-    known = await (_in_sqlite if s.database.dialect == "sqlite" else _in_postgres)(s)
+    is_alone = s.database.dialect == "sqlite"
+    known = await _in_sqlite(s) if is_alone else s.counting.kept
     added = {number: each for number, each in s.counting.accounts.items() if each.new >= MANY and number not in known}
     # Of who is new all posts are on this page, and nobody else knows of the account yet.
-    new = {number: each for number, each in added.items() if each.is_new}
-    await s.execute_many(_ADD, [(number, *_sums(each)) for number, each in new.items()])
-    if added.keys() - new:
-        await _begin(s, sorted(added.keys() - new))
+    new = [(number, *_sums(each)) for number, each in added.items() if each.is_new]
+    await (s.execute_many(_ADD, new) if is_alone else _at_once(s, new))
+    if begun := sorted(number for number, each in added.items() if not each.is_new):
+        await _begin(s, begun)
     s.counting.accounts.clear()
     s.counting.days.clear()
 
@@ -156,10 +149,15 @@ async def _in_sqlite(s: SaveContext) -> set[int]:
     return known
 
 
-async def _in_postgres(s: SaveContext) -> set[int]:
-    accounts = [(number, *_sums(each)) for number, each in sorted(s.counting.accounts.items())]
-    values = (*columns(accounts, len(_COLUMNS)), s.call, *columns(_days(s), len(_DAY_COLUMNS)))
-    return {row["user_no"] for row in await s.tx.fetch(_IN_POSTGRES, *values)}
+async def _at_once(s: SaveContext, new: list[tuple[int, ...]]) -> None:
+    accounts = [(number, *_sums(each)) for number, each in sorted(s.counting.accounts.items()) if not each.is_new]
+    days: dict[tuple[int, int], tuple[int, int]] = {}
+    for (day, of), (stored, deleted) in s.counting.days.items():
+        at = (day, s.counting.crawl if of is None else of)
+        had = days.get(at, (0, 0))
+        days[at] = had[0] + stored, had[1] + deleted
+    laid = [(*at, *counts) for at, counts in sorted(days.items()) if counts != (0, 0)]
+    await s.tx.execute_all([(_COUNT_AT_ONCE, accounts), (_ADD, new), (_LAY_AT_ONCE, laid)])
 
 
 def _days(s: SaveContext) -> list[tuple[int | None, ...]]:

@@ -14,6 +14,7 @@ from bowerbird.store.context import SaveContext, ordered
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for
 from bowerbird.store.posts.by_id import with_ids
+from bowerbird.store.posts.lookups import Lookups
 
 
 class Emptied(Struct, frozen=True):
@@ -48,18 +49,21 @@ class EmptiedStatements:
         self.gone = GoneStatements(database)
 
 
-async def emptied_posts(
-    s: SaveContext, sql: EmptiedStatements, posts: Mapping[str, Post], stored: Mapping[str, Row], people: People
-) -> Emptied:
+async def emptied_posts(s: SaveContext, sql: EmptiedStatements, look: Lookups, people: People) -> Emptied:
+    posts, stored = look.posts, look.stored
     bare = {post.id for post in posts.values() if people.ids[post.author] in people.opted_out} if people.opted_out else set()
     if s.is_live:
         return await _buried_live(s, sql, posts, stored, bare, people)
     dead = _emptied(stored)
-    dead |= {row["id"]: row["at"] for row in await s.fetch_in(sql.tombs, posts.keys() - stored.keys())}
+    dead |= await _tombs(s, sql, posts.keys() - stored.keys()) if look.tombs is None else look.tombs
     observed = await s.observed_at() if dead else s.at
     down = {known for known, at in dead.items() if at >= observed or not _may_return(s, stored.get(known))}
     down |= {post.id for post in posts.values() if people.ids[post.author] in people.shut} if people.shut else set()
     return Emptied(bare, down, dead.keys() - down, bare | down)
+
+
+async def _tombs(s: SaveContext, sql: EmptiedStatements, posts: Collection[str]) -> dict[str, int]:
+    return {row["id"]: row["at"] for row in await s.fetch_in(sql.tombs, posts)}
 
 
 async def _buried_live(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -13,7 +13,7 @@ from bowerbird.model import NETWORKS, Post, SavedPost
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import is_first_word, may_change, teller
 from bowerbird.store.absences.lagging import LAG
-from bowerbird.store.context import SaveContext, ordered
+from bowerbird.store.context import SaveContext, Writes, ordered
 from bowerbird.store.fields import (
     POST_COUNTERS,
     POST_FIELDS,
@@ -41,8 +41,9 @@ from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.posts.counts import add_counted, take_counted
 from bowerbird.store.posts.emptied import Emptied, EmptiedStatements, emptied_posts
 from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
+from bowerbird.store.posts.lookups import LookupStatements, look_up
 from bowerbird.store.posts.media_changes import MediaStatements, media_changes
-from bowerbird.store.posts.references import ReferenceStatements, join_waiting, with_references
+from bowerbird.store.posts.references import join, join_waiting, joining
 
 _stored = itemgetter(*POST_FIELDS)
 _COUNTED = ("kind", "created_at", "listed_at", "is_time_doubtful")
@@ -51,6 +52,7 @@ _counted = itemgetter(*(POST_FIELDS.index(name) for name in _COUNTED))
 _COLUMNS = ("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", *COLUMNS)
 _new_post = itemgetter(*(_COLUMNS.index(name) for name in ("author", *_COUNTED)))
 _CHANGED = ("author", *POST_FIELDS)
+_SEEN = "update posts set seen_at = ?, seen_by = ? where post_no = ?"
 _REMEMBER = "insert into post_history (post_no, at, call, before, after) values (?, ?, ?, ?, ?)"
 
 
@@ -59,7 +61,7 @@ class PostStatements:
 
     def __init__(self, database: Database) -> None:
         text, bigint, known = database.any("text"), database.any("bigint"), with_ids(database)
-        self.stored = (
+        stored = (
             "select post_no, id, author, found_at, seen_at, told_by, deleted_at, frame, frame_place, "
             f"{', '.join(POST_FIELDS)} from posts where {known}{ordered(database, 'post_no')}"
         )
@@ -76,7 +78,7 @@ class PostStatements:
         self.parts = PartStatements(database)
         self.media = MediaStatements(database)
         self.late = LateStatements(database)
-        self.references = ReferenceStatements(database)
+        self.lookups = LookupStatements(database, stored, self.buried.tombs)
         self.frames = Frames(database)
 
 
@@ -235,23 +237,33 @@ class _Posts(Struct):
             self.history.append((number, self.s.at, self.s.call, *texts))
             self.rewritten[self.current[number].id] = self.current[number]
 
-    async def flush(self, sql: PostStatements) -> None:
+    def touched(self) -> set[int]:
+        """Numbers of known posts that are written."""
+        return {*self.unchanged, *(number for _, number, _ in self.rows)}
+
+    async def flush(self, sql: PostStatements, along: Writes) -> None:
+        """Writes what was gathered, and some rows of other posts along with it."""
         s = self.s
         await self._renew_payloads(sql.frames)
         placed = await place_payloads(s, sql.frames, self.packer, self.payloads)
         # In one order everywhere, so that two transactions never wait for each other in a circle.
         inserted = [(*row, *placed.get(row[0], NOTHING)) for row in sorted(self.inserts, key=itemgetter(0))]
         s.counting.add_new(map(_new_post, inserted), s.at)
-        self.numbers = await s.insert_posts(_COLUMNS, inserted)
+        self.numbers, writes = await s.insert_posts(_COLUMNS, inserted)
         await s.execute_in(sql.dig_up, sorted(self.buried.returned))
         rows = sorted(self.rows, key=itemgetter(1))
         bare = self._written([(*row, number) for known, number, row in rows if known not in placed])
         with_payload = self._written([(*row, *placed[known], number) for known, number, row in rows if known in placed])
         history = self.history + await self._due_counts(sql)
         await take_counted(s, self.recounted)
-        await s.tx.execute_all([(sql.write, bare), (sql.write_with_payload, with_payload), (_REMEMBER, history)])
+        writes += [(sql.write, bare or None), (sql.write_with_payload, with_payload or None), (_REMEMBER, history or None)]
+        seen = [(s.at, s.call, number) for number in sorted(self.unchanged)]
+        if s.database.dialect == "sqlite":
+            # Without a round trip to save, one statement for all is the quicker one.
+            await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
+            seen = []
+        await s.tx.execute_all([*writes, (_SEEN, seen), *along])
         await add_counted(s, self.recounted)
-        await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
         await save_late(s, sql.late, self.late)
 
     def _written(self, rows: list[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
@@ -270,10 +282,10 @@ async def save_posts(
     s: SaveContext, sql: PostStatements, posts: Sequence[Post], people: People, packer: Packer
 ) -> list[SavedPost]:
     """Writes every post of the page, each once."""
-    by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
-    stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
+    look = await look_up(s, sql.lookups, posts, people)
+    by_id, stored = look.posts, look.stored
     s.counting.note_seen({row["author"] for row in stored.values()}, s.at)
-    buried = await emptied_posts(s, sql.buried, by_id, stored, people)
+    buried = await emptied_posts(s, sql.buried, look, people)
     unkept = {*buried.uncopied, *buried.carriers(by_id.values())} if buried.uncopied else frozenset[str]()
     page = _Posts(s, people, packer, buried, unkept)
     if any(row["edited_at"] for row in stored.values()):
@@ -282,15 +294,22 @@ async def save_posts(
         if known not in buried.down:
             page.take(post, stored.get(known))
     await page.compare_media(sql)
-    await page.flush(sql)
+    touched = page.touched()
+    later = [row for row in look.waiting or () if row["post_no"] in touched]
+    along = [row for row in look.waiting or () if row["post_no"] not in touched]
+    await page.flush(sql, joining(s, sql.lookups.references, by_id.values(), along))
     s.counting.note_new(people.new)
-    await join_waiting(s, sql.references, by_id.values())
+    if look.waiting is None:
+        await join_waiting(s, sql.lookups.references, by_id.values())
+    await join(s, sql.lookups.references, by_id.values(), later)
     await _save_parts(s, sql, by_id, stored, page)
     views = {known for known, row in stored.items() if not may_change(s, known, row)}
     return [SavedPost(post.id, post.key, post.author, post.id in page.new, post.id in views) for post in by_id.values()]
 
 
-async def _save_parts(s: SaveContext, sql: PostStatements, by_id: dict[str, Post], stored: dict[str, Row], page: _Posts) -> None:
+async def _save_parts(
+    s: SaveContext, sql: PostStatements, by_id: Mapping[str, Post], stored: Mapping[str, Row], page: _Posts
+) -> None:
     bare = page.buried.bare
     whole = [post for post in (*page.new.values(), *page.rewritten.values()) if post.id not in bare]
     numbers = page.numbers | {known: row["post_no"] for known, row in stored.items()}

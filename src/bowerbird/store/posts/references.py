@@ -8,8 +8,8 @@ import msgspec
 
 from bowerbird.db.short_columns import written, written_rows
 from bowerbird.model import Post
-from bowerbird.ports import Database
-from bowerbird.store.context import SaveContext
+from bowerbird.ports import Database, Row
+from bowerbird.store.context import SaveContext, Writes
 from bowerbird.store.people.names import has_local_keys, id_for, is_provisional
 
 _COLUMNS = ("reply_to", "quote_of")
@@ -24,10 +24,12 @@ class ReferenceStatements:
         self.keys = (
             f"select k.key, p.id from post_keys k join posts p on p.post_no = k.post_no where k.service = ? and k.key {text}"
         )
-        # The condition is that of the index, which holds only what waits for its post.
+        # The condition is that of the index, which holds only what waits for its post. PostgreSQL would read all of that to join
+        # it with the list.
+        each = "= any(?::text[])" if database.dialect == "postgresql" else text
         self.waiting = " union all ".join(
             f"select post_no, '{column}' as part, {column} as waiting from posts "
-            f"where substr({column}, 1, 9) = 'mastodon:' and {column} {text}"
+            f"where substr({column}, 1, 9) = 'mastodon:' and {column} {each}"
             for column in _COLUMNS
         )
         kept = {column: written(database.dialect, column) for column in _COLUMNS}
@@ -39,9 +41,28 @@ async def with_references(s: SaveContext, sql: ReferenceStatements, posts: Seque
     if not has_local_keys(s.network):
         return posts
     start = id_for(s.network, s.service_name, "")
-    keys = {known.removeprefix(start) for post in posts for known in _waiting(s, post) if known.startswith(start)}
-    ids = {start + row["key"]: row["id"] for row in await s.fetch_in(sql.keys, sorted(keys), s.service)}
+    ids = {start + row["key"]: row["id"] for row in await s.fetch_in(sql.keys, sorted(keys_of(s, posts)), s.service)}
     return [_joined(post, ids) for post in posts] if ids else posts
+
+
+def keys_of(s: SaveContext, posts: Iterable[Post]) -> set[str]:
+    """The keys by which posts refer to others."""
+    start = id_for(s.network, s.service_name, "")
+    return {known.removeprefix(start) for post in posts for known in _waiting(s, post) if known.startswith(start)}
+
+
+def referring(s: SaveContext, posts: Sequence[Post], found: Iterable[Row]) -> Sequence[Post]:
+    """The same posts, referring by id to those that were found by their keys, and to each other."""
+    if not has_local_keys(s.network):
+        return posts
+    start = id_for(s.network, s.service_name, "")
+    ids = named_here(s, posts) | {start + row["key"]: row["id"] for row in found}
+    return [_joined(post, ids) for post in posts]
+
+
+def named_here(s: SaveContext, posts: Iterable[Post]) -> dict[str, str]:
+    """The ids of posts by those that stand for their keys until they come."""
+    return {id_for(s.network, s.service_name, post.key): post.id for post in posts}
 
 
 def _waiting(s: SaveContext, post: Post) -> Iterable[str]:
@@ -57,9 +78,17 @@ async def join_waiting(s: SaveContext, sql: ReferenceStatements, posts: Collecti
     """Posts that came before one they refer to now refer to it by its id."""
     if not posts or not has_local_keys(s.network):
         return
-    ids = {id_for(s.network, s.service_name, post.key): post.id for post in posts}
-    members = s.database.members(list(ids))
-    rows = await s.tx.fetch(sql.waiting, members, members)
-    for column in _COLUMNS:
-        found = sorted((ids[row["waiting"]], row["post_no"]) for row in rows if row["part"] == column)
-        await s.execute_many(sql.join[column], list(written_rows(s.database.dialect, (column,), found)))
+    members = s.database.members(list(named_here(s, posts)))
+    await join(s, sql, posts, await s.tx.fetch(sql.waiting, members, members))
+
+
+async def join(s: SaveContext, sql: ReferenceStatements, posts: Collection[Post], waiting: Sequence[Row]) -> None:
+    for statement, rows in joining(s, sql, posts, waiting):
+        await s.execute_many(statement, [tuple(row) for row in rows or ()])
+
+
+def joining(s: SaveContext, sql: ReferenceStatements, posts: Iterable[Post], waiting: Sequence[Row]) -> Writes:
+    """What is written so that posts which wait for some of these refer to them by their ids."""
+    ids = named_here(s, posts) if waiting else {}
+    found = {c: sorted((ids[row["waiting"]], row["post_no"]) for row in waiting if row["part"] == c) for c in _COLUMNS}
+    return [(sql.join[c], written_rows(s.database.dialect, (c,), rows) or None) for c, rows in found.items()]

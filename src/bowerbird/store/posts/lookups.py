@@ -1,0 +1,81 @@
+"""What the store knows of the posts of one page, read before anything is decided about them: from PostgreSQL in one question.
+
+The numbers of new posts and frames come along, so that these are written together with everything that names them. Nobody else
+adds a post that has a number of ours: its name is locked (`locks/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from bowerbird.model import Post
+from bowerbird.ports import Database, Row
+from bowerbird.store.context import SaveContext
+from bowerbird.store.payloads.frames import FEWEST, MOST
+from bowerbird.store.people.identities import People
+from bowerbird.store.people.names import has_local_keys
+from bowerbird.store.posts.references import ReferenceStatements, keys_of, named_here, referring, with_references
+
+_POSTS = "select nextval('posts_post_no_seq') as number from generate_series(1, cast(? as int))"
+_FRAMES = "select nextval('frames_frame_seq') as number from generate_series(1, cast(? as int))"
+_CRAWL = "select crawl from calls where call = ?"
+
+
+class Lookups(Struct, frozen=True):
+    """The posts of a page, referring by id to those that are stored, and what is stored of them."""
+
+    posts: Mapping[str, Post]
+    stored: Mapping[str, Row]
+    tombs: Mapping[str, int] | None = None
+    """When those of them were deleted that are not stored; None: not asked yet."""
+    waiting: Sequence[Row] | None = None
+    """Stored posts that refer to one of the page by its key; None: to be asked when the page is written."""
+
+
+class LookupStatements:
+    """The statements of this file in one database's words."""
+
+    def __init__(self, database: Database, stored: str, tombs: str) -> None:
+        self.stored = stored
+        self.tombs = tombs
+        self.kept = f"select user_no from post_counts where user_no {database.any('bigint')}"
+        self.references = ReferenceStatements(database)
+
+
+async def look_up(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], people: People) -> Lookups:
+    if s.database.dialect != "sqlite":
+        return await _at_once(s, sql, posts, people)
+    by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
+    return Lookups(by_id, {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)})
+
+
+async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], people: People) -> Lookups:
+    # In one order, so that numbers do not depend on chance.
+    ids = sorted({post.id for post in posts})
+    new = [known for known in ids if known in s.reserved.names]
+    authors = {people.ids[post.author] for post in posts}
+    asked: dict[str, tuple[str, Sequence[Any]]] = {
+        "stored": (sql.stored, [ids]),
+        "numbers": (_POSTS, [len(new)]),
+        "frames": (_FRAMES, [-(-len(new) // MOST) if len(new) >= FEWEST else 0]),
+        "kept": (sql.kept, [list(authors)]),
+        "crawl": (_CRAWL, [s.call]),
+    }
+    if not s.is_live:
+        asked["tombs"] = (sql.tombs, [ids])
+    if has_local_keys(s.network):
+        here = list(named_here(s, posts))
+        asked["keys"] = (sql.references.keys, [s.service, sorted(keys_of(s, posts))])
+        asked["waiting"] = (sql.references.waiting, [here, here])
+    found = dict(zip(asked, await s.tx.fetch_all(list(asked.values())), strict=True))
+    s.reserved.posts.update(zip(new, (row["number"] for row in found["numbers"]), strict=True))
+    s.reserved.frames += [row["number"] for row in found["frames"]]
+    s.counting.kept.update(row["user_no"] for row in found["kept"])
+    s.counting.crawl = found["crawl"][0]["crawl"] if found["crawl"] else 0
+    stored = {row["id"]: row for row in found["stored"]}
+    tombs = None if s.is_live else {row["id"]: row["at"] for row in found["tombs"] if row["id"] not in stored}
+    by_id = {post.id: post for post in referring(s, posts, found.get("keys", ()))}
+    return Lookups(by_id, stored, tombs, found.get("waiting", ()))
