@@ -51,9 +51,18 @@ class Box(NamedTuple):
         return self.x + _BOX / 2
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every statement, also inside others; to walk through their expressions too takes several times as long."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(tree, name, None)
+        for node in inner if isinstance(inner, list) else ():
+            yield node
+            yield from statements(node)
+
+
 def imported(source: str) -> Iterator[str]:
     """The parts that import statements name, also inside functions."""
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(ast.parse(source)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]

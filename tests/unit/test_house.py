@@ -51,7 +51,7 @@ def package_of(path: Path) -> str:
 
 def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
     """Every module an import statement names, also inside functions and under TYPE_CHECKING."""
-    for node in ast.walk(tree):
+    for node in _DRAWING["statements"](tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
