@@ -19,7 +19,7 @@ select l.lane, l.facet, l.left_out, c.name as crawl, s.service, s.name as servic
     coalesce((select max(w.seen_at) from workers w where w.name = c.name), c.updated_at) as as_of
 from lanes l join crawls c on c.crawl = l.crawl join services s on s.service = l.service order by l.lane
 """
-_OUTAGES = "select service, began_at, ended_at from outages order by began_at"
+_OUTAGES = "select service, began_at, ended_at from outages order by began_at, service"
 _MOSTLY = 0.5
 
 

@@ -27,7 +27,7 @@ _SERVICES = "select name, provider, network, base, flavour from services order b
 _GONE = "select subject, reason, count(*) as n from deletions group by subject, reason order by 3 desc, 1, 2"
 _OPTED_OUT = "select count(*) as n from users where opts_out = 1"
 _OUTAGES = "select service, count(*) as n from outages group by service order by service"
-_VERSIONS = "select version, min(started_at) as since from workers where version is not null group by version order by 2"
+_VERSIONS = "select version, min(started_at) as since from workers where version is not null group by version order by 2, 1"
 _FILES = "select state, count(*) as n from media_files group by state order by state"
 _SETTINGS = "select settings from crawls where crawl = ?"
 

@@ -19,13 +19,14 @@ _POSTS = f"""
 select post_no, id, found_at from posts where {end_of("id")} = {end_of("cast(? as text)")} and id = ?
 union select post_no, id, found_at from posts where post_no in (
     select post_no from post_keys where service in (select service from services) and key = ?)
+order by post_no
 """
 _AT_URL = "select post_no, id, found_at from posts where url = ? order by post_no"
 _FOUND = "select found_at, found_by, seen_at from users where user_no = ?"
 _PROFILE = "select at, call, before, after from user_history where user_no = ? order by at, call"
 _EDITS = "select at, call, before, after from post_history where post_no = ? order by at, call"
-_ABSENT = "select reason, since, until, call from unavailable where user_no = ? order by since"
-_VERSIONS = "select at, text, call from post_versions where post_no = ? order by at"
+_ABSENT = "select reason, since, until, call from unavailable where user_no = ? order by since, call"
+_VERSIONS = "select at, text, call from post_versions where post_no = ? order by at, call"
 _BURIED = "select reason, at, call from deletions where subject = ? and id = ?"
 _EDGES = """
 select h.kind, h.change, h.after_at, h.before_at, h.call, s.id as source, t.id as target

@@ -27,11 +27,11 @@ from (select settled_at, new_items from calls where state = '{CallState.SETTLED}
 """
 _REFUSED = f"""
 select s.name as service, s.provider, c.credential, c.reason, c.since from credentials c join services s on s.service = c.service
-where c.state = '{CredentialState.REFUSED}' order by c.since desc
+where c.state = '{CredentialState.REFUSED}' order by c.since desc, s.name, c.credential
 """
 _QUARANTINE = """
 select s.facet, s.why, s.items, (select count(*) from quarantine q where q.source = s.source) as kept
-from quarantine_sources s order by s.items desc, s.last_at desc limit 5
+from quarantine_sources s order by s.items desc, s.last_at desc, s.source limit 5
 """
 _COMPLETE = """
 select coalesce(sum(claimed), 0) as claimed, coalesce(sum(case when stored < claimed then stored else claimed end), 0) as stored,
