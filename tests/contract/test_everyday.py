@@ -360,3 +360,23 @@ def test_a_stream_prints_what_is_wanted_and_keeps_nothing_else() -> None:
     assert len(found) == 5
     assert all("the" in row["text"] for row in found)
     assert all(row["author_handle"] for row in found)
+
+
+def test_a_credential_is_tried_when_it_is_added(
+    servers: dict[str, Server], monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    server = servers["mastodon"]
+    token = next(each for each in server.service.tokens if each.kind == "user")
+    add = ["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base, "--replace"]
+    for value, options, said in (
+        (token.value, ("--try",), f"Tried: {server.base} takes it."),
+        ("other-words", ("--try",), "refuses the credential 'mine'"),
+        ("other-words", ("--no-try",), ""),
+        ("other-words", (), ""),
+    ):
+        monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", value)
+        assert cli.run([*add, *options]) == 0
+        told = capsys.readouterr().out
+        assert said in told
+        assert ("Tried" in told) is bool(said)
+        assert value not in told

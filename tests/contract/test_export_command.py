@@ -62,6 +62,17 @@ def test_a_network_is_a_graph(store: Path, capsys: pytest.CaptureFixture[str]) -
     assert "--out" in capsys.readouterr().err
 
 
+def test_the_key_of_pseudonyms_is_kept_in_the_vault(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b"):
+        assert cli.run(["export", "posts", "--pseudonyms", "-o", f"{name}.csv"]) == 0
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    capsys.readouterr()
+    assert cli.run(["credentials", "list"]) == 0
+    assert "pseudonyms" in capsys.readouterr().out
+    assert cli.run(["export", "post", "-o", "c.csv"]) == 2
+    assert "did you mean 'posts'" in capsys.readouterr().err
+
+
 def test_the_key_of_pseudonyms_is_made_once_and_private(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a", "b"):
         assert cli.run(["export", "posts", "--pseudonyms", "--key", "my.key", "-o", f"{name}.csv"]) == 0

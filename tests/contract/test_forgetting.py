@@ -252,6 +252,54 @@ async def test_a_row_that_moves_while_the_sweep_is_under_way_is_looked_through(m
     await database.close()
 
 
+async def test_a_row_without_a_number_that_moves_meanwhile_is_looked_through_by_its_key(migrated_url: str) -> None:
+    class Stopped(Exception): ...
+
+    def stop(table: str, rows: int) -> None:
+        if table == "judgements":
+            raise Stopped
+
+    database = await open_database(migrated_url, RealClock())
+    crawled = await Crawled(database).register()
+    await save(crawled, Page(users=(user("1", handle="alice"),)))
+    rows = [(f"x:{n:05d}", "near @alice" if n == 3_500 else "words " * 40) for n in range(4_000)]
+    async with database.transaction() as tx:
+        insert = "insert into judgements (judge, version, subject, id, value, reason, strength, confidence, evidence, at, call) "
+        await tx.execute_many(f"{insert} values ('place', '1', 'user', ?, 'Rome', 'said', 1, 1.0, ?, 0, 1)", rows)
+    forgetter = Forgetter(database, RealClock())
+    await forgetter.erase(Wish(who="a", why="b", users=frozenset({await number(crawled, "x:1")})))
+    connection = await asyncpg.connect(migrated_url)
+    await connection.execute("delete from judgements where id < 'x:00100'")
+    await connection.execute("vacuum judgements")
+    with pytest.raises(Stopped):
+        await forgetter.sweep(stop)
+    longer = "evidence || ' ' || (select string_agg(md5(n::text), '') from generate_series(1, 40) n)"
+    moved = await connection.fetchval(f"update judgements set evidence = {longer} where id = 'x:03500' returning ctid::text")
+    assert int(moved.strip("()").partition(",")[0]) < 30
+    await connection.close()
+    await forgetter.sweep()
+    assert await found(crawled, ("alice",)) == set()
+    assert await crawled.count("judgements") == 3_900
+    await database.close()
+
+
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ("with \uff20alice", "with [forgotten]"),
+        ("@alice-san", "[forgotten]-san"),
+        ("@alice.", "[forgotten]."),
+        ("@alice@b.c", None),
+    ],
+)
+async def test_a_handle_on_x_ends_where_x_says_and_may_have_a_wide_sign(crawled: Crawled, written: str, left: str | None) -> None:
+    page = Page(users=(user("1", handle="alice"), user("2", handle="bob")), posts=(post("201", "2", text=written),))
+    await save(crawled, page)
+    await forget(crawled, "x:1")
+    await save(crawled, Page(posts=(post("202", "2", text=written),)))
+    assert {row["text"] for row in await crawled.rows("select text from posts")} == {left or written}
+
+
 async def test_to_forget_again_changes_and_records_nothing(crawled: Crawled) -> None:
     await save(crawled, sky_page(), ALICE, service=SKY)
     await forget(crawled, ALICE)

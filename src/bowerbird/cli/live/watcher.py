@@ -138,6 +138,8 @@ class Watcher:
             return "paused; `bowerbird resume` lets it go on"
         if tally.down:
             return self._silence(now)
+        if tally.paced_until is not None and tally.paced_until > now:
+            return f"keeps its calls apart, as [stop] spread says; the next in {numbers.span(tally.paced_until - now)}"
         opens = tally.window_opens
         if opens is not None and opens - now > _NOTICEABLE:
             return f"waits {numbers.span(opens - now)} for {_held_back(states, opens, now)}, until {numbers.at(opens, now)}"
@@ -146,6 +148,8 @@ class Watcher:
         due = tally.next_due
         if self._is_settled() and due is not None and due - now > _NOTICEABLE:
             return f"everything is up to date; the next visit is due in {numbers.span(due - now)}"
+        if opens is not None and opens > now:
+            return "calling, at the pace that the limits set"
         return "calling" if self._state != "starting" else "starting"
 
     def _silence(self, now: datetime) -> str:

@@ -12,7 +12,7 @@ def shown(output: Output) -> Said:
     """Says every hundred thousand rows how far a table is."""
 
     def said(table: str, rows: int) -> None:
-        if rows % _NOTABLE == 0:
+        if rows and rows % _NOTABLE == 0:
             output.line(f"  {table}: {rows:,} rows")
 
     return said

@@ -45,6 +45,8 @@ class Tally:
         self.items_by_facet: Counter[str] = Counter()
         self.by_outcome: Counter[Outcome] = Counter()
         self.window_opens: datetime | None = None
+        self.paced_until: datetime | None = None
+        """Until when the crawl's own pace holds its calls back."""
         self.next_due: datetime | None = None
         self.trouble: str = ""
         self.trouble_at: datetime | None = None

@@ -100,9 +100,10 @@ class Worker:
     async def _hold(self, until: datetime) -> None:
         """Waits for the crawl's own pace, an answer or a control, whichever comes first."""
         self._tally.waits(until, None)
+        self._tally.paced_until = until
         self._rests_until = until
         await self._clock.wait(self._changed, until)
-        self._rests_until = None
+        self._rests_until = self._tally.paced_until = None
 
     async def _step(self, room: int, rules: StopRules) -> None:
         # Asked before anything is awaited: who ends feeding meanwhile may have left something.

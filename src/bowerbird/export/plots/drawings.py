@@ -186,8 +186,9 @@ def draw_completeness(days: Sequence[Entry], note: str) -> Canvas:
     """What was captured of each day, and on top of it what is known to be missing, by cause."""
     canvas = Canvas("What was captured, and what is known to be missing", note)
     dated = [(datetime.fromisoformat(day.subject), day) for day in days if day.subject[:1].isdigit()]
+    undated = _undated_words([day for day in days if not day.subject[:1].isdigit()])
     if not dated:
-        canvas.empty(_NOTHING)
+        canvas.empty(f"{_NOTHING} Of no known day: {undated}." if undated else _NOTHING)
         return canvas
     times = [at for at, _ in dated]
     causes = sorted({part.cause for _, day in dated for part in day.missing})
@@ -199,11 +200,17 @@ def draw_completeness(days: Sequence[Entry], note: str) -> Canvas:
             label = f"missing: {cause.replace('_', ' ')}"
             canvas.axes.bar(times, heights, width=1.0, bottom=below, color=COLOURS[1 + number % 7], label=label)
             below = [had + more for had, more in zip(below, heights, strict=True)]
-    canvas.label("written (UTC)", "posts per day")
+    canvas.label(f"written (UTC); of no known day: {undated}" if undated else "written (UTC)", "posts per day")
     canvas.by_time(times)
     canvas.count_up()
     canvas.legend()
     return canvas
+
+
+def _undated_words(days: Sequence[Entry]) -> str:
+    """What is captured and missing of no day that is known, in words: it has no place among the days."""
+    captured, missing = sum(day.captured for day in days), sum(part.likely for day in days for part in day.missing)
+    return f"{captured:,} captured, {missing:,} missing" if captured or missing else ""
 
 
 def _draw_tail(canvas: Canvas, table: Mapping[int, int], colour: str, name: str) -> None:

@@ -66,6 +66,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "results": ("told",),
     },
     _POSITION: {
+        "tombstone_state": ("after_key",),
         "tasks": ("cursor", "newest", "head"), "streams": ("cursor", "head"), "gaps": ("after_key", "before_key"),
         "paging": ("position",),
     },

@@ -18,6 +18,8 @@ _PIECE = re.compile(r"[^\s\"'<>\\,(){}\[\];|]+")
 _ADDRESS = re.compile(r"(?:at|https?)://.+")
 _DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
 _HANDLE = re.compile(r"@?[\w][\w.-]*@[\w.-]+\w(?::\d+)?|@[\w][\w.-]*")
+_X_HANDLE = re.compile(r"@[A-Za-z0-9_]{1,20}")
+"""As far as X reads a mention: `@alice-san` mentions alice there. On the other networks a handle may have a hyphen or a dot."""
 _LATIN = re.compile(r"@?[A-Za-z0-9_.@-]+")
 """What of a handle may be all of it where letters of another script follow without a blank."""
 _SIGNS = re.compile("[@.:]")
@@ -113,32 +115,34 @@ def _network_of(handle: str) -> str | None:
     return "mastodon" if "@" in bare else "bluesky" if "." in bare else None
 
 
-def words_in(text: str, kind: Kind) -> Iterator[tuple[int, str]]:
-    """Everything in a text that may name somebody, and where it begins."""
+def words_in(text: str, kind: Kind, network: str | None = None) -> Iterator[tuple[int, str]]:
+    """Everything in a text that may name somebody, and where it begins; `network`: whose rules say where a handle ends."""
+    # X takes the wide sign of Chinese and Japanese keyboards for the usual one; elsewhere nobody means anything else by it.
+    text = text.replace("\uff20", "@")
     if kind is Kind.TEXT and not _SIGNS.search(text):
         return
     for found in _PIECE.finditer(text):
         piece, start = found.group(), found.start()
         if "@" in piece or "." in piece or ":" in piece:
-            yield from _signed(piece, start, kind)
+            yield from _signed(piece, start, kind, network)
         elif kind is Kind.LINE or (kind is Kind.PAYLOAD and (piece.isdigit() or _is_quoted(text, start, found.end()))):
             yield start, piece
 
 
-def _signed(piece: str, start: int, kind: Kind) -> Iterator[tuple[int, str]]:
+def _signed(piece: str, start: int, kind: Kind, network: str | None) -> Iterator[tuple[int, str]]:
     """The names in a piece that has a sign of one."""
     form = _ADDRESS if "://" in piece else _DID if "did:" in piece else _HANDLE if "@" in piece else None
     if form is not None:
         for each in form.finditer(piece):
             at, written = start + each.start(), each.group().rstrip(_END)
-            yield from _handles(at, written) if form is _HANDLE else ((at, written),) if written else ()
+            yield from _handles(at, written, network) if form is _HANDLE else ((at, written),) if written else ()
         return
     bare = piece.strip(_END)
     if bare and (kind is not Kind.TEXT or "." in bare or ":" in bare):
         yield start + len(piece) - len(piece.lstrip(_END)), bare
 
 
-def _handles(at: int, written: str) -> Iterator[tuple[int, str]]:
+def _handles(at: int, written: str, network: str | None) -> Iterator[tuple[int, str]]:
     """A handle, and those that it may hold: not every language leaves a blank before a handle, or after it."""
     sign = written.find("@", 1)
     for start in (0, sign) if sign > 0 else (0,):
@@ -147,6 +151,14 @@ def _handles(at: int, written: str) -> Iterator[tuple[int, str]]:
             yield at + start, whole
         if not whole.isascii() and (latin := _LATIN.match(whole)) and (bare := latin.group().rstrip(_END)):
             yield at + start, bare
+        short = _X_HANDLE.match(whole) if network in (None, "x") else None
+        if short and _ends_on_x(whole[short.end() :], is_sure=network == "x"):
+            yield at + start, short.group()
+
+
+def _ends_on_x(rest: str, *, is_sure: bool) -> bool:
+    """Whether a handle ends before this on X; where it may be of another network, a dot may belong to it."""
+    return bool(rest) and not rest.startswith("@") and (is_sure or rest.startswith("-"))
 
 
 def _is_quoted(text: str, start: int, end: int) -> bool:

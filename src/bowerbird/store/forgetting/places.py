@@ -87,6 +87,7 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "credentials": ("credential", "reason"), "bills": ("payer",), "calls": ("facet", "credential", "charges"),
         "errors": ("part",), "outages": ("service",), "quarantine": ("facet",), "quarantine_sources": ("facet", "why"),
         "dictionaries": ("body", "kind"), "tasks": ("memory",), "trends": ("place",), "forget_requests": ("who", "why"),
+        "tombstone_state": ("after_key",),
         "tombstones": ("mark",), "tombstone_keys": ("secret",), "judgements": ("judge", "version"),
     },
     _CHOSEN: {

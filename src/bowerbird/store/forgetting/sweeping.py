@@ -5,9 +5,11 @@ How far it is stands in the database: killed, it goes on there; when more are fo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
@@ -26,10 +28,10 @@ BATCH = 1_000
 _PAGES = 64
 """Pages of PostgreSQL that are read in one transaction."""
 Said = Callable[[str, int], None]
-"""Hears the table and how many of its rows were looked through."""
-_STATE = "select version, sweeping, step, place, swept from tombstone_state"
-_START = "update tombstone_state set sweeping = ?, step = 0, place = 0"
-_MOVE = "update tombstone_state set step = ?, place = ? where sweeping = ?"
+"""Hears the table and how many of its rows were looked through by now."""
+_STATE = "select version, sweeping, step, place, after_key, swept from tombstone_state"
+_START = "update tombstone_state set sweeping = ?, step = 0, place = 0, after_key = null"
+_MOVE = "update tombstone_state set step = ?, place = ?, after_key = ? where sweeping = ?"
 _END = "update tombstone_state set swept = ? where sweeping = ?"
 _DONE = "update forget_requests set done_at = ? where done_at is null and version <= ?"
 _FOUND = "update forget_requests set mentions = mentions + ? where done_at is null and version = ?"
@@ -48,6 +50,8 @@ class Looked(Struct, frozen=True):
 
     rows: Sequence[Row]
     place: int | None
+    after: str | None = None
+    """Of tables that are gone through by a key without a number: the last one, as JSON."""
 
 
 class Sweep:
@@ -61,6 +65,7 @@ class Sweep:
         self._said = said
         self._sql = EraseStatements(database)
         self._tombstones = Tombstones()
+        self._looked: Counter[str] = Counter()
         self.erased = Erased()
 
     async def run(self) -> Erased:
@@ -91,19 +96,23 @@ class Sweep:
             await tx.execute(_END, version, version)
             await tx.execute(_DONE, now, version)
             return
-        looked = await self._rows(tx, PLACES[step], int(state["place"]))
+        looked = await self._rows(tx, PLACES[step], (int(state["place"]), state["after_key"]))
         s = SaveContext(tx=tx, database=self._database, service=0, service_name="", network="", call=0, at=now)
         found = await _Found(s, self._sql, self._tombstones, PLACES[step], self._remove).take(looked.rows)
         self.erased.add(found)
         if found != Erased():
             await tx.execute(_FOUND, found.mentions, version)
             await tx.execute(RESIDUE)
-        following = (step + 1, 0) if looked.place is None else (step, looked.place)
+        following = (step + 1, 0, None) if looked.place is None else (step, looked.place, looked.after)
         await tx.execute(_MOVE, *following, version)
-        tx.after_commit(lambda: self._said(PLACES[step].table, len(looked.rows)))
+        tx.after_commit(lambda: self._tell(PLACES[step].table, len(looked.rows)))
 
-    async def _rows(self, tx: Transaction, place: Place, since: int) -> Looked:
-        columns = ", ".join(_columns(place))
+    def _tell(self, table: str, rows: int) -> None:
+        self._looked[table] += rows
+        self._said(table, self._looked[table])
+
+    async def _rows(self, tx: Transaction, place: Place, begin: tuple[int, str | None]) -> Looked:
+        columns, (since, after) = ", ".join(_columns(place)), begin
         # Not by their places on PostgreSQL: whoever changes a row there meanwhile may move it to where we have been.
         key = "rowid" if self._database.dialect == "sqlite" else _NUMBERS.get(place.table)
         if key is not None:
@@ -111,11 +120,34 @@ class Sweep:
                 f"select {key} as row_at, {columns} from {place.table} where {key} > ? order by {key} limit ?", since, BATCH
             )
             return Looked(rows, int(rows[-1]["row_at"]) if len(rows) == BATCH else None)
+        if place.table in _KEYS:
+            return await self._by_key(tx, place, columns, after)
+        return await self._by_pages(tx, place, columns, since)
+
+    async def _by_key(self, tx: Transaction, place: Place, columns: str, after: str | None) -> Looked:
+        """Locked, so that nobody moves a row before it is written to."""
+        keys = _KEYS[place.table]
+        known = msgspec.json.decode(after) if after is not None else ()
+        beyond = f"where ({', '.join(keys)}) > ({', '.join('?' for _ in keys)})" if known else ""
+        named = ", ".join(f"{key} as key_{number}" for number, key in enumerate(keys))
+        rows = await tx.fetch(
+            f"select ctid::text as row_at, {named}, {columns} from {place.table} {beyond} order by {', '.join(keys)} "
+            f"limit {BATCH} for update",
+            *known,
+        )
+        if len(rows) < BATCH:
+            return Looked(rows, None)
+        last = [rows[-1][f"key_{number}"] for number in range(len(keys))]
+        return Looked(rows, 0, msgspec.json.encode(last).decode())
+
+    async def _by_pages(self, tx: Transaction, place: Place, columns: str, since: int) -> Looked:
+        """Histories, whose lines stay where they are: they are added and deleted; those that are changed are rewritten without
+        the forgotten."""
         size = await tx.fetch_one(f"select pg_relation_size('{place.table}') / current_setting('block_size')::bigint as pages")
         end = since + _PAGES
         rows = await tx.fetch(
             f"select ctid::text as row_at, {columns} from {place.table} "
-            f"where ctid >= '({since},0)'::tid and ctid < '({end},0)'::tid"
+            f"where ctid >= '({since},0)'::tid and ctid < '({end},0)'::tid for update"
         )
         return Looked(rows, end if size is not None and end < size["pages"] else None)
 
@@ -126,6 +158,18 @@ _NUMBERS = {
     "streams": "stream", "quarantine": "item", "errors": "error", "outages": "outage", "calls": "call",
 }  # fmt: skip
 """Tables whose rows have numbers that never change."""
+_KEYS = {
+    "user_tags": ("user_no", "tag"),
+    "post_versions": ("post_no", "at"),
+    "judgements": ("judge", "subject", "id", "value"),
+    "deletions": ("subject", "id"),
+    "trends": ("service", "place", "at", "rank"),
+    "volumes": ("service", "query", "begins_at"),
+    "meanings": ("crawl", "service", "key", "target"),
+    "inputs": ("crawl", "number"),
+    "bills": ("payer", "day", "item"),
+}
+"""Others, by keys that never change: on PostgreSQL, where a row that is changed moves."""
 _IDENTITY = {"users": ("id", "handle"), "posts": ("id",)}
 _PAYLOAD = {"users": ("raw", "raw_dictionary"), "posts": ("raw", "raw_dictionary", "frame", "frame_place")}
 

@@ -115,14 +115,14 @@ class Tombstones:
 
     def named_in(self, text: str, kind: Kind, network: str | None = None) -> bool:
         """Whether a text names somebody or something that was forgotten."""
-        return any(self._means(written, kind, network) for _, written in words_in(text, kind))
+        return any(self._means(written, kind, network) for _, written in words_in(text, kind, network))
 
     def redacted(self, text: str, kind: Kind = Kind.TEXT, network: str | None = None, *, is_mention: bool = False) -> str:
         """The text without the names of the forgotten, and without words of theirs that somebody passed on by hand. `is_mention`:
         it is known to mention one of them, so that a handle without its server means them too."""
         found = [
             (start, start + len(written))
-            for start, written in words_in(text, kind)
+            for start, written in words_in(text, kind, network)
             if self._means(written, kind, network) or (is_mention and self._is_short(written, network))
         ]
         parts, last = [], 0

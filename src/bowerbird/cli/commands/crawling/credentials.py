@@ -65,6 +65,12 @@ def add(
         typer.Option("--register", metavar="SERVER", help="Mastodon: no token yet; register bowerbird there and get one."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a credential of the same name.")] = False,
+    is_tried: Annotated[
+        bool | None,
+        typer.Option(
+            "--try/--no-try", help="Ask its server whether it takes it, where that costs nothing.", show_default="in a terminal"
+        ),
+    ] = None,
     vault: VaultOption = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -102,7 +108,18 @@ def add(
     opened.add(credential, Secret(name=name, values=values), replace=replace)
     done = f"Replaced {name} in" if is_known else f"Added {name} to"
     output.line(f"{done} {opened.path} ({_seal(opened)}). It is sent to {_places(credential)} only.")
-    output.result({"added": name, "vault": opened.path, "has_password": opened.has_password, "servers": credential.home})
+    told = _tried(credential, opened, settings) if (sys.stdin.isatty() if is_tried is None else is_tried) else ""
+    if told:
+        output.line(told)
+    seal = {"vault": opened.path, "has_password": opened.has_password}
+    output.result({"added": name, **seal, "servers": credential.home, "tried": told or None})
+
+
+def _tried(credential: Credential, vault: FileVault, settings: Settings) -> str:
+    # Loaded when it is needed: it brings the networks along.
+    from bowerbird.cli.keys.trying import tried_line
+
+    return tried_line(credential, vault, settings)
 
 
 def _add_database(vault: FileVault, name: str, values: dict[str, str], output: Output, *, replace: bool) -> None:

@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from bowerbird.cli.exports.pace import Pace
+from bowerbird.cli.keys.pseudonym_key import pseudonym_key
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.screens.times import end_moment, moment
@@ -19,12 +20,11 @@ from bowerbird.clock import RealClock
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
 from bowerbird.export.jobs.manifest import Manifest, Source
-from bowerbird.export.jobs.pseudonyms import Pseudonyms, read_key
+from bowerbird.export.jobs.pseudonyms import Pseudonyms
 from bowerbird.export.jobs.request import Request, export, format_of, shape_of
 from bowerbird.export.jobs.streaming import stream
 from bowerbird.model.items import Judged
 from bowerbird.reports.blocks.choosing import Choice
-from bowerbird.settings import load_settings
 
 _WHAT = "posts, users, follows, reactions, media, judgements, calls or keywords; network: a graph."
 _OUT = "A file, a folder, or s3://BUCKET/FOLDER; -: standard output (default)."
@@ -58,7 +58,9 @@ def command(
     raw: Annotated[bool, typer.Option("--raw", help="Payloads as the networks sent them (JSON lines).")] = False,
     only_new: Annotated[bool, typer.Option("--new", help="Only what was found since the last export with --new.")] = False,
     pseudonyms: Annotated[bool, typer.Option("--pseudonyms", help="Keyed hashes instead of ids and handles.")] = False,
-    key: Annotated[Path | None, typer.Option("--key", help="The file with the key of pseudonyms; made if new.")] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", help="A file with the key of pseudonyms, made if new; else it is in the vault.")
+    ] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="Also what was deleted, where a crawl keeps that.")] = False,
     endpoint: Annotated[str | None, typer.Option("--endpoint", metavar="URL", help="Of an S3 store, if not Amazon's.")] = None,
     kind: Annotated[str | None, typer.Option("--kind", help=_KIND)] = None,
@@ -156,4 +158,4 @@ def _sample(asked: float | None) -> float | None:
 
 
 def _pseudonyms(key: Path | None) -> Pseudonyms:
-    return Pseudonyms(read_key(key or load_settings().config_folder / "pseudonyms.key"))
+    return Pseudonyms(pseudonym_key(key))
