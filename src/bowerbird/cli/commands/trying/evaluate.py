@@ -243,7 +243,7 @@ def language(
     seed: Annotated[int, typer.Option(help="Another seed draws other sets.")] = 1,
     as_json: JsonFlag = False,
 ) -> None:
-    """How well are languages, and European and Brazilian Portuguese, told? Takes two minutes. Exit code 1 if not well enough.
+    """How well are languages, and European and Brazilian Portuguese, told? Takes some minutes. Exit code 1 if not well enough.
 
     Weights are estimated on one source of posts and measured on another, in every direction; pt-PT is the worst of them.
     """
