@@ -178,7 +178,7 @@ base = "https://a.example"
 [filters]
 when = "judged('langage', 'pt')"
 """
-    with pytest.raises(FlowError, match="nobody judges langage here; conditions may ask: place"):
+    with pytest.raises(FlowError, match="nobody judges langage here; conditions may ask: language, place, variety"):
         parse_crawl(text, Path("x.toml"), vocabulary())
 
 

@@ -10,6 +10,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
+from bowerbird.analysis.language.judge import language_judges
 from bowerbird.analysis.places.judge import place_judge
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
 from bowerbird.app.opt_outs import keep_out
@@ -228,6 +229,10 @@ class _Opening(Struct, frozen=True):
         return self.extensions.store(JudgingStore(store, self.database, judges) if judges else store, self.database, crawl)
 
     def _judges(self) -> Sequence[Judge]:
-        """Who says what things are: where, in a crawl that is about places, and whatever the program that runs it adds."""
+        """Who says what things are: where, in a crawl that is about places; in which language, in one whose conditions ask; and
+        whatever the program that runs it adds."""
         areas = [place.area for place in self.plan.places]
-        return (*([place_judge(areas, load_settings().cache_folder)] if areas else ()), *self.extensions.judges)
+        places = [place_judge(areas, load_settings().cache_folder)] if areas else []
+        added = self.extensions.judges
+        asked = self.plan.flow.judges - {judge.name for judge in added}
+        return (*places, *language_judges(asked), *added)

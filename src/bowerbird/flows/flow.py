@@ -297,7 +297,7 @@ class Vocabulary(Struct, frozen=True):
     """Names and the facet table of each."""
     flows: Mapping[str, str] = {}
     """Names and the TOML of the built-in flows."""
-    judges: frozenset[str] = frozenset({"place"})
+    judges: frozenset[str] = frozenset({"place", "language", "variety"})
     """Who may be asked for in conditions: `judged('place', 'Lisbon')`."""
     channels: Mapping[str, Mapping[str, Channel]] = {}
     """By provider: the streams of its network."""
