@@ -26,6 +26,7 @@ ROWS = (
     ("vocabulary",),
     ("web", "remote", "export"),
     ("reports",),
+    ("event",),
     ("crawl", "providers", "limits", "frontier", "store", "policies", "analysis", "modules", "transport", "simulated"),
     ("flows",),
     ("clock", "db", "settings"),

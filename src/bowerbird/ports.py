@@ -36,6 +36,7 @@ from bowerbird.model import (
     Flavour,
     Geography,
     Heard,
+    KeywordStream,
     Later,
     Lease,
     Leased,
@@ -278,8 +279,8 @@ class StreamProvider(Provider, Protocol):
         subscriptions hear must not be missed for a moment."""
         ...
 
-    def fill_target(self, wanted: Subscription) -> str:
-        """The target of the channel's `fills` facet that lists what the subscription hears."""
+    def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
+        """The targets of the channel's `fills` facet that together list what the subscription hears."""
         ...
 
 
@@ -307,6 +308,24 @@ class GeographicProvider(Provider, Protocol):
 
     def geography(self, areas: Sequence[Area], way: str) -> Geography:
         """How these areas are asked for in one of the ways; raises `UserError` for what the network would refuse."""
+        ...
+
+
+@runtime_checkable
+class KeywordProvider(Provider, Protocol):
+    """A provider whose network can be asked for keywords, as people write them: `#tag`, `word`, `"a phrase"`, `@account`."""
+
+    keyword_ways: tuple[str, ...]
+    """`filter` (the network sends what they match), `full` (it sends everything, and we choose) or `search`, the best first."""
+    most_keywords: int
+    """How many are followed at once unless the crawl file says otherwise."""
+
+    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream | None:
+        """The stream that brings them; `heard`: what is heard so far, where the network has several such. None: it has none."""
+        ...
+
+    def keyword_search(self, keyword: str) -> tuple[str, str] | None:
+        """Facet and target that list its latest posts; None where it cannot be searched for."""
         ...
 
 
@@ -442,6 +461,18 @@ class Seeder(Protocol):
     """Reads a settled page and names the targets it adds. Pure."""
 
     def seed(self, facet: str, tasks: Sequence[Task], page: Page, saved: Saved) -> Sequence[Arrival]: ...
+
+
+class Sieve(Protocol):
+    """Chooses what is saved of pages, and notes what they told, in the transaction that saves them."""
+
+    async def sift(self, tx: Transaction, tasks: Sequence[Task], page: Page, service: Service, now: datetime) -> Page:
+        """What of the page is to be saved; `tasks`: what was asked, none where a stream spoke by itself."""
+        ...
+
+    async def note(self, tx: Transaction, tasks: Sequence[Task], page: Page, saved: Saved, now: datetime) -> None:
+        """Takes note of what was saved."""
+        ...
 
 
 class Frontier(Protocol):

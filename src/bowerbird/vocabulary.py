@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bowerbird.flows.built_in import builtin_flows
 from bowerbird.flows.flow import Vocabulary
 from bowerbird.limits.filling import fill
-from bowerbird.model import Area
+from bowerbird.model import Area, KeywordStream
+from bowerbird.policies.keywords import METHODS, checked
 from bowerbird.policies.registry import RANKERS
-from bowerbird.ports import GeographicProvider, StreamProvider
+from bowerbird.ports import GeographicProvider, KeywordProvider, StreamProvider
 from bowerbird.providers import PROVIDERS, provider
 from bowerbird.providers.common.tables import with_limits
 from bowerbird.settings import load_settings
@@ -62,6 +63,8 @@ def vocabulary() -> Vocabulary:
         area=_area,
         place_ways=_ByProvider(lambda each: each.place_ways if isinstance(each, GeographicProvider) else None),
         check_limits=lambda name, limits: _check_limits(_known(name), limits),
+        methods=METHODS,
+        keywords=_keyword_stream,
         geography=lambda name, areas, way: geographic[name].geography(areas, way),
     )
 
@@ -72,6 +75,12 @@ def _area(text: str) -> Area:
     from bowerbird.analysis.places.opened import resolver_in
 
     return area_named(text, resolver_in(load_settings().cache_folder))
+
+
+def _keyword_stream(name: str, keywords: Sequence[str]) -> KeywordStream | None:
+    speaks = _known(name)
+    terms = tuple(dict.fromkeys(checked(each) for each in keywords))
+    return speaks.keyword_stream(terms) if isinstance(speaks, KeywordProvider) else None
 
 
 def _check_limits(speaks: TabledProvider, limits: Mapping[str, Mapping[str, Any]]) -> None:

@@ -234,8 +234,8 @@ class TinyProvider:
             return self.refused(after, answers[-1])
         return Retuned(messages=(b"other words",))
 
-    def fill_target(self, wanted: Subscription) -> str:
-        return "cats"
+    def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
+        return ("cats",)
 
 
 Said = tuple[timedelta, Sequence[bytes] | Ended]

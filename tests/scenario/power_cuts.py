@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import structs
@@ -34,8 +34,10 @@ class MortalClock:
         return self._clock.now()
 
 
-async def run_until_killed(laboratory: Laboratory, plan: CrawlPlan, death: datetime) -> None:
+async def run_until_killed(laboratory: Laboratory, plan: CrawlPlan, death: datetime, glance: timedelta | None = None) -> None:
+    """`glance`: how often a loop looks up that has nothing to ask, and would otherwise sleep past its death."""
     outside = structs.replace(laboratory.outside(), clock=MortalClock(laboratory.clock, death))
+    outside = outside if glance is None else structs.replace(outside, glance=glance)
     others = asyncio.all_tasks()
     try:
         async with open_crawl(plan, outside) as crawl:

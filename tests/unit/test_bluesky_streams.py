@@ -211,4 +211,4 @@ def test_an_answer_instead_of_a_stream_is_an_outcome(body: bytes, status: int, o
 def test_no_facet_fills_what_a_stream_with_a_cursor_missed() -> None:
     for name, channel in bluesky.channels.items():
         assert channel.has_cursor
-        assert channel.fills == bluesky.fill_target(bluesky.subscription(name, {})) == ""
+        assert (channel.fills, bluesky.fill_targets(bluesky.subscription(name, {}))) == ("", ())

@@ -14,6 +14,7 @@ from bowerbird.flows.files import crawl_file, flow_file, place_plans, seed_list,
 from bowerbird.flows.files.card_words import CARD_KEYS
 from bowerbird.flows.files.media_plan import MEDIA_KEYS
 from bowerbird.flows.flow import TAKES
+from bowerbird.flows.keywords import KEYWORD_KEYS
 from bowerbird.flows.language import condition
 from bowerbird.model import Signal
 from bowerbird.policies import RANKERS
@@ -48,6 +49,7 @@ def test_the_page_explains_every_key_take_word_and_ranker() -> None:
         crawl_file.HISTORY_KEYS,
         MEDIA_KEYS,
         place_plans.PLACE_KEYS,
+        KEYWORD_KEYS,
         condition.FLAGS,
         condition.NUMBERS,
         condition.TEXTS,

@@ -107,7 +107,7 @@ def test_a_gap_is_filled_from_the_timeline_that_lists_the_same_posts(
     channel: str, options: dict[str, tuple[str, ...]], target: str, query: dict[str, str]
 ) -> None:
     fills = mastodon.channels[channel].fills
-    wanted = mastodon.fill_target(mastodon.subscription(channel, options))
+    (wanted,) = mastodon.fill_targets(mastodon.subscription(channel, options))
     assert mastodon.target(wanted, mastodon.facets[fills]) == wanted == target
     request = mastodon.request(Ask(fills, (wanted,)))
     assert dict(request.query) == {**query, "limit": "40"}

@@ -90,9 +90,11 @@ def test_what_the_network_would_refuse_is_refused_with_advice(options: dict[str,
 
 def test_a_gap_in_tracked_words_is_filled_by_a_search() -> None:
     track = twitter.subscription("filter", {"track": ["big dogs", "cats"]})
-    assert twitter.fill_target(track) == "(big dogs) OR (cats)"
-    assert twitter.fill_target(twitter.subscription("filter", {"track": ["cats"], "follow": ["12"]})) == ""
-    assert twitter.fill_target(twitter.subscription("filter", {"track": [f"{each:060}" for each in range(9)]})) == ""
+    assert twitter.fill_targets(track) == ("(big dogs) OR (cats)",)
+    assert twitter.fill_targets(twitter.subscription("filter", {"track": ["cats"], "follow": ["12"]})) == ()
+    many = twitter.fill_targets(twitter.subscription("filter", {"track": [f"{each:060}" for each in range(9)]}))
+    assert [search.count(" OR ") for search in many] == [6, 1]
+    assert all(len(search) <= 500 for search in many)
     assert (twitter.channels["filter"].fills, twitter.channels["sample"].fills) == ("search", "")
 
 

@@ -203,9 +203,10 @@ def test_what_the_network_would_refuse_is_refused_with_advice(
 
 
 def test_a_gap_is_filled_by_one_search_for_all_rules_if_it_fits() -> None:
-    assert x.fill_target(wanted("from:alice cat")) == "from:alice cat"
-    assert x.fill_target(wanted("cat", "d: dog")) == "(cat) OR (dog)"
-    assert x.fill_target(wanted("a" * 300, "b" * 300)) == ""
+    assert x.fill_targets(wanted("from:alice cat")) == ("from:alice cat",)
+    assert x.fill_targets(wanted("cat", "d: dog")) == ("(cat) OR (dog)",)
+    assert x.fill_targets(wanted("a" * 300, "b" * 300)) == ("a" * 300, "b" * 300)
+    assert x.fill_targets(wanted("cat", "b" * 600)) == ()
     assert (x.channels["filter"].fills, x.channels["sample"].fills) == ("search", "")
 
 

@@ -18,10 +18,12 @@ from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.scheduler import Scheduler
+from bowerbird.event.opened import OpenedEvent
+from bowerbird.event.probing import ProbeLane
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Arrival, Flavour
-from bowerbird.ports import Clock, Database, MediaTransport, Part, Transport, Vault
+from bowerbird.ports import Clock, Database, KeywordProvider, MediaTransport, Part, Transport, Vault
 
 NO_EXTENSIONS = Extensions()
 NOT_ASKED: Mapping[str, Survey] = {}
@@ -74,6 +76,8 @@ class Given(Struct, frozen=True, kw_only=True):
     flavours: Mapping[str, Flavour]
     """By service: what it said of itself."""
     now: Callable[[], datetime]
+    event: OpenedEvent | None = None
+    """Where its seeds are keywords."""
 
 
 class Gathered(Struct, frozen=True):
@@ -86,6 +90,10 @@ class Gathered(Struct, frozen=True):
     homes: dict[str, int] = {}
     """By host: the lane that looks up the accounts of that server."""
     streams: list[Stream] = []
+    tuned: dict[int, KeywordProvider] = {}
+    """By stream, those that hear the keywords of an event, and who says how."""
+    probes: dict[str, ProbeLane] = {}
+    """By facet, the lanes that test candidates for keywords: those of the first service that has any."""
     mute: list[Part] = []
     """Streams that would never bring anything."""
     queues: list[Queues] = []

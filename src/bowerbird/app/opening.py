@@ -13,6 +13,7 @@ from msgspec import Struct
 from bowerbird.analysis.language.judge import language_judges
 from bowerbird.analysis.places.judge import place_judge
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
+from bowerbird.app.events import Keeping, event_parts, opened_event
 from bowerbird.app.opt_outs import keep_out
 from bowerbird.app.seeds import seeds_of
 from bowerbird.app.services import add_service, unknown_servers
@@ -37,7 +38,7 @@ from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.streaming.hearing import Hearing
-from bowerbird.crawl.streaming.parts import stream_parts
+from bowerbird.crawl.streaming.streamer import Streamer
 from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping
 from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.crawl.work.lanes import Lanes, add_turns
@@ -47,6 +48,7 @@ from bowerbird.crawl.work.settling import Settler
 from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.crawl.work.spread import spread_of
 from bowerbird.crawl.work.targets import Targets
+from bowerbird.event.opened import OpenedEvent
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.booked_ledgers import BookedLedgers
@@ -89,6 +91,7 @@ class _Enrolled(Struct, frozen=True, kw_only=True):
     gathered: Gathered
     admission: Admission
     crawl: int
+    event: OpenedEvent | None = None
 
 
 class _Opening(Struct, frozen=True):
@@ -113,8 +116,10 @@ class _Opening(Struct, frozen=True):
             await agree(tx, plan, row.crawl, me, now, applies=outside.applies)
             log, tally = QueryLog(row.crawl, me.number), Tally(now, row.size)
             tally.asked(await surveyor.log(tx, log, row.crawl))
+            event = opened_event(plan, row.crawl, database)
             given = Given(
                 plan=plan,
+                event=event,
                 vault=outside.vault,
                 crawl=row.crawl,
                 me=me,
@@ -122,8 +127,10 @@ class _Opening(Struct, frozen=True):
                 flavours=flavours,
                 now=outside.clock.now,
             )
+            if event is not None:
+                await event.begin(tx, [seed.text for seed in plan.seeds.located()], now)
             gathered, admission = await self._gathered(tx, given)
-        return _Enrolled(me=me, log=log, tally=tally, gathered=gathered, admission=admission, crawl=row.crawl)
+        return _Enrolled(me=me, log=log, tally=tally, gathered=gathered, admission=admission, crawl=row.crawl, event=event)
 
     async def _gathered(self, tx: Transaction, given: Given) -> tuple[Gathered, Admission]:
         """Lanes, streams and limits of all services, and who may still come in."""
@@ -151,8 +158,11 @@ class _Opening(Struct, frozen=True):
         watch = ServerWatch(lanes, scheduler, books.frontier, signer.names)
         source = LocalWorkSource(books, lanes, scheduler, watch, Settler(books, store, targets, watch))
         worker = Worker(source, self._caller(signer, lanes, me), clock, tally, self.outside.glance)
+        hearing = Hearing(books, store, targets, signer, tally)
+        streamers = [Streamer(hearing, stream) for stream in gathered.streams]
         parts = [
-            *stream_parts(gathered.streams, Hearing(books, store, targets, signer, tally)),
+            *(each.part() for each in streamers),
+            *event_parts(who.event, gathered, streamers, targets, Keeping(books, WorkerClaims(me.number), tally)),
             *gathered.mute,
             *module_parts(plan, self.database, clock, self.outside.media, WorkerClaims(me.number)),
             Rebuilder(books, targets, Recall(self.database), tally).part(gathered.queues),

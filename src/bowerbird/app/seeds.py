@@ -18,10 +18,19 @@ NOTHING_LOST: Mapping[str, Mapping[str, str]] = {}
 
 
 def seeds_of(plan: CrawlPlan, gathered: Gathered, database: Database, clock: Clock) -> AsyncIterator[Arrival]:
-    """The seeds of the plan as targets; those chosen from a store are read when it is their turn."""
+    """The seeds of the plan as targets; those chosen from a store are read when it is their turn. Where they are keywords, the
+    event half of the crawl looks after them."""
+    if plan.flow.keywords is not None:
+        return _none()
     targets = seed_targets(seed_meanings(plan, gathered.lost), gathered.lanes.values(), Homes(gathered.homes))
     chosen = chosen_by(plan.seeds.query, plan.services[0].service, database, clock)
     return seed_arrivals(targets, plan.searches, plan.seeds.located(), chosen, skips_bad=plan.skips_bad)
+
+
+async def _none() -> AsyncIterator[Arrival]:
+    nothing: tuple[Arrival, ...] = ()
+    for arrival in nothing:
+        yield arrival
 
 
 def seed_meanings(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]] = NOTHING_LOST) -> SeedMeanings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -23,17 +23,23 @@ from bowerbird.crawl.seeding.starts import starts
 from bowerbird.crawl.streaming.stream import Key, Keys, Stream, Tuning
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.crawl.work.lanes import Lane
+from bowerbird.event.opened import OWN, POLLED, is_filtered
+from bowerbird.event.probing import POSTS as PROBED
+from bowerbird.event.probing import ProbeLane
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.stream_plans import StreamPlan
 from bowerbird.flows.flow import STREAM, FacetUse, Flow
 from bowerbird.limits.filling import fill
 from bowerbird.model import Channel, Credential, Service
 from bowerbird.policies.registry import WALKS, Place, is_batched_lookup, ranker
-from bowerbird.ports import Clock, FlavouredProvider, Ranker, TabledProvider, Transaction
+from bowerbird.ports import Clock, FlavouredProvider, KeywordProvider, Ranker, TabledProvider, Transaction
 from bowerbird.providers import provider
 from bowerbird.providers.common.tables import thrifty, with_limits
 from bowerbird.reports.studies.walks import stored_links
 from bowerbird.store.posts.listed import is_source
+
+_PROBE_WEIGHT = 0.5
+"""Of probes, where limits are short: what is collected comes before what might be."""
 
 
 class _View(Struct, frozen=True, kw_only=True):
@@ -57,6 +63,8 @@ class _View(Struct, frozen=True, kw_only=True):
     numbers: Mapping[str, int]
     """Lanes by facet."""
     seeder: FlowSeeder
+    probes: Mapping[str, int] = {}
+    """Lanes of probes by facet, in an event crawl."""
 
     @property
     def service(self) -> Service:
@@ -72,7 +80,9 @@ async def add_service(tx: Transaction, given: Given, gathered: Gathered, planned
     for use in (use for use in view.kept.facets if use.name in lost):
         gathered.waiting[view.numbers[use.name]] = _waiting(given, view, use, lost[use.name])
     for each in view.streams:
-        gathered.streams.append(await _stream(tx, given, view, each))
+        gathered.streams.append(await _stream(tx, given, gathered, view, each))
+    for name in view.probes:
+        _add_probes(given, gathered, view, name)
     sources = {view.numbers[use.name]: use.name for use in view.kept.facets if is_source(view.plain.facets[use.name])}
     heard = {each.lane: STREAM for each in gathered.streams if each.service.name == view.service.name}
     gathered.queues.extend(queues_of(view.kept, view.service, view.seeder, view.numbers, sources | heard))
@@ -84,10 +94,11 @@ async def _view(tx: Transaction, given: Given, gathered: Gathered, planned: Serv
     number = await registry.enrol_service(tx, service, plain.network)
     served = Served(plain, service, given.flavours.get(service.name), gathered.notes)
     lost = gathered.lost[service.name] = served.lost(plan.flow, Asking(planned, plan.services, given.vault))
-    flow, kept = served.note(plan.flow, lost), not_asked.kept(plan.flow.among(plain.facets), lost)
+    streams = served.streams([each for each in plan.streams if each.service.name == service.name], gathered.mute)
+    whole = plan.flow.without(OWN) if given.event is not None and streams else plan.flow
+    flow, kept = served.note(whole, lost), not_asked.kept(whole.among(plain.facets), lost)
     speaks = thrifty(served.provider, plan.budget_on(service.name).a_call)
     searched = searching(plan.searches, service, flow)
-    streams = served.streams([each for each in plan.streams if each.service.name == service.name], gathered.mute)
     filled = filling(streams, speaks, flow)
     uses = (*flow.facets, *searched.values(), *(use for use in filled if use.name not in searched))
     numbers = {use.name: await registry.enrol_lane(tx, given.crawl, number, use.name) for use in (*uses, *kept.facets)}
@@ -104,7 +115,26 @@ async def _view(tx: Transaction, given: Given, gathered: Gathered, planned: Serv
         uses=uses,
         numbers=numbers,
         seeder=FlowSeeder(kept, numbers, partial(Homes(gathered.homes).away_from, service)),
+        probes=await _probes(tx, given, number, [name for name in POLLED if name in speaks.facets and name not in lost]),
     )
+
+
+async def _probes(tx: Transaction, given: Given, service: int, facets: Sequence[str]) -> dict[str, int]:
+    """The lanes of probes: apart from all others, so that they take turns with them and read one page each."""
+    if given.event is None or given.event.use.probes == 0:
+        return {}
+    return {name: await registry.enrol_lane(tx, given.crawl, service, f"probe {name}") for name in facets}
+
+
+def _add_probes(given: Given, gathered: Gathered, view: _View, name: str) -> None:
+    use = FacetUse(name, weight=_PROBE_WEIGHT, max_pages=1, hints={"limit": str(PROBED)})
+    lane = _lane(given, structs.replace(view, numbers={**view.numbers, name: view.probes[name]}), use)
+    if given.event is None or not isinstance(view.speaks, KeywordProvider):
+        return
+    lane = gathered.lanes[lane.lane] = structs.replace(lane, sieve=given.event.probe_sieve())
+    credentials = own_credentials(use, view.planned, given.plan.services, given.vault)
+    gathered.charges[lane.lane] = charges_of(lane, view.speaks, credentials, given.plan, given.vault)
+    gathered.probes.setdefault(name, ProbeLane(lane.lane, view.speaks))
 
 
 def _add_lane(given: Given, gathered: Gathered, view: _View, use: FacetUse) -> None:
@@ -130,6 +160,7 @@ def _lane(given: Given, view: _View, use: FacetUse) -> Lane:
         hints=use.hints,
         max_pages=use.max_pages,
         is_polled=use.revisit is not None,
+        sieve=None if given.event is None else given.event.lane_sieve(use.name),
         long_lists=None if use.large_share is None else LongLists(use.large_share, use.large_after),
         follows_opted_out=view.flow.filters.follow_opted_out,
         links=stored_links(view.service, view.number, view.speaks.network, place.facet) if place.is_one_sided_walk else None,
@@ -149,16 +180,22 @@ def _waiting(given: Given, view: _View, use: FacetUse, why: str) -> Lane:
     )
 
 
-async def _stream(tx: Transaction, given: Given, view: _View, planned: StreamPlan) -> Stream:
+async def _stream(tx: Transaction, given: Given, gathered: Gathered, view: _View, planned: StreamPlan) -> Stream:
     # Signatures are made over the address that is asked, and streams may have another than the rest.
     plain = provider(planned.service.provider, now=given.now, base=planned.host.base)
     speaks = Served(plain, view.service, view.served.flavour, []).provider
     service, wanted = planned.service, structs.replace(planned.subscription, owner=given.plan.owner)
+    is_tuned = isinstance(speaks, KeywordProvider) and is_filtered(speaks, planned, given.event)
+    if given.event is not None and isinstance(speaks, KeywordProvider) and is_tuned:
+        wanted = await given.event.heard_from_now(tx, speaks, wanted)
     number = await registry.enrol_service(tx, service, speaks.network)
     channel = channel_of(planned, speaks)
     able = stream_credentials(planned, channel, given.plan.services, given.vault) or (None,)
+    stream = await enrol_stream(tx, given.crawl, number, wanted)
+    if isinstance(speaks, KeywordProvider) and is_tuned:
+        gathered.tuned[stream] = speaks
     return Stream(
-        stream=await enrol_stream(tx, given.crawl, number, wanted),
+        stream=stream,
         crawl=given.crawl,
         me=given.me.number,
         lane=await registry.enrol_lane(tx, given.crawl, number, f"stream {wanted.name}"),
@@ -168,6 +205,7 @@ async def _stream(tx: Transaction, given: Given, view: _View, planned: StreamPla
         provider=listening(speaks),
         seeder=view.seeder,
         keys=Keys([_key(channel, service, each, given.plan) for each in able]),
+        sieve=None if given.event is None else given.event.stream_sieve(is_tuned=is_tuned),
     )
 
 

@@ -51,6 +51,7 @@ GROUPS = {
         "stop": "Let a running crawl finish what is in flight and end.",
     },
     "What a store tells": {
+        "keywords": "Show the keywords of an event, and why each came and went; pin, block, propose and grade them.",
         "completeness": "Say what was captured, what is known to be missing, and why.",
         "history": "Show how an account or a post changed.",
         "gone": "List absent accounts, ended relations and deleted posts.",

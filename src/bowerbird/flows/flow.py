@@ -18,8 +18,9 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.errors import UserError
+from bowerbird.flows.keywords import KeywordUse
 from bowerbird.flows.language import condition
-from bowerbird.model import Area, Channel, Facet, Geography, Subject, Subscription
+from bowerbird.model import Area, Channel, Facet, Geography, KeywordStream, Subject, Subscription
 from bowerbird.model.times import span
 
 STREAM = "stream"
@@ -204,6 +205,8 @@ class Flow(Struct, frozen=True):
     weight: float = 1.0
     """Share of this flow where several use the same credentials."""
     about: str = ""
+    keywords: KeywordUse | None = None
+    """Its seeds are keywords that change while it runs; None: they are targets like any other."""
 
     def facet(self, name: str) -> FacetUse:
         return next(use for use in self.facets if use.name == name)
@@ -309,6 +312,10 @@ class Vocabulary(Struct, frozen=True):
     """By provider: the ways (`stream`, `search`) in which its network can be asked about areas, the better one first."""
     geography: Callable[[str, Sequence[Area], str], Geography] = lambda provider, areas, way: Geography()
     """Provider, areas and way to what is to be asked."""
+    methods: Mapping[str, frozenset[str]] = {}
+    """Names of the methods that adapt keywords, and the options of each."""
+    keywords: Callable[[str, Sequence[str]], KeywordStream | None] = lambda provider, keywords: None
+    """Provider and keywords as somebody wrote them to the stream that brings them; raises `UserError` for what is no keyword."""
     check_limits: Callable[[str, Mapping[str, Mapping[str, Any]]], object] = lambda provider, limits: None
     """Provider and limits by facet; raises `UserError` for limits that the provider does not have."""
 

@@ -53,6 +53,7 @@ from bowerbird.model.items import (
     WithdrawnPlaces,
 )
 from bowerbird.model.judgements import Judgement, Ruling, Seen
+from bowerbird.model.keywords import KeywordStream
 from bowerbird.model.kinds import COUNTED_SIGNALS, Outcome, PostKind, ReactionKind, RelationKind, Side, Signal, Subject
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.networks import NETWORKS, TRAITS, KeyForm, Network, Traits
@@ -104,6 +105,7 @@ __all__ = [
     "KeptItem",
     "KeyForm",
     "KeyTime",
+    "KeywordStream",
     "Later",
     "Lease",
     "Leased",

@@ -88,10 +88,11 @@ def _frontier(database: Database) -> Frontier:
 async def _store(plan: CrawlPlan, clock: Clock) -> AsyncIterator[Database | None]:
     """The store of a crawl whose former seeds can be told; None where there is none.
 
-    What a query chose cannot be told from what the file named, and a walk does not come back to where it began.
+    What a query chose cannot be told from what the file named, a walk does not come back to where it began, and keywords come and
+    go by themselves.
     """
     is_walk = any(use.ranker in WALKS for use in plan.flow.facets)
-    if plan.seeds.query is not None or is_walk or not exists(plan.store):
+    if plan.seeds.query is not None or is_walk or plan.flow.keywords is not None or not exists(plan.store):
         yield None
         return
     database = await open_database(plan.store, clock)
@@ -125,4 +126,4 @@ def _named(plan: CrawlPlan) -> Iterator[Target]:
     for each in plan.streams:
         speaks = provider(each.service.provider)
         if isinstance(speaks, StreamProvider):
-            yield each.service.name, speaks.fill_target(each.subscription)
+            yield from ((each.service.name, target) for target in speaks.fill_targets(each.subscription))

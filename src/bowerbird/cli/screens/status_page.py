@@ -21,6 +21,7 @@ from bowerbird.crawl.work.call_log import SURVEY
 from bowerbird.limits.purses import is_purse
 from bowerbird.model import CallState, CrawlState, TaskState
 from bowerbird.reports.counting.counts import Count
+from bowerbird.reports.keywords.standing import KeywordStanding
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status import health
 from bowerbird.reports.status.limit_names import limit_words
@@ -52,6 +53,9 @@ class StatusPage(Struct, frozen=True, kw_only=True):
     """By crawl: what to do next."""
 
 
+_KEYWORD_COLUMNS = ("  crawl", "method", "keywords", "posts", "last hour", "newest")
+
+
 def show_status(output: Output, place: Place, page: StatusPage) -> None:
     """The whole page, for people."""
     summary = page.status.summary
@@ -64,6 +68,7 @@ def show_status(output: Output, place: Place, page: StatusPage) -> None:
     _show_frontier(output, summary)
     show_left_out(output, page.status.left_out)
     _show_streams(output, page)
+    _show_keywords(output, page)
     for sample in page.samples:
         show_sample(output, sample)
     _show_money(output, page)
@@ -175,6 +180,18 @@ def _show_streams(output: Output, page: StatusPage) -> None:
     if rest > 0:
         output.line(f"  + {numbers.many(rest, 'more gap')} that nothing has filled")
     output.line()
+
+
+def _show_keywords(output: Output, page: StatusPage) -> None:
+    if not page.status.keywords:
+        return
+    output.line("keywords", style="bold")
+    output.table("", _KEYWORD_COLUMNS, [_keywords(each) for each in page.status.keywords])
+
+
+def _keywords(each: KeywordStanding) -> tuple[str, ...]:
+    names = ", ".join(each.newest)
+    return f"  {each.crawl}", each.method, f"{each.keywords:,}", f"{each.posts:,}", f"{each.entered} in, {each.left} out", names
 
 
 def _stream(one: StreamReport) -> tuple[str, ...]:

@@ -103,9 +103,13 @@ class BatchWriter:
             await self._store.save_alone(tx)
         for heard_page in pages:
             page = await self._store.allowed(tx, heard_page, stream.service)
+            if stream.sieve is not None:
+                page = await stream.sieve.sift(tx, (), page, stream.service, now)
             saved = await self._store.hear(
                 tx, page, service=stream.service, facet=stream.channel.facet, call=call, now=now
             )  # fmt: skip
+            if stream.sieve is not None:
+                await stream.sieve.note(tx, (), page, saved, now)
             arrivals = stream.seeder.seed(STREAM, (), page, saved)
             if arrivals:
                 await self._targets.add(tx, arrivals, call, now)

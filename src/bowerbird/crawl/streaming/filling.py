@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from bowerbird.crawl.streaming.gaps import give_to_task, has_listed, is_listing, waiting_gaps
+from bowerbird.crawl.streaming.gaps import WaitingGap, give_to_task, has_listed, is_listing, split_gaps, waiting_gaps
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.targets import Targets
@@ -28,12 +29,23 @@ class Filler:
         A listing under way may have begun before the gap ended: the gap then waits, and this is asked again.
         """
         lane = self._lane
-        target = self._stream.provider.fill_target(self._stream.wanted) if lane is not None else ""
-        if lane is None or not target:
+        targets = self._stream.provider.fill_targets(self._stream.wanted) if lane is not None else ()
+        if lane is None or not targets:
             return
         gaps = await waiting_gaps(tx, self._stream.stream)
-        if not gaps or await is_listing(tx, self._database, lane.lane, target):
+        if not gaps:
             return
+        for target in targets:
+            if await is_listing(tx, self._database, lane.lane, target):
+                return
+        # What takes several searches is as many gaps: each is filled when its own search has ended.
+        shares = await split_gaps(tx, gaps, len(targets))
+        for target, share in zip(targets, shares, strict=True):
+            await self._ask(tx, lane, target, share, call, now)
+
+    async def _ask(
+        self, tx: Transaction, lane: Lane, target: str, gaps: Sequence[WaitingGap], call: int | None, now: datetime
+    ) -> None:
         # A search that is polled anyway has its own place, and what it lists tells what search alone would find.
         is_at_it = lane.is_polled and await has_listed(tx, lane.lane, target)
         newest = None if is_at_it else gaps[0].after_key

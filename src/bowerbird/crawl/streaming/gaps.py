@@ -17,6 +17,8 @@ _ADD = """
 insert into gaps (stream, cause, detail, after_at, after_key, began_at, ended_at, call)
 values (?, ?, ?, ?, ?, ?, ?, ?)
 """
+_COLUMNS = "stream, cause, detail, after_at, before_at, after_key, before_key, began_at, ended_at, missing, call"
+_COPY = f"insert into gaps ({_COLUMNS}) select {_COLUMNS} from gaps where gap = ? returning gap"
 _END = """
 update gaps set before_at = coalesce(before_at, ?), before_key = coalesce(before_key, ?)
 where stream = ? and before_at is null and cause <> 'undelivered'
@@ -146,6 +148,20 @@ async def waiting_gaps(tx: Transaction, stream: int) -> list[WaitingGap]:
         stream,
     )
     return [WaitingGap(row["gap"], row["after_key"]) for row in rows]
+
+
+async def split_gaps(tx: Transaction, gaps: Sequence[WaitingGap], parts: int) -> list[list[WaitingGap]]:
+    """The same gaps so many times over, to be filled part by part."""
+    copies = [[WaitingGap(await _copied(tx, each.gap), each.after_key) for each in gaps] for _ in range(parts - 1)]
+    return [list(gaps), *copies]
+
+
+async def _copied(tx: Transaction, gap: int) -> int:
+    row = await tx.fetch_one(_COPY, gap)
+    if row is None:
+        raise LookupError(f"gap {gap} is gone from the database")
+    number: int = row["gap"]
+    return number
 
 
 async def give_to_task(tx: Transaction, gaps: Sequence[WaitingGap], lane: int, target: str, now: datetime) -> None:

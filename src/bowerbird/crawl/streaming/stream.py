@@ -8,7 +8,7 @@ from msgspec import Struct, field, structs
 
 from bowerbird.crawl.streaming.pace import Pace
 from bowerbird.model import Channel, Charge, Service, Subscription
-from bowerbird.ports import Seeder, StreamProvider
+from bowerbird.ports import Seeder, Sieve, StreamProvider
 
 _SECONDS = 2
 """How far what is booked may lag behind what is billed, on a busy machine."""
@@ -69,6 +69,8 @@ class Stream(Struct, frozen=True, kw_only=True):
     seeder: Seeder
     keys: Keys
     pace: Pace = field(default_factory=Pace)
+    sieve: Sieve | None = None
+    """Chooses what is saved of what it brings; None: everything."""
 
     @property
     def credential(self) -> str | None:

@@ -62,9 +62,13 @@ class Settler:
         """Saves a page and says what of it was new; a list that would never end is ended here."""
         page, trail = await endless_lists.bounded(tx, lane, lease, page)
         page = await self._store.allowed(tx, page, lane.service)
+        if lane.sieve is not None:
+            page = await lane.sieve.sift(tx, lease.tasks, page, lane.service, now)
         saved = await self._store.save(
             tx, page, service=lane.service, tasks=lease.tasks, facet=lane.facet, call=lease.call, now=now
         )
+        if lane.sieve is not None:
+            await lane.sieve.note(tx, lease.tasks, page, saved, now)
         if saved.is_enough and page.cursor is not None:
             page = structs.replace(page, cursor=None, is_whole=False, detail=ENOUGH)
         await endless_lists.remember(tx, lease, page, saved, trail)

@@ -50,5 +50,6 @@ RULES = {
     "media": Rules(users=(("author_id", "author_handle"),), posts=("post_id",), texts=("description",)),
     "judgements": Rules(texts=("evidence",)),
     "calls": Rules(lines=("targets", "detail")),
+    "keywords": Rules(texts=("term",)),
 }
 """By what was exported. Judgements are about an account or a post, which `subject` tells."""

@@ -77,4 +77,18 @@ CALLS = Shape(
         Column("detail", means="what the service said"),
     ),
 )
-SHAPES = {shape.name: shape for shape in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS)}
+KEYWORDS = Shape(
+    "keywords",
+    (
+        Column("crawl"),
+        Column("method", means="whose keyword it is"),
+        Column("term", means="in small letters without accents"),
+        Column("since", _T, "when it came in"),
+        Column("why"),
+        Column("numbers", Kind.DOCUMENT, "those that decided"),
+        Column("until", _T, "when it left; empty: it is followed"),
+        Column("until_why"),
+        Column("until_numbers", Kind.DOCUMENT),
+    ),
+)
+SHAPES = {shape.name: shape for shape in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS, KEYWORDS)}

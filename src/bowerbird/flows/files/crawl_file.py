@@ -24,6 +24,7 @@ from bowerbird.flows.consent import Consent, consent_of
 from bowerbird.flows.files.backup_plan import BackupPlan
 from bowerbird.flows.files.card_words import CardWords, card_words
 from bowerbird.flows.files.flow_file import flow_of
+from bowerbird.flows.files.keyword_streams import keyword_streams
 from bowerbird.flows.files.media_plan import MediaPlan, media_plan
 from bowerbird.flows.files.place_plans import PlacePlan, SearchPlan, places_plan
 from bowerbird.flows.files.seed_list import SeedList, seed_list
@@ -46,6 +47,7 @@ CRAWL_KEYS = (
     "seeds",
     "streams",
     "places",
+    "keywords",
     "stop",
     "filters",
     "backup",
@@ -59,6 +61,8 @@ CRAWL_KEYS = (
 )
 BACKUP_KEYS = ("every", "folder", "keep")
 HISTORY_KEYS = ("counters",)
+OVERLAID = ("stop", "filters", "keywords")
+"""Tables of a crawl file that change those of its flow."""
 DAILY = timedelta(days=1)
 IN_MEMORY = 512
 SERVICE_KEYS = ("name", "provider", "base", "credentials", "dollars", "limits")
@@ -158,14 +162,16 @@ def parse_crawl(
     streams = stream_plans(table, [plan.service for plan in services], vocabulary)
     found = places_plan(table, [plan.service for plan in services], vocabulary, listens=bool(streams))
     streams += found.streams
+    facets = vocabulary.facets(services[0].service.provider)
+    listed_seeds = _seeds(table, path, flow, facets, seeds, may_lack=may_lack_seeds or bool(streams or found.searches))
+    if flow.keywords is not None:
+        streams += keyword_streams(table, [plan.service for plan in services], vocabulary, listed_seeds, flow.keywords)
     if not flow.seeds and not streams:
         raise table.wrong("flow", f"the flow {flow.name!r} only listens: add [[streams]] with a channel")
     if flow.needs_places and not found.places:
         raise table.wrong("flow", f'the flow {flow.name!r} is about places: add [[places]] with a name, such as "Lisbon"')
     if unknown := flow.judges - vocabulary.judges:
         raise table.wrong("flow", f"nobody judges {listed(unknown)} here; conditions may ask: {listed(vocabulary.judges)}")
-    facets = vocabulary.facets(services[0].service.provider)
-    listed_seeds = _seeds(table, path, flow, facets, seeds, may_lack=may_lack_seeds or bool(streams or found.searches))
     return CrawlPlan(
         name=name,
         store=store_of(table, path, name),
@@ -295,14 +301,15 @@ def _number(table: Table, key: str, value: object) -> Any:
 
 def _flow(table: Table, path: Path, vocabulary: Vocabulary, services: tuple[ServicePlan, ...]) -> Flow:
     document = _flow_document(table, path, vocabulary)
-    flows = [flow_of(document, vocabulary.facets(plan.service.provider), vocabulary.rankers) for plan in services]
+    words = vocabulary
+    flows = [flow_of(document, words.facets(plan.service.provider), words.rankers, words.methods) for plan in services]
     return flows[0]
 
 
 def _flow_document(table: Table, path: Path, vocabulary: Vocabulary) -> Document:
-    """The flow as declared: a named one, overlaid by the file's own `[flow]`, and that by its `[stop]` and `[filters]`."""
+    """The flow as declared: a named one, overlaid by the file's own `[flow]`, and that by its tables of the top level."""
     whole = table.document
-    top: dict[str, Any] = {key: table.table(key).values for key in ("stop", "filters") if key in table.values}
+    top: dict[str, Any] = {key: table.table(key).values for key in OVERLAID if key in table.values}
     places = {place: where for place, where in whole.places.items() if place[0] in top}
     if isinstance(table.values.get("flow"), dict):
         own = whole.under("flow")
@@ -317,6 +324,8 @@ def _flow_document(table: Table, path: Path, vocabulary: Vocabulary) -> Document
     else:
         name = table.required("flow", f'flow = "timelines" (built in: {listed(vocabulary.flows)})')
         flow = _named_flow(name, table.wrong("flow", ""), path, vocabulary)
+    if "keywords" in top and "keywords" not in flow.values:
+        raise table.wrong("keywords", f'the flow {flow.values.get("name")!r} keeps to its seeds; write flow = "event"')
     return Document(whole.file, top, places).over(flow)
 
 

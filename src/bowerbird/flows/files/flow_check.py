@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bowerbird.errors import FlowError
 from bowerbird.flows.flow import ESTIMATES, HEARD, STREAM, TAKES, Edge, FacetUse, Flow
+from bowerbird.flows.keywords import BACKGROUND
 from bowerbird.flows.language import condition
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.model import Facet
@@ -152,8 +153,9 @@ def _lost_facets(flow: Flow, names: list[str], rankers: Mapping[str, frozenset[s
 
 
 def reachable(flow: Flow) -> frozenset[str]:
-    """The facets that seeds and streams can lead to."""
-    reached, open_ends = set(flow.seeds), [*flow.seeds, STREAM]
+    """The facets that seeds, keywords and streams can lead to."""
+    starts = flow.seeds if flow.keywords is None else (*flow.seeds, BACKGROUND)
+    reached, open_ends = set(starts), [*starts, STREAM]
     while open_ends:
         for edge in flow.edges_from(open_ends.pop()):
             if edge.to not in reached:

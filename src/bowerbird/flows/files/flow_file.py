@@ -9,11 +9,12 @@ import msgspec
 
 from bowerbird.flows.files.flow_check import Path, problems, reachable
 from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow, Stop
+from bowerbird.flows.keywords import keyword_use
 from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import Document, read
 from bowerbird.model import Facet
 
-FLOW_KEYS = ("name", "about", "seeds", "weight", "facets", "edges", "stop", "filters")
+FLOW_KEYS = ("name", "about", "seeds", "weight", "facets", "edges", "stop", "filters", "keywords")
 FACET_KEYS = (
     "ranker",
     "options",
@@ -33,15 +34,20 @@ STOP_KEYS = ("calls", "items", "users", "posts", "dollars", "duration", "spread"
 FILTER_KEYS = ("languages", "keywords", "when", "follow_opted_out", "max_depth", "max_users", "max_followers", "max_following")
 
 
-def parse_flow(text: str, file: str, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Flow:
+Words = Mapping[str, frozenset[str]]
+"""Names, and the options of each."""
+NO_METHODS: Words = {}
+
+
+def parse_flow(text: str, file: str, facets: Mapping[str, Facet], rankers: Words, methods: Words = NO_METHODS) -> Flow:
     """The flow a text declares; raises `FlowError` naming file and line."""
-    return flow_of(read(text, file), facets, rankers)
+    return flow_of(read(text, file), facets, rankers, methods)
 
 
-def flow_of(document: Document, facets: Mapping[str, Facet], rankers: Mapping[str, frozenset[str]]) -> Flow:
-    """The flow of a document; the whole file is a flow."""
+def flow_of(document: Document, facets: Mapping[str, Facet], rankers: Words, methods: Words = NO_METHODS) -> Flow:
+    """The flow of a document; the whole file is a flow. `rankers` and `methods` (of keywords) are those it may name."""
     table = Table(document)
-    whole = _flow(table)
+    whole = _flow(table, methods)
     flow = _switched(whole, table)
     for problem in problems(flow, facets, rankers):
         raise document.wrong(_as_written(problem.path, flow, whole, table), problem.message)
@@ -65,7 +71,7 @@ def _as_written(path: Path, flow: Flow, whole: Flow, table: Table) -> Path:
     return ("edges", tables[[each is flow.edges[int(path[1])] for each in whole.edges].index(True)], *path[2:])
 
 
-def _flow(table: Table) -> Flow:
+def _flow(table: Table, methods: Words) -> Flow:
     table.only(FLOW_KEYS, "a flow")
     return Flow(
         name=table.required("name", 'name = "timelines"'),
@@ -76,6 +82,7 @@ def _flow(table: Table) -> Flow:
         edges=tuple(edge for inner in table.tables("edges") for edge in _edges(inner)),
         stop=stop_of(table.table("stop")),
         filters=_filters(table.table("filters")),
+        keywords=keyword_use(table, methods),
     )
 
 

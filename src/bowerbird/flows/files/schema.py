@@ -11,6 +11,7 @@ from typing import Any
 
 from bowerbird.flows.files.place_plans import WAYS
 from bowerbird.flows.flow import TAKES, Vocabulary
+from bowerbird.flows.keywords import WAYS as KEYWORD_WAYS
 from bowerbird.model import Signal
 
 Schema = dict[str, Any]
@@ -88,6 +89,19 @@ _PLACE: dict[str, tuple[Schema, str]] = {
     "by": ({"enum": list(WAYS)}, "How the network is asked about it."),
     "every": (_DURATION, "Searches are made again after this time."),
 }
+_KEYWORDS: dict[str, tuple[Schema, str]] = {
+    "methods": (_TEXTS, "Who decides which keywords come and go; each has a set of its own. Default: colift."),
+    "frame": (_DURATION, 'How long posts are counted before the next decision. Default: "5m".'),
+    "slots": ({"type": "integer", "minimum": 3, "maximum": 60}, "Parts of a frame in which traffic is counted. Default: 10."),
+    "most": (_COUNT, "Keywords of each method at once. Default: 400; on Weibo 100."),
+    "min_frequency": (_COUNT, "Posts of a frame in which a term must occur to be looked at. Default: 3."),
+    "quiet_frames": (_COUNT, "A keyword leaves after so many quiet frames in a row. Default: 12."),
+    "lose_seeds": (_TRUTH, "Whether seeds leave by that rule too."),
+    "blacklist": (_TEXTS, "Terms that never become keywords."),
+    "volume": (_COUNT, "Posts that a stream brings in a minute at most. Default: as the network has it."),
+    "probes": ({"type": "integer", "minimum": 0}, "Searches in each frame that test candidates. Default: 20, on X 2."),
+    "by": ({"enum": list(KEYWORD_WAYS)}, "How keywords are collected. Default: by a stream where there is one."),
+}
 _BACKUP: dict[str, tuple[Schema, str]] = {
     "every": (_DURATION, 'How often the store is copied: "1d".'),
     "folder": (_TEXT, 'Default: "backups".'),
@@ -136,6 +150,7 @@ def crawl_schema(words: Vocabulary) -> Schema:
         "seeds": ({"anyOf": [_TEXTS, _table(_SEEDS)]}, "Whom or what to begin with."),
         "streams": ({"type": "array", "items": _table(_STREAM, is_open=True)}, "What to listen to."),
         "places": ({"type": "array", "items": _table(_PLACE)}, "The areas it is about."),
+        "keywords": (_keywords(words), "How the keywords of an event come and go."),
         "stop": (_table(_STOP), "When to end."),
         "filters": (_table(_FILTERS), "Whom to follow."),
         "backup": (_table(_BACKUP), "Copies of the store while it crawls."),
@@ -176,8 +191,18 @@ def _flow(words: Vocabulary) -> Schema:
         "edges": ({"type": "array", "items": _table(_EDGE)}, "What a result leads to."),
         "stop": (_table(_STOP), "When the crawl ends by itself."),
         "filters": (_table(_FILTERS), "Whom it follows."),
+        "keywords": (_keywords(words), "Its seeds are keywords that change while it runs."),
     }
     return _table(keys)
+
+
+def _keywords(words: Vocabulary) -> Schema:
+    """With a table of options for each method that has any."""
+    schema = _table(_KEYWORDS)
+    schema["properties"]["methods"] |= {"items": {"enum": sorted(words.methods)}}
+    for name, options in words.methods.items():
+        schema["properties"][name] = _table({option: ({}, f"An option of {name}.") for option in sorted(options)})
+    return schema
 
 
 def _table(keys: Mapping[str, tuple[Schema, str]], *, is_open: bool = False) -> Schema:

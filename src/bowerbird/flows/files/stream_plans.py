@@ -32,6 +32,8 @@ class StreamPlan(Struct, frozen=True, kw_only=True):
     """The service as the connection reaches it: many networks stream from another host than they answer from."""
     credential: str = ""
     """A name in the vault; empty: the first that fits, or none."""
+    is_tuned: bool = False
+    """It hears the keywords of the crawl, which change while it runs."""
 
 
 def stream_plans(table: Table, services: Sequence[Service], vocabulary: Vocabulary) -> tuple[StreamPlan, ...]:

@@ -10,6 +10,7 @@ from bowerbird.model import (
     Ask,
     Channel,
     Facet,
+    KeywordStream,
     Opening,
     Outcome,
     Page,
@@ -22,6 +23,7 @@ from bowerbird.model import (
 )
 from bowerbird.ports import Listener
 from bowerbird.providers.bluesky import facets, outcomes, requests, sessions, streams, targets
+from bowerbird.providers.bluesky import keywords as keywords_of
 from bowerbird.providers.bluesky.door import DOOR
 from bowerbird.providers.bluesky.streams import positions
 from bowerbird.providers.common.amounts import LARGEST_REPO, bounded
@@ -37,6 +39,8 @@ class Bluesky:
     network: str = "bluesky"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
     door = DOOR
+    keyword_ways: tuple[str, ...] = keywords_of.WAYS
+    most_keywords = keywords_of.MOST
     channels: Mapping[str, Channel] = streams.CHANNELS
     session_limits = facets.SESSION_LIMITS
     """What logging in costs."""
@@ -115,6 +119,12 @@ class Bluesky:
     def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
         return streams.retuned(before, after)
 
-    def fill_target(self, wanted: Subscription) -> str:
+    def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
         """Nothing: these streams go back by themselves, and what lies further back no facet lists."""
-        return ""
+        return ()
+
+    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream:
+        return keywords_of.stream(keywords)
+
+    def keyword_search(self, keyword: str) -> tuple[str, str]:
+        return keywords_of.search(keyword)

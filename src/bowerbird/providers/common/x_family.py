@@ -94,7 +94,17 @@ def line_channel(facet: Facet, options: Mapping[str, str], silence: timedelta, f
     )
 
 
-def any_of(queries: Sequence[str], longest: int) -> str:
-    """The search that finds what any of the queries finds; empty when the service would not take it."""
-    joined = queries[0] if len(queries) == 1 else " OR ".join(f"({query})" for query in queries)
-    return joined if len(joined) <= longest else ""
+def any_of(queries: Sequence[str], longest: int) -> tuple[str, ...]:
+    """The searches that find what any of the queries finds, as few as may hold them; none when one alone is too long."""
+    found: list[list[str]] = []
+    for query in queries:
+        if found and len(_joined([*found[-1], query])) <= longest:
+            found[-1].append(query)
+        else:
+            found.append([query])
+    searches = tuple(map(_joined, found))
+    return searches if all(len(search) <= longest for search in searches) else ()
+
+
+def _joined(queries: Sequence[str]) -> str:
+    return queries[0] if len(queries) == 1 else " OR ".join(f"({query})" for query in queries)

@@ -14,6 +14,7 @@ from bowerbird.model import (
     Channel,
     Facet,
     Flavour,
+    KeywordStream,
     Opening,
     Outcome,
     Page,
@@ -28,6 +29,7 @@ from bowerbird.ports import Listener
 from bowerbird.providers.common.amounts import bounded
 from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
 from bowerbird.providers.mastodon import channels, facets, flavours, requests, survey, targets, trials
+from bowerbird.providers.mastodon import keywords as keywords_of
 from bowerbird.providers.mastodon.door import DOOR
 
 UNKNOWN = Flavour()
@@ -41,6 +43,8 @@ class Mastodon:
     network: str = "mastodon"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
     door = DOOR
+    keyword_ways: tuple[str, ...] = keywords_of.WAYS
+    most_keywords = keywords_of.MOST
 
     def __init__(self, tables: Tables = facets.TABLES, flavour: Flavour = UNKNOWN) -> None:
         self.tables = tables
@@ -123,5 +127,11 @@ class Mastodon:
 
         return streams.retuned(before, after)
 
-    def fill_target(self, wanted: Subscription) -> str:
-        return channels.fill_target(wanted)
+    def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
+        return channels.fill_targets(wanted)
+
+    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream:
+        return keywords_of.stream(keywords, heard)
+
+    def keyword_search(self, keyword: str) -> tuple[str, str]:
+        return keywords_of.search(keyword)

@@ -36,7 +36,7 @@ _MEDIA = {"only_media": "`true`: only posts with pictures, sound or film"}
 _TAGS = {"tag": "hashtags to hear, without #; as server-sent events one alone"}
 _LIST = {"list": "the id of a list of the token's own user"}
 _TAG = re.compile(r"[^\s/?#,:&]{1,200}")
-_MOST_TAGS = 100
+MOST_TAGS = 100
 
 
 def base_name(channel: str) -> str:
@@ -75,8 +75,8 @@ def _tags(channel: str, values: Values) -> Values:
             raise UserError(f"stream {channel}: {tag!r} is no hashtag; write it without spaces or punctuation")
     if channel.endswith(EVENTS):
         single(channel, "tag", tags)
-    if len(tags) > _MOST_TAGS:
-        raise UserError(f"stream {channel}: {len(tags)} hashtags are more than the {_MOST_TAGS} of one stream; split them")
+    if len(tags) > MOST_TAGS:
+        raise UserError(f"stream {channel}: {len(tags)} hashtags are more than the {MOST_TAGS} of one stream; split them")
     return tags
 
 
@@ -94,10 +94,10 @@ def has_only_media(wanted: Subscription) -> bool:
     return chosen(wanted, "only_media") == "true"
 
 
-def fill_target(wanted: Subscription) -> str:
-    """The target of `public` or `hashtag` that lists the same posts; empty where there is none."""
+def fill_targets(wanted: Subscription) -> tuple[str, ...]:
+    """The target of `public` or `hashtag` that lists the same posts; none where there is none."""
     name = base_name(wanted.channel)
     if name in _SCOPES:
-        return _SCOPES[name] + (":media" if has_only_media(wanted) else "")
+        return (_SCOPES[name] + (":media" if has_only_media(wanted) else ""),)
     tags = ",".join(wanted.options.get("tag", ()))
-    return f"local:{tags}" if name == "hashtag_local" else tags
+    return (f"local:{tags}" if name == "hashtag_local" else tags,) if tags else ()

@@ -11,6 +11,7 @@ from bowerbird.model import (
     Channel,
     Facet,
     Geography,
+    KeywordStream,
     Opening,
     Outcome,
     Page,
@@ -24,6 +25,7 @@ from bowerbird.ports import Listener
 from bowerbird.providers.common.amounts import bounded
 from bowerbird.providers.common.x_family import XFamily
 from bowerbird.providers.twitter_v1 import channels, facets, geography, outcomes, requests, targets
+from bowerbird.providers.twitter_v1 import keywords as keywords_of
 from bowerbird.providers.twitter_v1.door import DOOR
 
 
@@ -33,6 +35,8 @@ class TwitterV1(XFamily):
     name = "twitter_v1"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
     door = DOOR
+    keyword_ways: tuple[str, ...] = keywords_of.WAYS
+    most_keywords = keywords_of.MOST
     channels: Mapping[str, Channel] = channels.CHANNELS
     place_ways: tuple[str, ...] = geography.WAYS
     own_tables = facets.TABLES
@@ -82,8 +86,14 @@ class TwitterV1(XFamily):
         """Words are part of how a stream is opened: only another connection hears others."""
         return None
 
-    def fill_target(self, wanted: Subscription) -> str:
-        return channels.fill_target(wanted)
+    def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
+        return channels.fill_targets(wanted)
 
     def geography(self, areas: Sequence[Area], way: str) -> Geography:
         return geography.geography(areas, way)
+
+    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream:
+        return keywords_of.stream(keywords)
+
+    def keyword_search(self, keyword: str) -> tuple[str, str]:
+        return keywords_of.search(keyword)

@@ -26,7 +26,7 @@ _FILTERS = {
     "follow": "accounts to hear, by id",
     "locations": "boxes to hear, each as `west,south,east,north` in degrees",
 }
-_MOST_WORDS, _LONGEST_WORD, _MOST_ACCOUNTS, _MOST_BOXES = 400, 60, 5_000, 25
+MOST_WORDS, LONGEST_WORD, _MOST_ACCOUNTS, _MOST_BOXES = 400, 60, 5_000, 25
 _LONGEST_QUERY = 500
 _KEY = re.compile(r"(?:x:)?(\d{1,20})", re.ASCII)
 _DEGREES = re.compile(r"-?\d{1,3}(?:\.\d{1,10})?", re.ASCII)
@@ -46,9 +46,9 @@ CHANNELS: Mapping[str, Channel] = {
 def _track(channel: str, values: Values) -> Values:
     words = tuple(dict.fromkeys(word for value in values for part in value.split(",") if (word := " ".join(part.split()))))
     for word in words:
-        if len(word.encode(errors="replace")) > _LONGEST_WORD:
-            raise UserError(f"stream {channel}: {word!r} is longer than {_LONGEST_WORD} bytes; write fewer or shorter words")
-    return at_most(channel, "words to track", words, _MOST_WORDS)
+        if len(word.encode(errors="replace")) > LONGEST_WORD:
+            raise UserError(f"stream {channel}: {word!r} is longer than {LONGEST_WORD} bytes; write fewer or shorter words")
+    return at_most(channel, "words to track", words, MOST_WORDS)
 
 
 def _follow(channel: str, values: Values) -> Values:
@@ -89,8 +89,8 @@ def subscription(channel: str, options: Mapping[str, Sequence[str]]) -> Subscrip
     return wanted
 
 
-def fill_target(wanted: Subscription) -> str:
-    """The search for the words tracked; a search knows neither ids nor boxes, so nothing else can be filled."""
+def fill_targets(wanted: Subscription) -> tuple[str, ...]:
+    """The searches for the words tracked; a search knows neither ids nor boxes, so nothing else can be filled."""
     words = wanted.options.get("track", ())
     is_words_alone = bool(words) and set(wanted.options) == {"track"}
-    return any_of(words, _LONGEST_QUERY) if is_words_alone else ""
+    return any_of(words, _LONGEST_QUERY) if is_words_alone else ()

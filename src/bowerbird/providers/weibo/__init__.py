@@ -8,10 +8,25 @@ from typing import Self
 import msgspec
 
 from bowerbird.errors import CredentialError, UserError
-from bowerbird.model import Answer, Area, Ask, Facet, Geography, Outcome, Page, Request, Secret, Service, Trial
+from bowerbird.model import (
+    Answer,
+    Area,
+    Ask,
+    Facet,
+    Geography,
+    KeywordStream,
+    Outcome,
+    Page,
+    Request,
+    Secret,
+    Service,
+    Subscription,
+    Trial,
+)
 from bowerbird.providers.common.amounts import bounded
 from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
 from bowerbird.providers.weibo import facets, geography, outcomes, requests, targets
+from bowerbird.providers.weibo import keywords as keywords_of
 from bowerbird.providers.weibo.door import DOOR
 
 
@@ -22,6 +37,8 @@ class Weibo:
     network: str = "weibo"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
     door = DOOR
+    keyword_ways: tuple[str, ...] = keywords_of.WAYS
+    most_keywords = keywords_of.MOST
     place_ways: tuple[str, ...] = geography.WAYS
 
     def __init__(self, tables: Tables | None = None, *, era: str = facets.CLASSIC) -> None:
@@ -73,6 +90,12 @@ class Weibo:
 
     def geography(self, areas: Sequence[Area], way: str) -> Geography:
         return geography.geography(areas, way)
+
+    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream | None:
+        return None
+
+    def keyword_search(self, keyword: str) -> tuple[str, str] | None:
+        return keywords_of.search(keyword)
 
     def _facet(self, ask: Ask) -> Facet:
         """The facet as the crawl's era has it."""

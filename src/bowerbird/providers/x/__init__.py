@@ -13,6 +13,7 @@ from bowerbird.model import (
     Channel,
     Facet,
     Geography,
+    KeywordStream,
     Opening,
     Outcome,
     Page,
@@ -27,6 +28,7 @@ from bowerbird.ports import Listener
 from bowerbird.providers.common.amounts import bounded
 from bowerbird.providers.common.x_family import XFamily
 from bowerbird.providers.x import channels, facets, geography, outcomes, requests, targets
+from bowerbird.providers.x import keywords as keywords_of
 from bowerbird.providers.x.door import DOOR
 
 _NOBODYS_POST = "1"
@@ -44,6 +46,8 @@ class XV2(XFamily):
     name = "x"
     hints: Mapping[str, frozenset[str]] = facets.HINTS
     door = DOOR
+    keyword_ways: tuple[str, ...] = keywords_of.WAYS
+    most_keywords = keywords_of.MOST
     channels: Mapping[str, Channel] = channels.CHANNELS
     place_ways: tuple[str, ...] = geography.WAYS
     own_tables = facets.TABLES
@@ -106,8 +110,14 @@ class XV2(XFamily):
 
         return streams.retuned(after, answers)
 
-    def fill_target(self, wanted: Subscription) -> str:
-        return channels.fill_target(wanted)
+    def fill_targets(self, wanted: Subscription) -> tuple[str, ...]:
+        return channels.fill_targets(wanted)
 
     def geography(self, areas: Sequence[Area], way: str) -> Geography:
         return geography.geography(areas, way)
+
+    def keyword_stream(self, keywords: Sequence[str], heard: Subscription | None = None) -> KeywordStream:
+        return keywords_of.stream(keywords)
+
+    def keyword_search(self, keyword: str) -> tuple[str, str]:
+        return keywords_of.search(keyword)

@@ -93,7 +93,7 @@ DESK = Desk(
 )
 
 
-def fill_target(wanted: Subscription) -> str:
-    """All rules as one search; empty where that is longer than a search may be."""
+def fill_targets(wanted: Subscription) -> tuple[str, ...]:
+    """All rules as searches, as few as may hold them."""
     rules = [tag_and_rule(value)[1] for value in wanted.options.get("rules", ())]
-    return any_of(rules, _LONGEST_QUERY) if rules else ""
+    return any_of(rules, _LONGEST_QUERY)

@@ -58,5 +58,6 @@ _NAMED = {
     "media": ("post_id", "id", "url"),
     "judgements": ("judge", "subject", "id", "value"),
     "calls": ("call",),
+    "keywords": ("crawl", "method", "term", "since"),
 }
 """What names a row of each table, for ever."""

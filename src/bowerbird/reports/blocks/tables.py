@@ -212,7 +212,19 @@ CALLS = Table(
     choices={"since": "c.leased_at >= ?", "until": "c.leased_at < ?", "found": "c.leased_at"},
     numbers=_names("c.call call status objects results new_items bytes leased_at sent_at received_at settled_at"),
 )
-TABLES = {each.name: each for each in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS)}
+KEYWORDS = Table(
+    name="keywords",
+    keys=("k.keyword",),
+    tables="keywords k join keyword_methods m on m.method = k.method join crawls w on w.crawl = k.crawl",
+    columns={
+        "crawl": "w.name",
+        "method": "m.name",
+        **{name: f"k.{name}" for name in ("term", "since", "why", "numbers", "until", "until_why", "until_numbers")},
+    },
+    where="1 = 1",
+    choices={"since": "k.since >= ?", "until": "k.since < ?", "found": "k.since"},
+)
+TABLES = {each.name: each for each in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS, KEYWORDS)}
 
 _PARTS = {
     "tags": "select post_no, tag from post_tags where post_no {which} order by post_no, tag",

@@ -34,6 +34,10 @@ from tasks k join lanes l on l.lane = k.lane
 left join changes g on g.lane = k.lane and g.target = k.target and g.kind = 'retired'
 where l.facet in ('search', 'hashtag', 'counts') group by k.target order by 2, 1 limit ?
 """
+_FOLLOWED = """
+select term as target, min(since) as since, max(until) as until, max(case when until is null then 1 else 0 end) as is_asked
+from keywords group by term order by 2, 1 limit ?
+"""
 
 
 _SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -57,6 +61,7 @@ class WordHistory(Struct, frozen=True, kw_only=True):
 async def read_words(tx: Transaction, words: Sequence[str], chosen: Chosen, unit: Unit) -> list[WordHistory]:
     """These words; without any those that were asked for, and where nothing was, the most frequent hashtags."""
     asked = {str(row["target"]): row for row in await tx.fetch(_ASKED, 1_000)}
+    asked |= {str(row["target"]): row for row in await tx.fetch(_FOLLOWED, 1_000)}
     wanted = list(words) or list(asked)[:12] or await _frequent(tx, chosen)
     found: list[WordHistory] = []
     for word in wanted:

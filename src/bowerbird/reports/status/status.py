@@ -11,6 +11,7 @@ from bowerbird.crawl.process.running import Member, living
 from bowerbird.limits.purses import Purse, purses
 from bowerbird.limits.rows import read_all
 from bowerbird.ports import Database
+from bowerbird.reports.keywords.standing import KeywordStanding, read_standing
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.health import Health, read_health
 from bowerbird.reports.status.left_out import NotAsked, read_left_out
@@ -33,6 +34,8 @@ class Status(Struct, frozen=True, kw_only=True):
     left_alone: dict[int, int] = {}
     """By crawl: how many of its seeds asked not to be collected."""
     left_out: tuple[NotAsked, ...] = ()
+    keywords: tuple[KeywordStanding, ...] = ()
+    """Of crawls whose seeds are keywords, by method."""
 
 
 async def read_status(database: Database, now: datetime, *, errors: int = 5) -> Status:
@@ -49,4 +52,5 @@ async def read_status(database: Database, now: datetime, *, errors: int = 5) -> 
             purses=purses(await read_all(tx), now),
             left_alone=await registry.left_alone(tx),
             left_out=tuple(await read_left_out(tx)),
+            keywords=tuple(await read_standing(tx)),
         )

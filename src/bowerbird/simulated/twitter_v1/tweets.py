@@ -197,7 +197,7 @@ class Tweets:
 
     def _query(self, call: Call, text: str) -> Any:
         """All words must be there: `#tag`, `from:name`, `to:name`, `-filter:retweets`, or a word."""
-        terms = [self._term(call, word) for word in text.split() if word.upper() != "OR"]
+        terms = [self._term(call, word.strip("()")) for word in text.split() if word.upper() != "OR"]
 
         def mask(day: Day) -> Any:
             parts = [term(day) for term in terms] or [np.ones(len(day.number), bool)]

@@ -49,6 +49,9 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "bills": ("payer",), "forget_requests": ("who", "why"),
         "calls": ("facet", "credential", "charges"), "errors": ("part",), "outages": ("service",), "volumes": ("query",),
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
+        "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
+        "keyword_decisions": ("posts", "background", "numbers"), "keyword_candidates": ("counts", "verdict", "numbers"),
+        "keyword_orders": ("who",), "keyword_labels": ("tagger",),
     },
     _CHOSEN: {
         "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
@@ -58,7 +61,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "relation_history": ("kind", "change"), "deletions": ("subject", "reason"), "unavailable": ("reason",),
         "gaps": ("cause",), "changes": ("kind", "manner"), "shortfalls": ("cause",), "media": ("kind",),
         "media_files": ("kind", "state"),
-        "quarantine": ("subject",),
+        "quarantine": ("subject",), "keyword_orders": ("said",), "keyword_labels": ("label",),
     },
     _SERVICE: {
         "services": ("flavour",), "lanes": ("left_out",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",),
@@ -73,6 +76,13 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "what is asked about: ids, words of the crawl file, and handles that the user gave as seeds": {
         "tasks": ("target",), "changes": ("target",), "gaps": ("target",), "shortfalls": ("target",),
         "results": ("target",), "meanings": ("target",), "inputs": ("written", "columns", "target"),
+    },
+    "hashtags, words and phrases that many posts share; none is kept because one post has it": {
+        "keyword_methods": ("state",), "keywords": ("term",), "keyword_candidates": ("term", "together"),
+        "keyword_orders": ("term",), "keyword_labels": ("term",), "keyword_probes": ("term", "target"),
+    },
+    "terms of sampled posts, without names of posts or authors; deleted with the decision of their frame": {
+        "keyword_samples": ("terms",), "keyword_probes": ("found",),
     },
     "keyed hashes of names, and their key: who is kept out must be known again": {
         "tombstones": ("mark",), "tombstone_keys": ("secret",),

@@ -81,7 +81,7 @@ class EraseStatements:
             *(
                 f"delete from {table} where post_no {number}"
                 for table in ("post_keys", "post_tags", "post_cashtags", "post_mentions", "media", "post_history",
-                              "post_versions", "reactions", "reaction_listings", "sightings", "results", "posts")
+                              "post_versions", "reactions", "reaction_listings", "sightings", "keyword_posts", "results", "posts")
             ),
         )  # fmt: skip
 

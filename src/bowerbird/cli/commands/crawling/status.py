@@ -70,6 +70,8 @@ def status_values(place: Place, page: StatusPage) -> dict[str, Any]:
     summary["ledgers"] = [each for each in summary["ledgers"] if not is_purse(each["bucket"])]
     summary["months"] = month_values(status.purses)
     health: dict[str, Any] = msgspec.to_builtins(status.health)
-    parts = {name: msgspec.to_builtins(getattr(status, name)) for name in ("processes", "streams", "gaps", "left_out")}
+    parts = {
+        name: msgspec.to_builtins(getattr(status, name)) for name in ("processes", "streams", "gaps", "left_out", "keywords")
+    }
     samples = [figure_values(sample) for sample in page.samples]
     return {"store": place.shown, "at": status.now, **summary, **health, **parts, "samples": samples}

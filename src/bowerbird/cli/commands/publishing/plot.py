@@ -20,6 +20,7 @@ from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.plots import drawings
 from bowerbird.export.plots.canvas import Canvas, check_name
+from bowerbird.export.plots.keyword_drawings import draw_keywords
 from bowerbird.ports import Clock, Database
 from bowerbird.reports.completeness import ledger
 from bowerbird.reports.completeness.facets import facet_of
@@ -30,6 +31,7 @@ from bowerbird.reports.figures.growth import read_growth
 from bowerbird.reports.figures.volumes import fitting_unit, read_rhythm, read_volumes
 from bowerbird.reports.figures.words import read_words
 from bowerbird.reports.figures.written import Chosen
+from bowerbird.reports.keywords.courses import read_course
 
 
 class Kind(StrEnum):
@@ -43,6 +45,7 @@ class Kind(StrEnum):
     DELAYS = "delays"
     SILENCE = "silence"
     WORDS = "words"
+    KEYWORDS = "keywords"
     COMPLETENESS = "completeness"
     ALL = "all"
 
@@ -76,11 +79,12 @@ def command(
     ] = None,
     lang: Annotated[str | None, typer.Option("--lang", help="Only posts in this language, such as pt.")] = None,
     word: Annotated[
-        list[str] | None, typer.Option("--word", help="For `words`: a word, or a hashtag with #; may be given several times.")
+        list[str] | None,
+        typer.Option("--word", help="For `words`, several, and `keywords`: a word, or a #hashtag."),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Draw volumes, rhythms, growth, distributions, delays, silences, words or completeness. Changes nothing.
+    """Draw volumes, rhythms, growth, distributions, delays, silences, words, keywords or completeness. Changes nothing.
 
     Times are in UTC. With --json the numbers behind the figure are printed as well.
     """
@@ -177,6 +181,12 @@ async def _words(database: Database, clock: Clock, wanted: Wanted) -> Drawn:
     return drawings.draw_words(found, wanted.unit, wanted.note), values
 
 
+async def _keywords(database: Database, clock: Clock, wanted: Wanted) -> Drawn:
+    async with database.reading() as tx:
+        found = await read_course(tx, None, wanted.words[0] if wanted.words else None)
+    return draw_keywords(found, wanted.note), msgspec.to_builtins(found)
+
+
 async def _completeness(database: Database, clock: Clock, wanted: Wanted) -> Drawn:
     days = [entry async for entry in ledger(database, facet_of, "day")]
     return drawings.draw_completeness(days, wanted.note), msgspec.to_builtins(days)
@@ -191,5 +201,6 @@ _DRAWN: dict[Kind, Callable[[Database, Clock, Wanted], Awaitable[Drawn]]] = {
     Kind.DELAYS: _delays,
     Kind.SILENCE: _silence,
     Kind.WORDS: _words,
+    Kind.KEYWORDS: _keywords,
     Kind.COMPLETENESS: _completeness,
 }

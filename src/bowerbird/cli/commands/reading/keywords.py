@@ -1,0 +1,194 @@
+"""`bowerbird keywords`: what an event crawl follows, and why; and what its user says about that."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from msgspec import Struct
+
+from bowerbird.cli.keywords import labelling, showing
+from bowerbird.cli.screens.output import JsonFlag, Output
+from bowerbird.cli.screens.times import end_moment, moment
+from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, crawl_of_file, find_place, opened_place, read_place
+from bowerbird.clock import RealClock
+from bowerbird.errors import UserError
+from bowerbird.event.orders import obey
+from bowerbird.export.plots.canvas import check_name
+from bowerbird.model import Box
+from bowerbird.policies.keywords import checked
+from bowerbird.ports import Database
+from bowerbird.reports.keywords.courses import read_course
+from bowerbird.reports.keywords.explaining import explain, related
+from bowerbird.reports.keywords.grading import grade
+from bowerbird.reports.keywords.proposing import Wish, propose
+from bowerbird.reports.keywords.reading import find_event, read_frames, read_keywords, read_methods
+
+_MOST_FRAMES = 50
+
+
+class Action(StrEnum):
+    """What is done besides showing."""
+
+    SHOW = "show"
+    WHY = "why"
+    PIN = "pin"
+    BLOCK = "block"
+    FREE = "free"
+    SEEDS = "seeds"
+    GRADE = "grade"
+
+
+class _Asked(Struct, frozen=True, kw_only=True):
+    """What a user wants to know or to say."""
+
+    place: Place
+    crawl: str | None
+    term: str
+    output: Output
+
+
+def command(
+    place: PlaceArgument = None,
+    action: Annotated[Action, typer.Argument(help="What to do; default: show the keywords.")] = Action.SHOW,
+    term: Annotated[str | None, typer.Argument(help="For why, pin, block, free: a #hashtag, word, phrase, @account.")] = None,
+    crawl: CrawlOption = None,
+    frames: Annotated[bool, typer.Option("--frames", help="Show what each of the last frames brought and changed.")] = False,
+    related_to: Annotated[
+        str | None, typer.Option("--related", metavar="TERM", help="Show terms with similar traffic, or in the same posts.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw volumes, keywords over time, and TERM's traffic.")] = None,
+    who: Annotated[str, typer.Option("--who", help="Who says so, or who labels, for the record.")] = "user",
+    since: Annotated[
+        datetime | None, typer.Option("--since", parser=moment, metavar="DAY", help="For seeds: posts from this moment on.")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option("--until", parser=end_moment, metavar="DAY", help="For seeds: posts before this moment.")
+    ] = None,
+    box: Annotated[str | None, typer.Option("--box", help="For seeds: posts within west,south,east,north.")] = None,
+    like: Annotated[list[str] | None, typer.Option("--like", help="For seeds: an example post; may be given often.")] = None,
+    labels: Annotated[Path | None, typer.Option("--labels", help="For grade: a CSV of term, label and perhaps tagger.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the keywords of an event crawl: which it follows, how much each brings, since when and why.
+
+    `why TERM` explains one. `pin`, `block` and `free` say that a term stays, stays out, or is for the methods to decide; a
+    running crawl follows within seconds. `seeds` proposes keywords from what a store holds. `grade` measures the collection by
+    labels of keywords (related, possibly, unrelated, unknown), from a file or asked for one by one.
+    """
+    if plot is not None:
+        check_name(plot)
+    output = Output(as_json=as_json)
+    asked = _Asked(place=find_place(place), crawl=crawl, term=term or "", output=output)
+    if action in (Action.WHY, Action.PIN, Action.BLOCK, Action.FREE) and not term:
+        raise UserError(f"say which keyword is meant: bowerbird keywords {place or 'STORE'} {action} '#hashtag'")
+    if action is Action.SEEDS:
+        wish = Wish(since=since, until=until, box=_box(box), examples=tuple(like or ()))
+        output.result(asyncio.run(_seeds(asked, wish)))
+    elif action is Action.GRADE:
+        output.result(asyncio.run(_grade(asked, labels, who)))
+    elif action in (Action.PIN, Action.BLOCK, Action.FREE):
+        output.result(asyncio.run(_order(asked, action, who)))
+    elif action is Action.WHY:
+        output.result(asyncio.run(_why(asked)))
+    else:
+        output.result(asyncio.run(_show(asked, plot, related_to=related_to, is_by_frame=frames)))
+
+
+async def _event(database: Database, asked: _Asked) -> tuple[int, str]:
+    name = asked.crawl or await crawl_of_file(database, asked.place)
+    async with database.reading() as tx:
+        return await find_event(tx, name)
+
+
+async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_by_frame: bool) -> dict[str, Any]:
+    output = asked.output
+    async with read_place(asked.place, RealClock()) as database:
+        crawl, name = await _event(database, asked)
+        async with database.reading() as tx:
+            if plot is not None:
+                return await _plot(tx, asked, name, plot)
+            if related_to is not None:
+                found = await related(tx, crawl, checked(related_to))
+                showing.show_related(output, checked(related_to), found)
+                return {"crawl": name, "term": checked(related_to), "related": msgspec.to_builtins(found)}
+            lines, methods = await read_keywords(tx, crawl), await read_methods(tx, crawl)
+            frames = await read_frames(tx, crawl, _MOST_FRAMES) if is_by_frame else []
+    if is_by_frame:
+        showing.show_frames(output, frames)
+    else:
+        showing.show_keywords(output, name, lines, methods)
+    parts = {"keywords": lines, "methods": methods, **({"frames": frames} if is_by_frame else {})}
+    return {"crawl": name, **{key: msgspec.to_builtins(value) for key, value in parts.items()}}
+
+
+async def _plot(tx: Any, asked: _Asked, name: str, path: Path) -> dict[str, Any]:
+    from bowerbird.export.plots.keyword_drawings import draw_keywords
+
+    course = await read_course(tx, name, asked.term or None)
+    draw_keywords(course, f"Source: {asked.place.shown}, collected with bowerbird").save(path)
+    asked.output.line(str(path))
+    return {"crawl": name, "file": str(path), "figure": msgspec.to_builtins(course)}
+
+
+async def _why(asked: _Asked) -> dict[str, Any]:
+    async with read_place(asked.place, RealClock()) as database:
+        crawl, name = await _event(database, asked)
+        async with database.reading() as tx:
+            explained = await explain(tx, crawl, checked(asked.term))
+    showing.show_why(asked.output, explained)
+    return {"crawl": name, **msgspec.to_builtins(explained)}
+
+
+async def _order(asked: _Asked, action: Action, who: str) -> dict[str, Any]:
+    clock = RealClock()
+    async with opened_place(asked.place, clock) as database:
+        crawl, name = await _event(database, asked)
+        async with database.transaction() as tx:
+            changed = await obey(tx, crawl, action.value, asked.term, who, clock.now())
+    form = checked(asked.term)
+    done = {"pin": "stays a keyword", "block": "stays out", "free": "is for the methods to decide"}[action.value]
+    asked.output.line(
+        f"{form} {done} from now on" + (f" ({', '.join(changed)})." if changed else "; nothing changes by that now.")
+    )
+    return {"crawl": name, "term": form, "said": action.value, "who": who, "changed": changed}
+
+
+async def _seeds(asked: _Asked, wish: Wish) -> dict[str, Any]:
+    if wish == Wish():
+        raise UserError("say which posts are of the event: --since and --until, --box, or --like with the text of a post")
+    async with read_place(asked.place, RealClock()) as database, database.reading() as tx:
+        found = await propose(tx, database.dialect, wish)
+    showing.show_proposals(asked.output, found)
+    return {"store": asked.place.shown, "proposals": msgspec.to_builtins(found)}
+
+
+async def _grade(asked: _Asked, labels: Path | None, tagger: str) -> dict[str, Any]:
+    given = labelling.labels_in(labels, tagger) if labels is not None else []
+    async with opened_place(asked.place, RealClock()) as database:
+        crawl, name = await _event(database, asked)
+        if given:
+            await labelling.keep(database, crawl, given)
+        elif not asked.output.as_json:
+            await labelling.ask(database, crawl, tagger)
+        async with database.reading() as tx:
+            graded = await grade(tx, crawl)
+    showing.show_grades(asked.output, graded)
+    return {"crawl": name, **msgspec.to_builtins(graded)}
+
+
+def _box(written: str | None) -> Box | None:
+    if written is None:
+        return None
+    try:
+        west, south, east, north = (float(side) for side in written.split(","))
+    except ValueError:
+        raise UserError(
+            f"--box {written!r} is no box: write west,south,east,north in degrees, such as -9.5,38.6,-9.0,38.9"
+        ) from None
+    return Box(west, south, east, north)

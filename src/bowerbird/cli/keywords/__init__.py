@@ -1,0 +1,1 @@
+"""What `bowerbird keywords` shows and does."""

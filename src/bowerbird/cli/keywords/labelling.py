@@ -1,0 +1,70 @@
+"""Labels of keywords: from a file, or asked for one by one."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from bowerbird.clock import RealClock, to_micros
+from bowerbird.errors import UserError
+from bowerbird.policies.keywords import checked
+from bowerbird.ports import Database
+from bowerbird.reports.keywords.grading import SHORT, checked_label
+
+_KEEP = """
+insert into keyword_labels (crawl, term, tagger, label, at) values (?, ?, ?, ?, ?)
+on conflict (crawl, term, tagger) do update set label = excluded.label, at = excluded.at
+"""
+_OPEN = """
+select distinct term from keywords k where crawl = ?
+and not exists (select 1 from keyword_labels l where l.crawl = k.crawl and l.term = k.term and l.tagger = ?) order by term
+"""
+Label = tuple[str, str, str]
+"""Term, tagger and label."""
+
+
+def labels_in(file: Path, tagger: str) -> list[Label]:
+    """The labels of a CSV file with the columns term, label and perhaps tagger; raises `UserError` naming the line."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            return list(_labels(csv.DictReader(lines), file, tagger))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"the labels in {file} cannot be read: {error}") from None
+
+
+def _labels(reader: csv.DictReader[str], file: Path, tagger: str) -> Iterator[Label]:
+    if not {"term", "label"} <= set(reader.fieldnames or ()):
+        raise UserError(
+            f"{file} must have the columns term and label (and tagger, where several labelled), with their names above"
+        )
+    for row in reader:
+        try:
+            yield checked(row["term"] or ""), row.get("tagger") or tagger, checked_label(row["label"] or "")
+        except UserError as error:
+            raise UserError(f"{file}, line {reader.line_num}: {error}") from None
+
+
+async def ask(database: Database, crawl: int, tagger: str) -> None:
+    """Asks about every keyword that this tagger has not labelled, where somebody can answer; each answer is kept at once."""
+    if not sys.stdin.isatty():
+        return
+    async with database.reading() as tx:
+        terms = [row["term"] for row in await tx.fetch(_OPEN, crawl, tagger)]
+    for number, term in enumerate(terms, 1):
+        said = typer.prompt(
+            f"{number} of {len(terms)}  {term}  [r]elated [p]ossibly [n]ot [u]nknown [q]uit", default="u", err=True
+        )
+        if said.strip().lower() in ("q", "quit"):
+            return
+        if said.strip().lower() in (*SHORT, *SHORT.values()):
+            await keep(database, crawl, [(term, tagger, checked_label(said))])
+
+
+async def keep(database: Database, crawl: int, labels: list[Label]) -> None:
+    at = to_micros(RealClock().now())
+    async with database.transaction() as tx:
+        await tx.execute_many(_KEEP, [(crawl, term, tagger, label, at) for term, tagger, label in labels])

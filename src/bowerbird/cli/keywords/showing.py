@@ -1,0 +1,129 @@
+"""Keywords on the screen: as tables, and one of them explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from bowerbird.cli.screens.output import Output
+from bowerbird.reports.keywords.explaining import Explained, Looked, Related
+from bowerbird.reports.keywords.grading import CATEGORIES, Graded, MethodGrade
+from bowerbird.reports.keywords.proposing import Proposal
+from bowerbird.reports.keywords.reading import FrameLine, KeywordLine, MethodLine
+
+_MOST_RELATED = 25
+
+
+def show_keywords(output: Output, crawl: str, lines: Sequence[KeywordLine], methods: Sequence[MethodLine]) -> None:
+    rows = [(f"  {each.term}", each.method, _count(each.posts), _count(each.last), _at(each.since), each.why) for each in lines]
+    output.table(f"Keywords of {crawl}", ("  keyword", "method", "posts", "last frame", "since (UTC)", "why"), rows)
+    output.line()
+    columns = ("  method", "keywords", "posts", "alone", *(f"with {each.name}" for each in methods))
+    output.table("", columns, [_method(each, methods) for each in methods])
+
+
+def _method(line: MethodLine, methods: Sequence[MethodLine]) -> tuple[str, ...]:
+    shared = (_count(line.shared.get(each.name)) for each in methods)
+    name = line.name if line.until is None else f"{line.name} (ended {_at(line.until)})"
+    return f"  {name}", f"{line.keywords:,}", f"{line.posts:,}", f"{line.alone:,}", *shared
+
+
+def show_frames(output: Output, frames: Sequence[FrameLine]) -> None:
+    rows = [
+        (f"  {_at(each.began)}", _by(each.posts), _by(each.keywords), f"{each.heard:,}", _lost(each), _moves(each))
+        for each in frames
+    ]
+    output.table("", ("  frame (UTC)", "posts", "keywords", "heard", "lost by the cap", "changes"), rows)
+
+
+def show_why(output: Output, explained: Explained) -> None:
+    if not (explained.entries or explained.looked_at or explained.orders):
+        output.line(f"{explained.term} was never looked at: too few collected posts have it. It can be pinned.")
+        return
+    for each in explained.entries:
+        output.line(f"{_at(each.since)}  {each.method}: came in: {each.why}{_numbers(each.numbers)}")
+        if each.until is not None:
+            output.line(f"{_at(each.until)}  {each.method}: left: {each.until_why}{_numbers(each.until_numbers or {})}")
+    for order in explained.orders:
+        output.line(f"{_at(order.at)}  {order.who} said: {order.said}")
+    for probe in explained.probes[:5]:
+        found = "not answered" if probe.answered_at is None else f"{probe.posts:,} posts"
+        output.line(f"{_at(probe.asked_at)}  searched for alone: {found}")
+    output.line()
+    rows = [(f"  {_at(each.began)}", each.method, each.verdict, *_seen(each)) for each in explained.looked_at]
+    output.table("", ("  frame (UTC)", "method", "verdict", "posts", "in each slot", "numbers"), rows)
+
+
+def show_related(output: Output, term: str, found: Sequence[Related]) -> None:
+    if not found:
+        output.line(f"No method has looked at {term} in the last frames.")
+        return
+    rows = [
+        (f"  {each.term}", each.method, f"{each.together:,}", f"{each.correlation:+.2f}", f"{each.posts:,}")
+        for each in found[:_MOST_RELATED]
+    ]
+    output.table(f"Beside {term}, in the last frames", ("  term", "method", "together", "correlation", "posts"), rows)
+
+
+def show_proposals(output: Output, found: Sequence[Proposal]) -> None:
+    if not found:
+        output.line("No term of these posts is special: choose another window, place or more examples.")
+        return
+    output.table("", ("  term", "kind", "why"), [(f"  {each.term}", each.kind, each.reason) for each in found])
+    output.line()
+    output.line("Choose among them, and write into the crawl file:")
+    output.line("  seeds = [" + ", ".join(f'"{each.term}"' for each in found[:5]) + "]")
+
+
+def show_grades(output: Output, graded: Graded) -> None:
+    said = f"{graded.labelled:,} terms labelled by {', '.join(graded.taggers)}"
+    agreed = (
+        "" if graded.agreement is None else f"; {graded.agreement:.0%} of their pairs of labels agree (alpha {graded.alpha:.2f})"
+    )
+    output.line(f"{said}{agreed}")
+    if graded.unlabelled:
+        output.line(f"{len(graded.unlabelled):,} keywords have no label and count as unknown: {', '.join(graded.unlabelled[:5])}")
+    counts = ", ".join(f"{name} {graded.categories[name]:,}" for name in CATEGORIES)
+    output.line(f"Keywords by category: {counts} (C1 related, C2 possibly, C3 unrelated, C4 unknown)")
+    rows = [(f"  {each.method}", f"{each.related:,}", f"{each.noise:,}", *_shares(each)) for each in graded.methods]
+    output.table("", ("  method", "related posts", "noise", "precision", *(f"{name} kept" for name in CATEGORIES)), rows)
+
+
+def _seen(each: Looked) -> tuple[str, str, str]:
+    return f"{sum(each.counts):,}", " ".join(map(str, each.counts)), _plain(each.numbers)
+
+
+def _shares(each: MethodGrade) -> tuple[str, ...]:
+    return _share(each.precision), *(_share(each.retained[name]) for name in CATEGORIES)
+
+
+def _at(when: datetime) -> str:
+    return f"{when:%Y-%m-%d %H:%M}"
+
+
+def _count(count: int | None) -> str:
+    return "" if count is None else f"{count:,}"
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{share:.0%}"
+
+
+def _by(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def _lost(frame: FrameLine) -> str:
+    return "" if frame.cap is None and not frame.lost else f"{frame.lost:,}" + (f" (cap {frame.cap:,})" if frame.cap else "")
+
+
+def _moves(frame: FrameLine) -> str:
+    return " ".join([*(f"+{term}" for term in frame.entered), *(f"-{term}" for term in frame.left)])
+
+
+def _plain(numbers: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:g}" for name, value in numbers.items())
+
+
+def _numbers(numbers: Mapping[str, float]) -> str:
+    return f" ({_plain(numbers)})" if numbers else ""

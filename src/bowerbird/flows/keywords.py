@@ -1,0 +1,120 @@
+"""`[keywords]` of a flow: how an event's keywords are found, and what holds for all methods that find them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from bowerbird.flows.language.spelling import listed, meant
+from bowerbird.flows.language.tables import Table
+
+WAYS = ("stream", "search")
+BACKGROUND = "public"
+"""The facet that shows what everybody writes, where no stream does; keywords alone lead to it."""
+KEYWORD_KEYS = (
+    "methods",
+    "frame",
+    "slots",
+    "most",
+    "min_frequency",
+    "quiet_frames",
+    "lose_seeds",
+    "blacklist",
+    "volume",
+    "probes",
+    "by",
+)
+_SHORTEST, _LONGEST = timedelta(seconds=10), timedelta(days=1)
+
+
+class KeywordUse(Struct, frozen=True, kw_only=True):
+    """How a flow adapts its keywords, which begin as its seeds."""
+
+    methods: tuple[str, ...] = ("colift",)
+    """Each has a set of keywords of its own; what any of them wants is collected."""
+    options: dict[str, dict[str, Any]] = {}
+    """By method: those of its own."""
+    frame: timedelta = timedelta(minutes=5)
+    """At the end of each, every method decides."""
+    slots: int = 10
+    """The parts of a frame in which traffic is counted."""
+    most: int | None = None
+    """Keywords of each method at once; None: as many as the network usually takes."""
+    min_frequency: int = 3
+    """Posts of a frame in which a term must occur to be looked at."""
+    quiet_frames: int = 12
+    """A keyword leaves after so many frames in a row with fewer posts than `min_frequency`."""
+    lose_seeds: bool = False
+    """Whether seeds leave by that rule too."""
+    blacklist: tuple[str, ...] = ()
+    """Terms that never become keywords."""
+    volume: int | None = None
+    """Posts that a stream brings in a minute at most; None: as the network has it."""
+    probes: int | None = None
+    """Searches in each frame that test candidates; None: 20, or 2 where they cost money."""
+    by: str = ""
+    """One of `WAYS`; empty: by a stream where the network has one."""
+
+
+def keyword_use(table: Table, methods: Mapping[str, frozenset[str]]) -> KeywordUse | None:
+    """The `[keywords]` of a flow, if it has one; raises `FlowError` naming the line. `methods`: names and options of each, where
+    they are known."""
+    if "keywords" not in table.values:
+        return None
+    inner = table.table("keywords")
+    inner.only((*KEYWORD_KEYS, *methods), "[keywords]")
+    usual = KeywordUse()
+    return KeywordUse(
+        methods=_methods(inner, methods) or usual.methods,
+        options={name: _options(inner, name, known) for name, known in methods.items() if name in inner.values},
+        frame=_frame(inner, usual.frame),
+        slots=_slots(inner, usual.slots),
+        most=inner.count("most"),
+        min_frequency=inner.count("min_frequency") or usual.min_frequency,
+        quiet_frames=inner.count("quiet_frames") or usual.quiet_frames,
+        lose_seeds=inner.truth("lose_seeds", False),
+        blacklist=inner.texts("blacklist"),
+        volume=inner.count("volume"),
+        probes=0 if inner.values.get("probes") == 0 else inner.count("probes"),
+        by=_by(inner),
+    )
+
+
+def _methods(table: Table, known: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    named = table.texts("methods")
+    for name in named:
+        if name not in known:
+            raise table.wrong("methods", f"unknown method {name!r}{meant(name, known)}; allowed: {listed(known)}")
+        if named.count(name) > 1:
+            raise table.wrong("methods", f"the method {name!r} is there twice; each has one set of keywords")
+    return named
+
+
+def _options(table: Table, name: str, known: frozenset[str]) -> dict[str, Any]:
+    inner = table.table(name)
+    inner.only(known, f"[keywords.{name}]")
+    return dict(inner.values)
+
+
+def _frame(table: Table, usual: timedelta) -> timedelta:
+    frame = table.span("frame") or usual
+    if not _SHORTEST <= frame <= _LONGEST:
+        raise table.wrong("frame", 'frame must be between "10s" and "1d"')
+    return frame
+
+
+def _slots(table: Table, usual: int) -> int:
+    slots = table.count("slots") or usual
+    if not 3 <= slots <= 60:
+        raise table.wrong("slots", f"slots must be between 3 and 60, not {slots}: fewer tell no pattern, more are mostly empty")
+    return slots
+
+
+def _by(table: Table) -> str:
+    by = table.text("by")
+    if by and by not in WAYS:
+        raise table.wrong("by", f"unknown way {by!r}{meant(by, WAYS)}; allowed: {listed(WAYS)}")
+    return by

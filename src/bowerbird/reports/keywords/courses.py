@@ -1,0 +1,96 @@
+"""The course of an event: posts of each method and the background over time, keywords from entry to exit, one tag's traffic."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.model.terms import term_form
+from bowerbird.policies.keywords import checked
+from bowerbird.ports import Transaction
+from bowerbird.reports.keywords.grading import grade
+from bowerbird.reports.keywords.reading import decoded, find_event
+
+_POSTS = """
+select d.frame, d.posts, d.background, m.name from keyword_decisions d join keyword_methods m on m.method = d.method
+where m.crawl = ? order by d.frame, m.bit
+"""
+_BARS = """
+select term, min(since) as since, max(coalesce(until, 0)) as until, min(case when until is null then 0 else 1 end) as gone
+from keywords where crawl = ? group by term order by 2, 1 limit ?
+"""
+_TRAFFIC = """
+select c.frame, c.counts, m.name from keyword_candidates c join keyword_methods m on m.method = c.method
+where m.crawl = ? and c.term = ? order by c.frame
+"""
+_BUSIEST = """
+select c.term, count(*) as frames from keyword_candidates c join keyword_methods m on m.method = c.method
+where m.crawl = ? and c.verdict = 'in' group by c.term order by 2 desc, 1 limit 1
+"""
+_MOST_BARS = 40
+
+
+class Bar(Struct, frozen=True):
+    """A keyword, from when to when any method followed it."""
+
+    term: str
+    since: datetime
+    until: datetime | None
+
+
+class Course(Struct, frozen=True, kw_only=True):
+    """What the figures of an event show."""
+
+    crawl: str
+    posts: dict[str, dict[datetime, int]]
+    """By method, by frame."""
+    background: dict[datetime, int]
+    noise: dict[str, float]
+    """By method: the share of its posts that is noise, by labels; empty where nobody has labelled anything."""
+    bars: list[Bar]
+    term: str
+    traffic: dict[str, dict[datetime, int]]
+    """Of one term, by method, by frame."""
+
+
+NOTHING = Course(crawl="", posts={}, background={}, noise={}, bars=[], term="", traffic={})
+"""Of a store without keywords."""
+
+
+async def read_course(tx: Transaction, name: str | None, term: str | None) -> Course:
+    if name is None and await tx.fetch_one("select 1 as one from keyword_methods limit 1") is None:
+        return NOTHING
+    crawl, called = await find_event(tx, name)
+    posts: dict[str, dict[datetime, int]] = {}
+    background: dict[datetime, int] = {}
+    for row in await tx.fetch(_POSTS, crawl):
+        began = from_micros(row["frame"])
+        posts.setdefault(row["name"], {})[began] = sum(decoded(row["posts"]))
+        background[began] = sum(decoded(row["background"]) or ())
+    shown = checked(term) if term is not None else await _busiest(tx, crawl)
+    traffic: dict[str, dict[datetime, int]] = {}
+    for row in await tx.fetch(_TRAFFIC, crawl, shown):
+        traffic.setdefault(row["name"], {})[from_micros(row["frame"])] = sum(decoded(row["counts"]))
+    bars = [
+        Bar(row["term"], from_micros(row["since"]), from_micros(row["until"]) if row["gone"] else None)
+        for row in await tx.fetch(_BARS, crawl, _MOST_BARS)
+    ]
+    noise = await _noise(tx, crawl)
+    return Course(
+        crawl=called, posts=posts, background=background, noise=noise, bars=bars, term=term_form(shown), traffic=traffic
+    )
+
+
+async def _busiest(tx: Transaction, crawl: int) -> str:
+    row = await tx.fetch_one(_BUSIEST, crawl)
+    return "" if row is None else str(row["term"])
+
+
+async def _noise(tx: Transaction, crawl: int) -> dict[str, float]:
+    """What labels say of each method's posts."""
+    if await tx.fetch_one("select 1 as one from keyword_labels where crawl = ? limit 1", crawl) is None:
+        return {}
+    graded = await grade(tx, crawl)
+    return {each.method: 1 - each.precision for each in graded.methods if each.precision is not None}

@@ -1,0 +1,176 @@
+"""The keywords of a crawl: those that are followed, each with its volume, since when and why; and what each method collected."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.errors import UserError
+from bowerbird.policies.keywords import State
+from bowerbird.ports import Row, Transaction
+
+_CRAWLS = """
+select c.crawl, c.name from crawls c where exists (select 1 from keyword_methods m where m.crawl = c.crawl) order by c.crawl
+"""
+_METHODS = "select method, name, bit, state, since, until from keyword_methods where crawl = ? order by bit"
+_KEYWORDS = """
+select k.*, m.name from keywords k join keyword_methods m on m.method = k.method where k.crawl = ? {which}
+order by k.since, k.keyword
+"""
+_LAST = """
+select c.method, c.term, c.counts from keyword_candidates c join keyword_methods m on m.method = c.method
+where m.crawl = ? and c.frame = (select max(frame) from keyword_frames where crawl = ? and decided_at is not null)
+"""
+_MASKS = "select methods, count(*) as posts from keyword_posts where crawl = ? group by methods"
+_FRAMES = """
+select f.* from keyword_frames f where f.crawl = ? and f.decided_at is not null order by f.frame desc limit ?
+"""
+_DECISIONS = """
+select d.*, m.name from keyword_decisions d join keyword_methods m on m.method = d.method
+where m.crawl = ? and d.frame >= ? order by d.frame, m.bit
+"""
+
+
+class KeywordLine(Struct, frozen=True, kw_only=True):
+    """One keyword of one method, from its entry to its exit."""
+
+    term: str
+    method: str
+    since: datetime
+    why: str
+    numbers: dict[str, float]
+    posts: int | None = None
+    """Collected with it in all; None: not known any more, it has left."""
+    last: int | None = None
+    """In the last frame."""
+    until: datetime | None = None
+    until_why: str | None = None
+    until_numbers: dict[str, float] | None = None
+
+
+class MethodLine(Struct, frozen=True, kw_only=True):
+    """What one method collected, alone and together with others."""
+
+    name: str
+    keywords: int
+    posts: int
+    alone: int
+    """Posts that no other method collected."""
+    shared: dict[str, int]
+    """By other method: posts that both collected."""
+    until: datetime | None = None
+
+
+class FrameLine(Struct, frozen=True, kw_only=True):
+    """One decided frame."""
+
+    began: datetime
+    ends: datetime
+    heard: int
+    collected: int
+    sampled: int
+    cap: int | None
+    lost: int
+    posts: dict[str, int]
+    """By method."""
+    keywords: dict[str, int]
+    """By method: how many it followed afterwards."""
+    numbers: dict[str, dict[str, float]]
+    entered: list[str]
+    left: list[str]
+
+
+async def find_event(tx: Transaction, name: str | None) -> tuple[int, str]:
+    """The crawl that has keywords; raises `UserError` where none has, or several."""
+    found = {row["name"]: row["crawl"] for row in await tx.fetch(_CRAWLS)}
+    if not found:
+        raise UserError('no crawl of this store has keywords: those come with flow = "event"')
+    if name is not None and name not in found:
+        raise UserError(f"the crawl {name!r} has no keywords; those of the store that have: {', '.join(found)}")
+    if name is None and len(found) > 1:
+        raise UserError(f"say which crawl is meant with --crawl: {', '.join(found)}")
+    chosen = name or next(iter(found))
+    return found[chosen], chosen
+
+
+async def read_keywords(tx: Transaction, crawl: int, term: str | None = None) -> list[KeywordLine]:
+    """Entries that were not followed by an exit; of one term all, in the order of time."""
+    which, values = ("and k.term = ?", [term]) if term is not None else ("and k.until is null", [])
+    rows = await tx.fetch(_KEYWORDS.format(which=which), crawl, *values)
+    states = {row["name"]: msgspec.json.decode(row["state"], type=State) for row in await tx.fetch(_METHODS, crawl)}
+    last = {(row["method"], row["term"]): sum(decoded(row["counts"])) for row in await tx.fetch(_LAST, crawl, crawl)}
+    return [_keyword(row, states, last) for row in rows]
+
+
+async def read_methods(tx: Transaction, crawl: int) -> list[MethodLine]:
+    masks = {int(row["methods"]): int(row["posts"]) for row in await tx.fetch(_MASKS, crawl)}
+    rows = await tx.fetch(_METHODS, crawl)
+    bits = {row["name"]: 1 << row["bit"] for row in rows}
+    return [_method(row, bits, masks) for row in rows]
+
+
+async def read_frames(tx: Transaction, crawl: int, most: int) -> list[FrameLine]:
+    """The last so many frames, the oldest first."""
+    frames = list(reversed(await tx.fetch(_FRAMES, crawl, most)))
+    if not frames:
+        return []
+    decisions: dict[int, list[Row]] = {}
+    for row in await tx.fetch(_DECISIONS, crawl, frames[0]["frame"]):
+        decisions.setdefault(row["frame"], []).append(row)
+    moved = await tx.fetch("select term, since, until from keywords where crawl = ?", crawl)
+    return [_frame(row, decisions.get(row["frame"], []), moved) for row in frames]
+
+
+def decoded(text: str | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)
+
+
+def _keyword(row: Row, states: dict[str, State], last: dict[tuple[int, str], int]) -> KeywordLine:
+    kept = states[row["name"]].keywords.get(row["term"]) if row["until"] is None else None
+    return KeywordLine(
+        term=row["term"],
+        method=row["name"],
+        since=from_micros(row["since"]),
+        why=row["why"],
+        numbers=decoded(row["numbers"]),
+        posts=None if kept is None else kept.posts,
+        last=last.get((row["method"], row["term"])),
+        until=None if row["until"] is None else from_micros(row["until"]),
+        until_why=row["until_why"],
+        until_numbers=decoded(row["until_numbers"]),
+    )
+
+
+def _method(row: Row, bits: dict[str, int], masks: dict[int, int]) -> MethodLine:
+    name, own = row["name"], bits[row["name"]]
+    others = {other: bit for other, bit in bits.items() if other != name}
+    return MethodLine(
+        name=name,
+        keywords=0 if row["until"] is not None else len(msgspec.json.decode(row["state"], type=State).keywords),
+        posts=sum(posts for mask, posts in masks.items() if mask & own),
+        alone=masks.get(own, 0),
+        shared={other: sum(posts for mask, posts in masks.items() if mask & own and mask & bit) for other, bit in others.items()},
+        until=None if row["until"] is None else from_micros(row["until"]),
+    )
+
+
+def _frame(row: Row, decisions: list[Row], moved: Any) -> FrameLine:
+    ends = row["ends"]
+    return FrameLine(
+        began=from_micros(row["frame"]),
+        ends=from_micros(ends),
+        heard=row["heard"],
+        collected=row["collected"],
+        sampled=row["sampled"],
+        cap=row["cap"],
+        lost=row["lost"],
+        posts={each["name"]: sum(decoded(each["posts"])) for each in decisions},
+        keywords={each["name"]: each["keywords"] for each in decisions},
+        numbers={each["name"]: decoded(each["numbers"]) for each in decisions},
+        entered=sorted({each["term"] for each in moved if each["since"] == ends}),
+        left=sorted({each["term"] for each in moved if each["until"] == ends}),
+    )

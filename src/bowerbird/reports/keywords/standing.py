@@ -1,0 +1,57 @@
+"""How the keywords of all crawls stand, in a line for each method: for `status` and the live display."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.policies.keywords import State
+from bowerbird.ports import Transaction
+
+_METHODS = """
+select m.method, m.crawl, m.name, m.bit, m.state, c.name as crawl_name from keyword_methods m join crawls c on c.crawl = m.crawl
+where m.until is null order by m.crawl, m.bit
+"""
+_LATEST = "select max(ends) as ends from keyword_frames where crawl = ? and decided_at is not null"
+_MOVED = """
+select coalesce(sum(case when since > ? then 1 else 0 end), 0) as entered,
+    coalesce(sum(case when until > ? then 1 else 0 end), 0) as gone
+from keywords where method = ?
+"""
+_NEWEST = "select term from keywords where method = ? and until is null order by since desc, keyword desc limit 3"
+_MASKS = "select methods, count(*) as posts from keyword_posts where crawl = ? group by methods"
+_HOUR = 3_600_000_000
+
+
+class KeywordStanding(Struct, frozen=True, kw_only=True):
+    """One method of one crawl."""
+
+    crawl: str
+    method: str
+    keywords: int
+    posts: int
+    entered: int
+    """In the hour before the last decision."""
+    left: int
+    newest: tuple[str, ...]
+
+
+async def read_standing(tx: Transaction) -> list[KeywordStanding]:
+    found = []
+    for row in await tx.fetch(_METHODS):
+        latest = await tx.fetch_one(_LATEST, row["crawl"])
+        since = (latest["ends"] if latest is not None and latest["ends"] else 0) - _HOUR
+        (moved,) = await tx.fetch(_MOVED, since, since, row["method"])
+        masks = await tx.fetch(_MASKS, row["crawl"])
+        found.append(
+            KeywordStanding(
+                crawl=row["crawl_name"],
+                method=row["name"],
+                keywords=len(msgspec.json.decode(row["state"], type=State).keywords),
+                posts=sum(each["posts"] for each in masks if each["methods"] >> row["bit"] & 1),
+                entered=moved["entered"],
+                left=moved["gone"],
+                newest=tuple(each["term"] for each in await tx.fetch(_NEWEST, row["method"])),
+            )
+        )
+    return found

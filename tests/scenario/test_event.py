@@ -1,0 +1,181 @@
+"""Flow `event` in virtual time: an event whose hashtags change, on every network, through kills, downtime and two workers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from power_cuts import run_until_killed
+
+from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.db import open_database
+from bowerbird.evaluate.laboratory import Laboratory
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.flows.keywords import KeywordUse
+from bowerbird.ports import Clock, Database
+from bowerbird.reports.status.streams import read_gaps
+from bowerbird.simulated.service import Setup
+from bowerbird.simulated.world import WorldSettings
+
+BEGINS = datetime(2026, 1, 6, 10, tzinfo=UTC)
+TAG = "#launch10001x7"
+SEED = f"{TAG}live"
+"""One of the four hashtags of the event, which one in ten of its posts has."""
+FAMILY = {TAG, SEED, f"{TAG}now", f"{TAG}news"}
+WORLD = WorldSettings(
+    seed=3,
+    accounts=1_200,
+    start=BEGINS - timedelta(days=1, hours=10),
+    following=8.0,
+    posts_per_day=30,
+    history=timedelta(days=1),
+    longest_history=5,
+)
+(DEFAULT,) = KeywordUse().methods
+KEYWORDS = '[keywords]\nmethods = ["skwa", "baseline"]\nframe = "15m"\nmin_frequency = 2\n'
+
+
+QUARTER = 15 * 60 * 1_000_000
+GLANCE = timedelta(seconds=30)
+FILTERED = ("x", "twitter_v1")
+ALL_TEXTS = "select text from posts where text is not null and deleted_at is null"
+TEXTS = "select p.text from posts p join keyword_posts k on k.post_no = p.post_no where p.text is not null and p.kind <> 'repost'"
+"""Where the network filters, it also shows what posts answer and quote."""
+
+
+def in_laboratory(dialect: str, work: Callable[[Laboratory], Awaitable[Any]]) -> Any:
+    async def main(clock: VirtualClock) -> Any:
+        return await work(Laboratory(Setup(dialect=dialect, world=WORLD, tokens=1, app_tokens=1), clock))
+
+    return run_virtual(main, start=BEGINS)
+
+
+@asynccontextmanager
+async def opened(store: str, clock: Clock) -> AsyncIterator[Database]:
+    database = await open_database(store, clock)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def micros(when: datetime) -> int:
+    return int(when.timestamp()) * 1_000_000
+
+
+def is_about_it(text: str) -> bool:
+    return any(tag in text.lower() for tag in FAMILY)
+
+
+async def rows(database: Database, sql: str) -> list[tuple[Any, ...]]:
+    async with database.reading() as tx:
+        return [tuple(row) for row in await tx.fetch(sql)]
+
+
+async def collected(database: Database) -> Mapping[str, set[int]]:
+    """The posts of each method, by number."""
+    methods = await rows(database, "select name, bit from keyword_methods")
+    posts = await rows(database, "select post_no, methods from keyword_posts")
+    return {name: {number for number, mask in posts if mask >> bit & 1} for name, bit in methods}
+
+
+async def followed(database: Database, method: str = "skwa") -> set[str]:
+    sql = "select k.term from keywords k join keyword_methods m on m.method = k.method where k.until is null and m.name = "
+    return {term for (term,) in await rows(database, f"{sql}'{method}'")}
+
+
+def event(laboratory: Laboratory, hours: int, store: str = ":memory:") -> CrawlPlan:
+    return laboratory.plan('flow = "event"', [SEED], f'stop.duration = "{hours}h"\n{KEYWORDS}', store=store)
+
+
+LONG = [pytest.param(each, marks=pytest.mark.long) for each in ("mastodon", "twitter_v1")]
+
+
+@pytest.mark.parametrize("dialect", ["bluesky", "x", "weibo", *LONG])
+def test_keywords_that_the_posts_teach_collect_more_of_the_event_than_its_seed(dialect: str) -> None:
+    async def work(laboratory: Laboratory) -> None:
+        keywords = KEYWORDS.replace("skwa", DEFAULT)
+        plan = laboratory.plan('flow = "event"', [SEED], f'stop.duration = "2h"\n{keywords}')
+        async with laboratory.crawl(plan) as crawl:
+            assert (await laboratory.run(crawl)).state == "finished"
+            found = await collected(crawl.database)
+            assert await followed(crawl.database, "baseline") == {SEED}
+            assert TAG in await followed(crawl.database, DEFAULT)
+            probes = await rows(crawl.database, "select count(answered_at) from keyword_probes")
+            texts = await rows(crawl.database, TEXTS if dialect in FILTERED else ALL_TEXTS)
+            stray = await rows(crawl.database, "select count(*) from keyword_samples")
+        assert found["baseline"] < found[DEFAULT]
+        assert len(found[DEFAULT]) > 2 * len(found["baseline"])
+        assert probes[0][0] > 0
+        # Nothing is stored that no keyword matches, however much the stream brings.
+        assert all(is_about_it(text) for (text,) in texts)
+        assert stray[0][0] < 2_000
+        assert laboratory.service.audit()["refused"] == 0
+
+    in_laboratory(dialect, work)
+
+
+def test_a_kill_between_two_frames_and_an_hour_of_downtime_lose_no_keyword_and_no_post(tmp_path: Path) -> None:
+    store = str(tmp_path / "event.db")
+
+    async def work(laboratory: Laboratory) -> None:
+        clock, plan = laboratory.clock, event(laboratory, 5, store)
+        killed_at = BEGINS + timedelta(hours=1, minutes=22)
+        await run_until_killed(laboratory, plan, killed_at, GLANCE)
+        async with opened(store, clock) as database:
+            before = await followed(database)
+        assert TAG in before
+        await clock.sleep_until(killed_at + timedelta(hours=1))
+        await run_until_killed(laboratory, plan, killed_at + timedelta(hours=1, minutes=40), GLANCE)
+        async with opened(store, clock) as database:
+            frames = await rows(database, "select frame from keyword_frames where decided_at is not null order by frame")
+            between = f"between {micros(killed_at)} and {micros(killed_at + timedelta(minutes=50))}"
+            caught_up = await rows(database, f"select count(*), count(frame) from keyword_posts where at {between}")
+            assert before <= await followed(database)
+        # Jetstream goes back to the cursor: what was written in the hour is there, and no frame of it has decided anything.
+        assert caught_up[0][0] > 5
+        assert caught_up[0][1] == 0
+        assert [frame for (frame,) in frames] == [micros(BEGINS) + n * QUARTER for n in (0, 1, 2, 3, 4, 9, 10, 11)]
+
+    in_laboratory("bluesky", work)
+
+
+@pytest.mark.parametrize("dialect", [pytest.param("mastodon", marks=pytest.mark.long), "twitter_v1"])
+def test_what_a_stream_without_a_cursor_missed_is_searched_for(dialect: str, tmp_path: Path) -> None:
+    store = str(tmp_path / "event.db")
+
+    async def work(laboratory: Laboratory) -> None:
+        clock, plan = laboratory.clock, event(laboratory, 5, store)
+        killed_at = BEGINS + timedelta(minutes=50)
+        await run_until_killed(laboratory, plan, killed_at, GLANCE)
+        await clock.sleep_until(killed_at + timedelta(minutes=30))
+        await run_until_killed(laboratory, plan, killed_at + timedelta(minutes=40), GLANCE)
+        async with opened(store, clock) as database:
+            async with database.reading() as tx:
+                gaps = await read_gaps(tx)
+            between = f"between {micros(killed_at)} and {micros(killed_at + timedelta(minutes=30))}"
+            caught_up = await rows(database, f"select count(*) from keyword_posts where at {between}")
+            texts = await rows(database, TEXTS if dialect in FILTERED else ALL_TEXTS)
+        assert [gap.is_filled for gap in gaps if gap.cause == "start"] == [True]
+        assert caught_up[0][0] > 3
+        assert all(is_about_it(text) for (text,) in texts)
+
+    in_laboratory(dialect, work)
+
+
+def test_a_keyword_that_left_is_searched_for_no_more() -> None:
+    async def work(laboratory: Laboratory) -> None:
+        more = 'methods = ["skwa"]\nframe = "15m"\nmin_frequency = 3\nquiet_frames = 1\nlose_seeds = true\nby = "search"\n'
+        plan = laboratory.plan('flow = "event"', [SEED], f'stop.duration = "3h"\n[keywords]\n{more}')
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            left = await rows(crawl.database, "select distinct term from keywords where until is not null")
+            retired = await rows(crawl.database, "select target, who, why from changes where kind = 'retired'")
+        assert {f"#{target}" for target, _, _ in retired} == {term for (term,) in left} != set()
+        assert {(who, why) for _, who, why in retired} == {("keywords", "it is no keyword any more")}
+
+    in_laboratory("bluesky", work)
