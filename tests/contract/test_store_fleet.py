@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
+import asyncpg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,6 +34,7 @@ from store_pages import (
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
+from bowerbird.db.postgres import PostgresDatabase, create_pool
 from bowerbird.model import Broken, Facet, Gone, Outcome, Page, Progress, Saved, Service, Subject, Task, User
 from bowerbird.ports import Transaction
 from bowerbird.store.intake.quarantine import KEPT
@@ -70,6 +72,49 @@ async def deadlocks(fleet: Fleet) -> int:
 def person(number: int, description: str | None = None) -> User:
     name = f"u{number}"
     return federated(name, str(number), url=f"https://home.example/@{name}", description=description)
+
+
+# -- few questions ------------------------------------------------------------------------------------------------------
+
+
+class Counting(asyncpg.Connection):
+    """Counts what the server is asked."""
+
+    asked = 0
+
+    async def execute(self, *args: Any, **kwargs: Any) -> Any:
+        Counting.asked += 1
+        return await super().execute(*args, **kwargs)
+
+    async def executemany(self, *args: Any, **kwargs: Any) -> Any:
+        Counting.asked += 1
+        return await super().executemany(*args, **kwargs)
+
+    async def fetch(self, *args: Any, **kwargs: Any) -> Any:
+        Counting.asked += 1
+        return await super().fetch(*args, **kwargs)
+
+    async def fetchrow(self, *args: Any, **kwargs: Any) -> Any:
+        Counting.asked += 1
+        return await super().fetchrow(*args, **kwargs)
+
+
+async def test_a_page_of_posts_takes_nine_questions_and_one_more_for_strangers(fleet: Fleet, migrated_url: str) -> None:
+    pool = await create_pool(migrated_url, connection_class=Counting)
+    crawled = Crawled(PostgresDatabase(pool, RealClock()))
+
+    def page(first: int, **fields: Any) -> Page:
+        toots = tuple(toot(str(n), "ada", tags=("tea",), raw=b"{}", **fields) for n in range(first, first + 40))
+        return Page(outcome=Outcome.OK, users=(federated("ada", "1"),), posts=toots)
+
+    asked = []
+    for each in (page(100), page(200), page(300, mentions=("7",)), page(400, mentions=("7",), reply_to="mastodon:mammoth/101")):
+        before = Counting.asked
+        await crawled.save(each, TIMELINE, "1", service=FEDIVERSE)
+        asked.append(Counting.asked - before)
+    await pool.close()
+    # The first page also reads who was forgotten, and which dictionaries there are.
+    assert asked[1:] == [9, 10, 9]
 
 
 # -- nobody is doubled -----------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ def to_micros(when: datetime) -> int:
 
 
 def from_micros(micros: int) -> datetime:
-    return EPOCH + timedelta(microseconds=micros)
+    # By place: a name costs a third of the time, and reports read a dozen for each account.
+    return EPOCH + timedelta(0, 0, micros)
 
 
 def span(time: timedelta) -> str:

@@ -16,6 +16,7 @@ from bowerbird.reports.completeness.world import LaneFacts
 from bowerbird.store.people.names import has_local_keys, id_for
 
 BATCH = 2_000
+_STATES = {state.value: state for state in TaskState}
 _TASK = "target, state, ready, cursor, due, attempts, visits, added_at, visited_at, failure"
 _TASKS = f"""
 select {_TASK} from tasks where lane = ? and target > ? order by target limit ?
@@ -243,7 +244,7 @@ def _kept(row: Row, look: Look) -> Stored | None:
 def _task(row: Row) -> TaskFacts:
     return TaskFacts(
         target=row["target"],
-        state=TaskState(row["state"]),
+        state=_STATES[row["state"]],
         ready=bool(row["ready"]),
         cursor=row["cursor"],
         due=_when(row["due"]),
