@@ -12,7 +12,7 @@ from store_pages import Crawled
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.migrate import apply, scripts, statements
-from bowerbird.db.short_columns import SHORT_COLUMNS, shortened_in_sql, whole_in_sql, written
+from bowerbird.db.short_columns import SHORT_COLUMNS, filled_columns, shortened_in_sql, whole_in_sql, written
 from bowerbird.db.sqlite import sqlite_module
 from bowerbird.model import Page, Post, PostKind
 from bowerbird.model.short_ids import SHORT_FORMS, shortened
@@ -41,6 +41,13 @@ def in_sql(expression: str, value: str) -> str:
         return str(connection.execute(f"select {expression} from (select ? as name)", (value,)).fetchone()[0])
     finally:
         connection.close()
+
+
+def test_new_posts_are_told_without_columns_that_none_of_them_fills() -> None:
+    rows = [(ADA, None, 0, None, ""), (PASSED_ON, None, None, ADA, None)]
+    names, told = filled_columns(("id", "warning", "is_sensitive", "repost_of", "source"), rows)
+    assert names == ("short_id", "is_sensitive", "short_repost_of", "source")
+    assert told == [(shortened(ADA), 0, None, ""), (shortened(PASSED_ON), None, shortened(ADA), None)]
 
 
 @given(st.one_of(st.sampled_from(NEAR), st.lists(st.sampled_from([*_parts, "b", "é", "/"]), max_size=6).map("".join)))

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bowerbird.store.payloads.repeated import BEGIN, REPEATED, with_repeated, without_repeated
+from bowerbird.store.payloads.repeated import BEGIN, REPEATED, all_without_repeated, with_repeated, without_repeated
 
 COLUMNS = ("at://did:plc:one/post/1", 'said "so"\n👋', None, "at://did:plc:two/post/2", "at://did:plc:two/post/2", None, None)
 RECORD = {"text": COLUMNS[1], "reply": {"root": COLUMNS[4], "parent": COLUMNS[3]}, "langs": ["en"]}
@@ -23,6 +23,14 @@ def test_a_payload_that_repeats_nothing_is_kept_as_it_is() -> None:
     for payload in (b'{"text":"other"}', b'{"text":"with a mark \x01 and said"}', b""):
         assert without_repeated(payload, COLUMNS) == payload
         assert with_repeated(payload, COLUMNS) == payload
+
+
+def test_many_payloads_are_kept_like_each_alone() -> None:
+    for odd in (b'{"text":"other"}', b'{"text":"with a mark \x01 and said"}', b"\0"):
+        payloads = [msgspec.json.encode(RECORD), odd, msgspec.json.encode([COLUMNS[0], COLUMNS[0]])]
+        kept = all_without_repeated(payloads, [COLUMNS] * len(payloads))
+        assert kept == [without_repeated(payload, COLUMNS) for payload in payloads]
+        assert [with_repeated(each, COLUMNS) for each in (kept[0], kept[2])] == [payloads[0], payloads[2]]
 
 
 def test_a_name_that_will_change_stays_in_the_payload() -> None:

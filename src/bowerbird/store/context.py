@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from bowerbird.db.short_columns import written, written_rows
+from bowerbird.db.short_columns import filled_columns
 from bowerbird.db.texts import Checked
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.posts.counting import PostCounting
@@ -75,9 +75,8 @@ class SaveContext(Struct, frozen=True, kw_only=True):
             return {}, []
         if self.database.dialect != "sqlite":
             return await self._insert_beside_others(columns, rows)
-        dialect = self.database.dialect
-        kept = written_rows(dialect, columns, rows)
-        await self.tx.execute_many(_insert(tuple(written(dialect, name) for name in columns), False), Checked(kept))
+        filled, kept = filled_columns(columns, rows)
+        await self.tx.execute_many(_insert(filled, False), Checked(kept))
         # Each new row has the number after the highest one.
         last = await self.tx.fetch("select last_insert_rowid() as number")
         return {row[0]: number for number, row in enumerate(rows, last[0]["number"] - len(rows) + 1)}, []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from bowerbird.model import Subject
 from bowerbird.store.context import SaveContext
 from bowerbird.store.payloads.frames import FEWEST, LONGEST, Frames, Slot
 from bowerbird.store.payloads.raw import Packer
-from bowerbird.store.payloads.repeated import BEGIN, Repeated, without_repeated
+from bowerbird.store.payloads.repeated import BEGIN, Repeated, all_without_repeated, without_repeated
 
 COLUMNS = ("raw", "raw_dictionary", "frame", "frame_place")
 Placed = tuple[bytes | None, int | None, int | None, int | None]
@@ -17,7 +18,7 @@ Placed = tuple[bytes | None, int | None, int | None, int | None]
 NOTHING: Placed = (None, None, None, None)
 
 
-class Incoming(NamedTuple):
+class Incoming(Struct, frozen=True, gc=False):
     """The payload of one post, with the columns that it may repeat, and where a known post has its payload."""
 
     payload: bytes
@@ -46,7 +47,8 @@ async def place_payloads(s: SaveContext, frames: Frames, packer: Packer, payload
         alone, together = alone | together, {}
     for known, each in alone.items():
         placed[known] = (*packer.pack((s.network, Subject.POST), each.payload), None, None)
-    added = await frames.add(s, [without_repeated(each.payload, each.columns) for each in together.values()])
+    kept = all_without_repeated([each.payload for each in together.values()], [each.columns for each in together.values()])
+    added = await frames.add(s, kept)
     for known, slot in zip(together, added, strict=True):
         placed[known] = (None, None, *slot)
     await frames.change(s, changed)

@@ -14,7 +14,7 @@ import msgspec
 
 from bowerbird.ports import Row
 from bowerbird.store.fields import POST_FIELDS, Values
-from bowerbird.store.people.names import is_provisional
+from bowerbird.store.people.names import PROVISIONAL
 
 Repeated = Sequence[str | None]
 """The columns of one post that its payload may repeat, in the order of `REPEATED`."""
@@ -22,11 +22,11 @@ REPEATED = ("id", "text", "url", "reply_to", "root", "repost_of", "quote_of")
 BEGIN = b"\0"
 """Begins a payload in which marks stand."""
 _MARKS = tuple(bytes([number]) for number in range(1, len(REPEATED) + 1))
-_RESERVED = BEGIN + b"".join(_MARKS)
+_RESERVED = (BEGIN, *_MARKS)
 _MARK = re.compile(b"[%s]" % b"".join(_MARKS))
 _SHORTEST = 8
 """Characters: of less nothing is gained."""
-_encode = msgspec.json.encode
+_encode = msgspec.json.Encoder().encode
 _of_values = itemgetter(*(POST_FIELDS.index(name) for name in REPEATED[1:]))
 columns_of: Callable[[Row], Repeated] = itemgetter(*REPEATED)
 """The columns of a stored post."""
@@ -39,14 +39,29 @@ def columns_from(id_: str, values: Values) -> Repeated:
 
 def without_repeated(payload: bytes, columns: Repeated) -> bytes:
     """The payload as a frame keeps it; `with_repeated` gives exactly the same back for the same columns."""
-    if len(payload.translate(None, _RESERVED)) < len(payload):
-        return payload
+    return payload if _has_marks(payload) else _marked(payload, columns)
+
+
+def all_without_repeated(payloads: Sequence[bytes], columns: Sequence[Repeated]) -> list[bytes]:
+    """The same for many: they are looked at together, because what a server sends has no marks."""
+    keeps = without_repeated if _has_marks(b"".join(payloads)) else _marked
+    return list(map(keeps, payloads, columns))
+
+
+def _has_marks(payload: bytes) -> bool:
+    return any(mark in payload for mark in _RESERVED)
+
+
+def _marked(payload: bytes, columns: Repeated) -> bytes:
+    """Each column stands for the first place where it is found; that others are left makes no payload larger."""
     short = payload
     for mark, value in zip(_MARKS, columns, strict=True):
         # The name of a post that nobody has seen yet changes once it is seen.
-        if value and len(value) >= _SHORTEST and not is_provisional(value):
-            short = short.replace(_spelled(value), mark)
-    return BEGIN + short if len(short) < len(payload) else payload
+        if value is not None and len(value) >= _SHORTEST and not value.startswith(PROVISIONAL):
+            spelled = _encode(value)[1:-1]
+            if (at := short.find(spelled)) >= 0:
+                short = short[:at] + mark + short[at + len(spelled) :]
+    return BEGIN + short if short is not payload else payload
 
 
 def with_repeated(kept: bytes, columns: Repeated) -> bytes:

@@ -30,7 +30,7 @@ class PostFacts(Struct, frozen=True, kw_only=True):
     """Which one brought it."""
 
 
-class AccountChange(Struct):
+class AccountChange(Struct, gc=False):
     """What a page changes for one account."""
 
     stored: int = 0
@@ -59,24 +59,25 @@ class PostCounting(Struct):
 
     def add_new(self, posts: Iterable[NewPost], at: int) -> None:
         """Counts posts that the page brings; `at`: when it came. Nearly all posts go this way, so that it must be quick."""
-        times: dict[int, list[int]] = {}
         days: dict[int, int] = {}
         for author, kind, created_at, listed_at, is_time_doubtful in posts:
             day = day_of(created_at, listed_at, is_time_doubtful)
             days[day] = days.get(day, 0) + 1
+            account = self._account(author)
+            account.stored += 1
+            account.new += 1
             written = created_at if listed_at is None or (created_at or 0) > listed_at else listed_at
-            times.setdefault(author, []).append(at if written is None else written)
+            if written is None:
+                written = at
+            if written > account.last_written:
+                account.last_written = written
+            if at < account.first_found:
+                account.first_found = at
+            account.last_seen = at
             if kind == _REPOST:
-                self._account(author).reposts += 1
+                account.reposts += 1
         for day, stored in days.items():
             self._lay((day, None), stored, 0)
-        for author, written_by in times.items():
-            account = self._account(author)
-            account.stored += len(written_by)
-            account.new += len(written_by)
-            account.first_found = min(account.first_found, at)
-            account.last_written = max(account.last_written, max(written_by))
-            account.last_seen = at
 
     def add(self, post: PostFacts) -> None:
         """Counts a stored post as it is now."""
@@ -112,7 +113,10 @@ class PostCounting(Struct):
         self.days[day] = had + stored, had_deleted + deleted
 
     def _account(self, author: int) -> AccountChange:
-        return self.accounts.setdefault(author, AccountChange())
+        account = self.accounts.get(author)
+        if account is None:
+            account = self.accounts[author] = AccountChange()
+        return account
 
 
 def written_by(created_at: int | None, listed_at: int | None, found_at: int) -> int:

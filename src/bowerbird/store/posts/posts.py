@@ -91,7 +91,8 @@ class _Posts(Struct):
     buried: Emptied
     unkept: Collection[str]
     """Posts whose payloads are not kept."""
-    inserts: list[tuple[Any, ...]] = field(default_factory=list)
+    inserts: list[tuple[str, int, Values, int | None]] = field(default_factory=list)
+    """New posts: id, author, columns and by whom they are told."""
     rows: list[tuple[str, int, tuple[Any, ...]]] = field(default_factory=list)
     """Known posts that change: id, number and columns."""
     payloads: dict[str, Incoming] = field(default_factory=dict)
@@ -140,13 +141,9 @@ class _Posts(Struct):
             self._change(post, row)
 
     def _insert(self, post: Post) -> None:
-        s = self.s
-        seen = (s.at, s.call, s.at, s.call, teller(s, post.id))
-        author = self.people.ids[post.author]
         values = self._values(post)
-        row = (post.id, s.network, author, *values, *seen)
         self._keep_payload(post, values)
-        self.inserts.append(row)
+        self.inserts.append((post.id, self.people.ids[post.author], values, teller(self.s, post.id)))
         self.new[post.id] = post
 
     def _change(self, post: Post, row: Row) -> None:
@@ -246,8 +243,12 @@ class _Posts(Struct):
         s = self.s
         await self._renew_payloads(sql.frames)
         placed = await place_payloads(s, sql.frames, self.packer, self.payloads)
+        sighting = (s.at, s.call, s.at, s.call)
         # In one order everywhere, so that two transactions never wait for each other in a circle.
-        inserted = [(*row, *placed.get(row[0], NOTHING)) for row in sorted(self.inserts, key=itemgetter(0))]
+        inserted = [
+            (known, s.network, author, *values, *sighting, told_by, *placed.get(known, NOTHING))
+            for known, author, values, told_by in sorted(self.inserts, key=itemgetter(0))
+        ]
         s.counting.add_new(map(_new_post, inserted), s.at)
         self.numbers, writes = await s.insert_posts(_COLUMNS, inserted)
         await s.execute_in(sql.dig_up, sorted(self.buried.returned))
