@@ -28,6 +28,7 @@ from msgspec import Struct
 from benchmarks.large_store import large_store
 from bowerbird.cli.which import Place, read_place
 from bowerbird.clock import RealClock
+from bowerbird.db.short_columns import SHORT_COLUMNS, whole_in_sql, written
 from bowerbird.export.jobs.manifest import Source
 from bowerbird.export.jobs.request import Request, export
 from bowerbird.settings import load_settings
@@ -41,7 +42,7 @@ _PLAIN = "id network kind text language replies reposts likes quotes reply_to re
 _POSTS = """
 select {plain}, {times}, u.id as author_id, u.handle as author_handle, s.name as service, p.is_sensitive = 1 as is_sensitive,
     coalesce(p.url, case when p.network = 'bluesky' and p.kind <> 'repost' and p.text is not null
-        then 'https://bsky.app/profile/' || replace(substr(p.id, 6), '/app.bsky.feed.post/', '/post/') end) as url,
+        then 'https://bsky.app/profile/' || replace(substr({id}, 6), '/app.bsky.feed.post/', '/post/') end) as url,
     {documents}, p.place ->> 'name' as place, p.place ->> 'country' as country, p.place ->> 'longitude' as longitude,
     p.place ->> 'latitude' as latitude, t.tags, c.cashtags, m.mentions, x.media
 from s.posts p join s.users u on u.user_no = p.author
@@ -71,13 +72,20 @@ def posts_for_duckdb(format_: str) -> str:
     lists = {name: _LIST[format_].format(column) for name, column in _PARTS.items()}
     documents = ("links", "labels") if format_ == "csv" else ()
     return _POSTS.format(
-        plain=", ".join(f"p.{name}" for name in _PLAIN.split()),
+        plain=", ".join(f"{_whole(name)} as {name}" for name in _PLAIN.split()),
+        id=_whole("id"),
         times=", ".join(_TIME.format(name) for name in ("created_at", "listed_at", "edited_at", "found_at", "seen_at")),
         documents=", ".join(
             f"p.{name}" if name in documents else f"cast(p.{name}::json as varchar[]) as {name}" for name in ("links", "labels")
         ),
         **lists,
     )
+
+
+def _whole(column: str) -> str:
+    """A column of posts; DuckDB does not see those that SQLite makes of what is stored."""
+    stored = f"p.{written('sqlite', column)}"
+    return whole_in_sql(stored) if column in SHORT_COLUMNS else stored
 
 
 _PARTS = {"tags": "tag", "cashtags": "cashtag", "mentions": "u.id", "media": "url"}

@@ -7,6 +7,7 @@ BowerbirdError
 │   └── StoreError       the database cannot be opened or is of another version
 ├── Busy                 the database cannot do it now: wait and try the same again
 ├── Taken                another worker was faster: look again and choose anew
+├── TooMuch              one answer of the database would not fit: ask for less at a time
 ├── DiskFull             nothing can be written: pause, keep what is settled, say so
 └── Fenced               the lease is no longer ours: drop the answer
 
@@ -46,6 +47,10 @@ class Busy(BowerbirdError):
 
 class Taken(BowerbirdError):
     """What was chosen is no longer to be had, another worker has it; trying the same again is of no use."""
+
+
+class TooMuch(BowerbirdError):
+    """What was asked for is more than the database can put into one value; less of it may be asked for."""
 
 
 class DiskFull(BowerbirdError):

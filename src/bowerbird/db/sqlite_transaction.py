@@ -9,6 +9,7 @@ from typing import Any
 
 from bowerbird.db.hooks import Hooks
 from bowerbird.db.texts import all_storable, storable
+from bowerbird.errors import TooMuch
 from bowerbird.ports import Row
 
 
@@ -53,6 +54,10 @@ class SqliteTransaction(Hooks):
         try:
             with _without_collection():
                 return list(zip(*cursor.execute(sql, storable(values)).fetchall(), strict=True))
+        except self._connection.DataError as error:
+            if "too big" in str(error):
+                raise TooMuch(f"SQLite cannot hold an answer: {error}") from error
+            raise
         finally:
             self._connection.text_factory = str
 

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+
+import msgspec
 
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.which import Place, read_place
 from bowerbird.clock import RealClock
+from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
-from bowerbird.export.graphs import check_name
+from bowerbird.export.jobs.manifest import Manifest, Source
 from bowerbird.export.jobs.request import Request
-from bowerbird.export.networks import Network, read_network, write
-from bowerbird.reports.blocks.networks import NetworkReader
+from bowerbird.export.networks.job import export_network
 
 
 def write_network(output: Output, place: Place, request: Request, kind: str) -> None:
-    """Reads the whole network and writes it in one go."""
-    out = Path(request.out)
-    if request.out == "-" or request.out.startswith("s3://"):
-        raise UserError(
-            "a network needs a file of this machine: --out network.gexf, .graphml or .jsonl, or a folder for neo4j-admin"
-        )
-    if out.suffix:
-        check_name(out)
-    network = asyncio.run(_read(place, request, kind))
-    files = write(network, out)
-    nodes, edges = len(network.nodes), len(network.edges)
-    output.line(f"{numbers.many(nodes, 'node')} and {numbers.many(edges, 'edge')} ({kind}) are in {', '.join(map(str, files))}.")
-    told = {"store": place.shown, "what": "network", "kind": kind, "out": out}
-    output.result(told | {"nodes": nodes, "edges": edges, "files": files})
+    """Writes the whole network in one go."""
+    if request.out == "-":
+        raise UserError("a network needs a file: --out network.gexf, .graphml or .jsonl, or a folder for neo4j-admin")
+    manifest = asyncio.run(_written(place, request, kind))
+    nodes, edges = manifest.nodes or 0, manifest.rows
+    names = [file.name for file in manifest.files]
+    where = request.out if len(names) == 1 else f"{request.out} ({', '.join(names)})"
+    output.line(f"{numbers.many(nodes, 'node')} and {numbers.many(edges, 'edge')} ({kind}) are in {where}.")
+    told = {"store": place.shown, "what": "network", "kind": kind, "out": request.out}
+    output.result(told | {"nodes": nodes, "edges": edges, "files": [msgspec.structs.asdict(file) for file in manifest.files]})
 
 
-async def _read(place: Place, request: Request, kind: str) -> Network:
+async def _written(place: Place, request: Request, kind: str) -> Manifest:
     async with read_place(place, RealClock()) as database:
-        return await read_network(NetworkReader(database, kind, request.choice), kind, request.pseudonyms)
+        return await export_network(database, request, kind, Source(place.shown, newest()), RealClock())

@@ -58,6 +58,8 @@ class Export:
         manifest, shown = self.manifest, self.path.name.removesuffix(_ENDING)
         if manifest.go_on is not None:
             raise UserError(f"the export {shown} is not whole yet: run its command again, then this one")
+        if manifest.what == "network":
+            raise UserError(f"{shown} is a graph, of which single people cannot be taken out: {_AGAIN}")
         if manifest.format == "xlsx":
             raise UserError(f"{shown} is a workbook, which cannot be changed row by row: {_AGAIN}")
         if manifest.options.get("pseudonyms"):

@@ -71,6 +71,9 @@ class Manifest(Struct, kw_only=True):
     """What was chosen, as it was asked for; the same in every run."""
     columns: list[str]
     rows: int = 0
+    """Of a network its edges."""
+    nodes: int | None = None
+    """Of a network."""
     files: list[Finished] = []
     runs: list[Run] = []
     parts: int = 0

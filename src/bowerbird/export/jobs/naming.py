@@ -28,4 +28,4 @@ def of_file(name: str, *, has_parts: bool) -> Naming:
 
 def in_folder(what: str, format_: str) -> Naming:
     """Programs that read a folder of Parquet leave out what begins with a line below."""
-    return Naming(what, f".{ENDINGS[format_]}", True, f"_{what}.manifest.json")
+    return Naming(what, f".{ENDINGS.get(format_, format_)}", True, f"_{what}.manifest.json")

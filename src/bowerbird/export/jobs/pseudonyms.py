@@ -17,6 +17,7 @@ from typing import Any
 from bowerbird.errors import UserError
 from bowerbird.limits.safe_files import write_private
 from bowerbird.reports.blocks.block import Block, text
+from bowerbird.reports.blocks.columns import Texts
 
 _LENGTH = 20
 _DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]*[A-Za-z0-9]")
@@ -94,9 +95,10 @@ class Pseudonyms:
             for name in names.get(what, ()):
                 block.change(name, _of_text(made))
         for name in LEFT_OUT.get(what, ()):
-            block.columns[name] = (None,) * block.rows
+            block.columns[name] = Texts.unknown(block.rows)
         if what == "judgements":
-            block.columns["id"] = [self._subject(*row) for row in zip(block.values("subject"), block.values("id"), strict=True)]
+            subjects = zip(block.values("subject"), block.values("id"), strict=True)
+            block.columns["id"] = Texts.of([self._subject(*each) for each in subjects])
 
     def _subject(self, subject: Any, known: Any) -> str:
         return self.of_id(text(known)) if text(subject) == "user" else self.of_post(text(known))

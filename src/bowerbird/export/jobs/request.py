@@ -65,7 +65,7 @@ async def export(
     database: Database, request: Request, source: Source, clock: Clock, told: Callable[[Told], None] | None = None
 ) -> Manifest:
     """Writes everything the request asks for, or what is left of it; the database is one moment."""
-    place, naming = _place(request, format_of(request))
+    place, naming = place_of(request, format_of(request))
     try:
         return await _exported(database, request, source, clock, _Out(place, naming, told))
     finally:
@@ -136,7 +136,8 @@ async def sampled(database: Database, request: Request, choice: Choice) -> Block
     return BlockReader(database, table, choice, sample=sample)
 
 
-def _place(request: Request, format_: str) -> tuple[Place, Naming]:
+def place_of(request: Request, format_: str) -> tuple[Place, Naming]:
+    """Where an export goes, and what its files are called there."""
     is_folder = not Path(request.out).suffix or request.out.endswith("/") or Path(request.out).is_dir()
     if request.out.startswith("s3://"):
         address, _, name = request.out.rpartition("/")
@@ -179,7 +180,13 @@ async def _manner(request: Request, reader: BlockReader, told: Callable[[Told], 
 
 
 def _wanted(request: Request, shape: Shape, format_: str, source: Source) -> Manifest:
-    asked: dict[str, Any] = {
+    columns = ["raw"] if request.raw else list(shape.names[:1] if format_ == "ids" else shape.names)
+    return Manifest(what=request.what, format=format_, source=source, options=asked(request), columns=columns)
+
+
+def asked(request: Request) -> dict[str, Any]:
+    """What was chosen, as a manifest tells it."""
+    told: dict[str, Any] = {
         "choice": request.choice,
         "sample": request.sample,
         "seed": request.seed if request.sample is not None else None,
@@ -187,6 +194,5 @@ def _wanted(request: Request, shape: Shape, format_: str, source: Source) -> Man
         "raw": request.raw,
         "pseudonyms": None if request.pseudonyms is None else request.pseudonyms.fingerprint,
     }
-    options = msgspec.json.decode(msgspec.json.encode({name: value for name, value in asked.items() if value}))
-    columns = ["raw"] if request.raw else list(shape.names[:1] if format_ == "ids" else shape.names)
-    return Manifest(what=request.what, format=format_, source=source, options=options, columns=columns)
+    chosen: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({name: value for name, value in told.items() if value}))
+    return chosen

@@ -9,6 +9,7 @@ from bowerbird.export.jobs.places import Finished, OutFile, Place
 from bowerbird.export.needed import is_there, needed
 from bowerbird.export.rows.files import encoding
 from bowerbird.export.rows.shapes import Shape
+from bowerbird.export.rows.sheets import MOST_ROWS, Sheet
 from bowerbird.export.tables.arrow import batch, nothing, schema
 from bowerbird.export.tables.plain import rows
 from bowerbird.reports.blocks.block import Block
@@ -38,46 +39,57 @@ class Sink(Protocol):
         ...
 
 
+class _Growing:
+    """The file that a sink writes just now, if any; the next one is opened when something comes."""
+
+    def __init__(self, place: Place, name: Name) -> None:
+        self._place = place
+        self._name = name
+        self.file: OutFile | None = None
+        self.rows = 0
+
+    def opened(self, name: str | None = None, rows: int = 0, at: int = 0) -> OutFile:
+        """A new file, or one that is gone on with where it was left."""
+        self.file, self.rows = OutFile(self._place, name or self._name(), at), rows
+        return self.file
+
+    def finished(self) -> list[Finished]:
+        if self.file is None:
+            return []
+        done, self.file = self.file.finish(self.rows), None
+        return [done]
+
+    def noted(self) -> tuple[str, int, int] | None:
+        if self.file is None or not self.file.size or not self._place.keeps_parts:
+            return None
+        self.file.sync()
+        return self.file.name, self.rows, self.file.size
+
+    def leave(self) -> None:
+        if self.file is not None:
+            self.file.leave()
+
+
 class LineSink:
     """Formats of which a file can end after any row: JSON lines, CSV, ids."""
 
     most: int | None = None
 
     def __init__(self, place: Place, name: Name, header: bytes, encode: Callable[[Block], bytes]) -> None:
-        self._place = place
-        self._name = name
         self._header = header
         self._encode = encode
-        self._file: OutFile | None = None
-        self._rows = 0
-
-    def go_on(self, name: str, rows: int, at: int) -> None:
-        """Opens a file where it was left."""
-        self._file, self._rows = OutFile(self._place, name, at), rows
+        self._out = _Growing(place, name)
+        self.go_on, self.finish = self._out.opened, self._out.finished
+        self.growing, self.leave = self._out.noted, self._out.leave
 
     def write(self, block: Block) -> None:
-        if self._file is None:
-            self._file, self._rows = OutFile(self._place, self._name()), 0
-            self._file.write(self._header)
+        file = self._out.file
+        if file is None:
+            file = self._out.opened()
+            file.write(self._header)
         if block.rows:
-            self._file.write(self._encode(block))
-            self._rows += block.rows
-
-    def finish(self) -> list[Finished]:
-        if self._file is None:
-            return []
-        done, self._file = self._file.finish(self._rows), None
-        return [done]
-
-    def growing(self) -> tuple[str, int, int] | None:
-        if self._file is None or not self._file.size or not self._place.keeps_parts:
-            return None
-        self._file.sync()
-        return self._file.name, self._rows, self._file.size
-
-    def leave(self) -> None:
-        if self._file is not None:
-            self._file.leave()
+            file.write(self._encode(block))
+            self._out.rows += block.rows
 
 
 class ParquetSink:
@@ -88,27 +100,24 @@ class ParquetSink:
 
     def __init__(self, place: Place, name: Name, shape: Shape) -> None:
         self._parquet = needed("pyarrow.parquet", "Parquet")
-        self._place = place
-        self._name = name
         self._shape = shape
         self._schema = schema(shape)
-        self._file: OutFile | None = None
+        self._out = _Growing(place, name)
+        self.leave = self._out.leave
         self._writer: Any = None
         self._waiting: list[Any] = []
-        self._rows = 0
 
     def write(self, block: Block) -> None:
         self.add(batch(self._shape, block) if block.rows else nothing(self._schema))
 
     def add(self, rows: Any) -> None:
         """The same with rows that are an Arrow batch already."""
-        if self._file is None:
-            self._file, self._rows = OutFile(self._place, self._name()), 0
+        if self._out.file is None:
             self._writer = self._parquet.ParquetWriter(
-                self._file, self._schema, compression="zstd", compression_level=1, store_schema=True
+                self._out.opened(), self._schema, compression="zstd", compression_level=1, store_schema=True
             )
         self._waiting.append(rows)
-        self._rows += len(rows)
+        self._out.rows += len(rows)
         if self.waiting >= self._GROUP:
             self.flush()
 
@@ -124,78 +133,42 @@ class ParquetSink:
             self._waiting = []
 
     def finish(self) -> list[Finished]:
-        if self._file is None:
-            return []
-        self.flush()
-        self._writer.close()
-        done, self._file = self._file.finish(self._rows), None
-        return [done]
+        if self._out.file is not None:
+            self.flush()
+            self._writer.close()
+        return self._out.finished()
 
     def growing(self) -> tuple[str, int, int] | None:
         return None
-
-    def leave(self) -> None:
-        if self._file is not None:
-            self._file.leave()
 
 
 class XlsxSink:
     """A workbook with one sheet. Every text is a text, never a formula or a link; a cell holds 32,767 letters, no more."""
 
-    most: int | None = 1_048_575
-    _LONGEST = 32_767
+    most: int | None = MOST_ROWS
 
     def __init__(self, place: Place, name: Name, shape: Shape) -> None:
-        self._xlsx = needed("xlsxwriter", "XLSX")
-        self._place = place
-        self._name = name
+        needed("xlsxwriter", "XLSX")
         self._shape = shape
-        self._file: OutFile | None = None
-        self._rows = 0
-        self.cut = 0
-        """Texts that were too long for a cell."""
+        self._out = _Growing(place, name)
+        self.leave = self._out.leave
+        self._sheet: Sheet | None = None
 
     def write(self, block: Block) -> None:
-        if self._file is None:
-            self._begin()
-        for row in rows(self._shape, block) if block.rows else ():
-            self._rows += 1
-            self._put(row)
-
-    def _begin(self) -> None:
-        self._file, self._rows = OutFile(self._place, self._name()), 0
-        self._book = self._xlsx.Workbook(self._file, {"constant_memory": True, "strings_to_urls": False})
-        self._sheet = self._book.add_worksheet(self._shape.name)
-        self._sheet.freeze_panes(1, 0)
-        self._put(self._shape.names)
-
-    def _put(self, row: tuple[Any, ...]) -> None:
-        for place, value in enumerate(row):
-            if isinstance(value, bool):
-                self._sheet.write_boolean(self._rows, place, value)
-            elif isinstance(value, int | float):
-                self._sheet.write_number(self._rows, place, value)
-            elif value is not None:
-                self._sheet.write_string(self._rows, place, self._fit(value))
-
-    def _fit(self, value: Any) -> str:
-        text = "|".join(value) if isinstance(value, tuple) else str(value)
-        self.cut += len(text) > self._LONGEST
-        return text[: self._LONGEST]
+        if self._out.file is None or self._sheet is None:
+            self._sheet = Sheet(self._out.opened(), self._shape)
+        if block.rows:
+            self._sheet.write(rows(self._shape, block))
+            self._out.rows += block.rows
 
     def finish(self) -> list[Finished]:
-        if self._file is None:
-            return []
-        self._book.close()
-        done, self._file = self._file.finish(self._rows), None
-        return [done]
+        if self._sheet is not None:
+            self._sheet.close()
+            self._sheet = None
+        return self._out.finished()
 
     def growing(self) -> tuple[str, int, int] | None:
         return None
-
-    def leave(self) -> None:
-        if self._file is not None:
-            self._file.leave()
 
 
 def line_sink(place: Place, name: Name, shape: Shape, format_: str) -> LineSink:

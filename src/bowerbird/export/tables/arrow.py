@@ -1,13 +1,15 @@
-"""Blocks as Arrow batches: the columns of a shape with their types."""
+"""Blocks as Arrow batches: the columns of a shape with their types. Packed columns are taken as they lie in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from bowerbird.export.needed import needed
-from bowerbird.export.rows.shapes import Column, Kind, Shape
-from bowerbird.reports.blocks.block import Block, Lists
+from bowerbird.export.rows.shapes import Kind, Shape
+from bowerbird.reports.blocks.block import Block
+from bowerbird.reports.blocks.columns import Array, Column, Lists, Numbers, Repeated, Texts
 
 _WHAT = "a table in Arrow's form"
 
@@ -24,9 +26,9 @@ def schema(shape: Shape) -> Any:
 
 def batch(shape: Shape, block: Block) -> Any:
     """The columns of the shape; others that the block has are left out."""
-    pa = arrow()
-    columns = [_column(pa, column, block.columns[column.name]) for column in shape.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=schema(shape))
+    pa, types = arrow(), schema(shape)
+    columns = [_column(pa, kind, block.columns[name]) for name, kind in zip(types.names, types.types, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=types)
 
 
 def nothing(of: Any) -> Any:
@@ -46,19 +48,31 @@ def _type(pa: Any, kind: Kind) -> Any:
     }[kind]
 
 
-def _column(pa: Any, column: Column, values: Sequence[Any] | Lists) -> Any:
-    if isinstance(values, Lists):
-        return pa.ListArray.from_arrays(pa.array(values.bounds, pa.int32()), _texts(pa, values.values))
-    if values.count(None) == len(values):
-        return pa.nulls(len(values), _type(pa, column.kind))
-    if column.kind in (Kind.TEXT, Kind.DOCUMENT):
-        return _texts(pa, values)
-    if column.kind is Kind.FLAG:
-        return pa.array(values, pa.int8()).cast(pa.bool_())
-    numbers = pa.array(values, pa.float64() if column.kind is Kind.REAL else pa.int64())
-    return numbers.view(_type(pa, Kind.TIME)) if column.kind is Kind.TIME else numbers
+def _column(pa: Any, kind: Any, column: Column) -> Any:
+    if isinstance(column, Lists):
+        return pa.ListArray.from_arrays(_plain(pa, pa.int32(), column.bounds), _texts(pa, column.texts))
+    if isinstance(column, Repeated):
+        return _texts(pa, Texts.of(column.texts)).take(_plain(pa, pa.int64(), column.places))
+    if column.known is not None and not column.known.any():
+        return pa.nulls(len(column), kind)
+    return _numbers(pa, kind, column) if isinstance(column, Numbers) else _texts(pa, column)
 
 
-def _texts(pa: Any, values: Sequence[Any]) -> Any:
+def _numbers(pa: Any, kind: Any, numbers: Numbers) -> Any:
+    values = np.packbits(numbers.values != 0, bitorder="little") if kind == pa.bool_() else numbers.values
+    return pa.Array.from_buffers(kind, len(numbers), [_known(pa, numbers.known), pa.py_buffer(values)])
+
+
+def _texts(pa: Any, texts: Texts) -> Any:
     """Stored texts are valid UTF-8, so that their bytes need not be looked at again."""
-    return pa.array(values, pa.binary()).view(pa.string())
+    content = pa.py_buffer(texts.content)
+    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(texts.bounds), content, _known(pa, texts.known))
+
+
+def _plain(pa: Any, kind: Any, values: Array) -> Any:
+    # Not `pa.array`: that looks for pandas first, which takes a second to load where it is installed.
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
+
+
+def _known(pa: Any, known: Array | None) -> Any:
+    return None if known is None else pa.py_buffer(np.packbits(known, bitorder="little"))

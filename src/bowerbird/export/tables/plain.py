@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from bowerbird.export.rows.shapes import Column, Kind, Row, Shape
-from bowerbird.reports.blocks.block import Block, Lists
+from bowerbird.reports.blocks.block import Block
+from bowerbird.reports.blocks.columns import Column as Packed
+from bowerbird.reports.blocks.columns import Lists
 
 
 def rows(shape: Shape, block: Block) -> Iterator[Row]:
@@ -23,9 +25,10 @@ def told_times(micros: Sequence[int | None]) -> list[str | None]:
     return [None if each is None else f"{text}Z" for each, text in zip(micros, texts, strict=True)]
 
 
-def _column(column: Column, values: Sequence[Any] | Lists) -> Sequence[Any]:
-    if isinstance(values, Lists):
-        return [tuple(map(_text, each)) for each in values.each()]
+def _column(column: Column, packed: Packed) -> Sequence[Any]:
+    values: list[Any] = packed.listed()
+    if isinstance(packed, Lists):
+        return [tuple(map(_text, each)) for each in values]
     if column.kind is Kind.TIME:
         return told_times(values)
     if column.kind is Kind.FLAG:

@@ -13,7 +13,8 @@ from bowerbird.clock import to_micros
 from bowerbird.errors import UserError
 from bowerbird.model.items import Judged
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.blocks.block import Block, Lists, text
+from bowerbird.reports.blocks.block import Block, text
+from bowerbird.reports.blocks.columns import Lists
 from bowerbird.reports.blocks.tables import Table
 from bowerbird.reports.histories.find_account import find_accounts
 
@@ -74,7 +75,7 @@ def keep_words(table: Table, block: Block, words: Sequence[str]) -> None:
     found = [each is not None and any(part in _folded(text(each)) for part in parts) for each in block.values(table.words)]
     listed = block.columns.get("tags")
     if tags and isinstance(listed, Lists):
-        tagged = [any(_folded(text(tag)) in tags for tag in each) for each in listed.each()]
+        tagged = [any(_folded(text(tag)) in tags for tag in each) for each in listed.listed()]
         found = [one or other for one, other in zip(found, tagged, strict=True)]
     block.keep(found)
 

@@ -5,16 +5,18 @@ Looked up for a whole block at once and remembered: a join would look up every r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.blocks.block import Block, Lists
+from bowerbird.reports.blocks.block import Block
+from bowerbird.reports.blocks.columns import Array, Column, Lists, Numbers, Repeated, Texts
+from bowerbird.reports.blocks.fetching import fetch_packed
 
-_REMEMBERED = 200_000
+_REMEMBERED = 50_000
 """Names at most."""
 _DENSE = 4
 """Of so many numbers one must be in a block, on average, for all of them to be read."""
@@ -48,6 +50,16 @@ class Remembered:
                 self._known.update(zip(found[0], zip(*found[1:], strict=True), strict=True))
         return self._known
 
+    async def of_column(self, tx: Transaction, column: Column) -> tuple[Array, list[tuple[Any, ...]]]:
+        """For each row the place of what is known of its number."""
+        numbers = _numbers(column)
+        if numbers.known is not None:
+            # No row is numbered so.
+            numbers = Numbers(np.where(numbers.known, numbers.values, -1))
+        different, places = np.unique(numbers.values, return_inverse=True)
+        known = await self.of(tx, different.tolist())
+        return places, [known[number] for number in different.tolist()]
+
 
 class Names:
     """The id, handle and network of accounts, by number; rows of accounts that asked not to be collected are left out."""
@@ -58,13 +70,12 @@ class Names:
         self._into = into
 
     async def fill(self, tx: Transaction, block: Block) -> None:
-        numbers = block.values(self._column)
-        known = await self._people.of(tx, numbers)
-        alone, *told = zip(*(known[number] or _NOBODY for number in numbers), strict=True)
+        places, found = await self._people.of_column(tx, block.columns[self._column])
+        alone, *told = zip(*(each or _NOBODY for each in found), strict=True)
         # Fewer names than there are to tell: the rest is not asked for.
-        block.columns.update(zip(self._into, told, strict=False))
+        block.columns.update({into: Repeated(places, texts) for into, texts in zip(self._into, told, strict=False)})
         if any(alone):
-            block.keep([not each for each in alone])
+            block.keep(~np.array(alone, bool)[places])
 
 
 _NOBODY = (1, None, None, None)
@@ -87,9 +98,8 @@ class Services:
         )
 
     async def fill(self, tx: Transaction, block: Block) -> None:
-        calls = block.values(self._column)
-        known = await self._calls.of(tx, calls)
-        block.columns["service"] = [found[0] if (found := known[call]) else None for call in calls]
+        places, found = await self._calls.of_column(tx, block.columns[self._column])
+        block.columns["service"] = Repeated(places, [each[0] if each else None for each in found])
 
 
 class Parts:
@@ -103,24 +113,20 @@ class Parts:
         self._numbered = sql.format(which=database.any("bigint"))
 
     async def fill(self, tx: Transaction, block: Block) -> None:
-        numbers = np.array(block.values("number"), dtype=np.int64)
+        numbers = _numbers(block.columns["number"]).values
         first, last = int(numbers[0]), int(numbers[-1])
-        if last - first < _DENSE * len(numbers):
-            found = await tx.fetch_columns(self._between, first, last)
-        else:
-            found = await tx.fetch_columns(self._numbered, self._database.members(block.values("number")))
-        owners, values = found or ((), ())
-        block.columns[self._into] = _grouped(numbers, owners, values)
+        is_dense = last - first < _DENSE * len(numbers)
+        sql, asked = (self._between, (first, last)) if is_dense else (self._numbered, (self._database.members(numbers.tolist()),))
+        found = await fetch_packed(self._database, tx, sql, ("number", "text"), *asked)
+        block.columns[self._into] = _grouped(numbers, *found) if found else Lists.empty(len(numbers))
 
 
-def _grouped(numbers: Any, owners: Sequence[int], values: Sequence[Any]) -> Lists:
-    """Values by the rows they belong to; those of no row of the block are left out. Both are in the order of numbers."""
-    if not len(owners):
-        return Lists([0] * (len(numbers) + 1), ())
-    ours = np.array(owners, dtype=np.int64)
-    is_ours = np.isin(ours, numbers)
-    bounds = [*np.searchsorted(ours[is_ours], numbers).tolist(), int(is_ours.sum())]
-    return Lists(bounds, values if is_ours.all() else [values[place] for place in np.flatnonzero(is_ours).tolist()])
+def _grouped(numbers: Array, owners: Column, texts: Column) -> Lists:
+    """Texts by the rows they belong to; those of no row of the block are left out. Both are in the order of numbers."""
+    theirs = _numbers(owners).values
+    is_ours = np.isin(theirs, numbers)
+    bounds = np.append(np.searchsorted(theirs[is_ours], numbers), is_ours.sum()).astype(np.int32)
+    return Lists(bounds, _texts(texts) if is_ours.all() else _texts(texts).kept(is_ours))
 
 
 class Documents:
@@ -131,22 +137,36 @@ class Documents:
 
     async def fill(self, tx: Transaction, block: Block) -> None:
         for name in self._columns:
-            column = block.values(name)
-            if column.count(None) == len(column):
-                block.columns[name] = Lists([0] * (len(column) + 1), ())
+            documents = _texts(block.columns[name])
+            if len(documents.content):
+                told = [() if each is None else [str(part) for part in msgspec.json.decode(each)] for each in documents.listed()]
+                block.columns[name] = Lists.of(told)
             else:
-                block.columns[name] = Lists.of([() if each is None else _texts(each) for each in column])
+                block.columns[name] = Lists.empty(len(documents))
 
 
 class Places:
     """The name, country and point of a post's place."""
 
     async def fill(self, tx: Transaction, block: Block) -> None:
-        column = block.values("place")
-        told = [{} if each is None else msgspec.json.decode(each) for each in column] if any(column) else None
+        places = _texts(block.columns["place"])
+        told = [{} if each is None else msgspec.json.decode(each) for each in places.listed()] if len(places.content) else None
         for name, field in (("place", "name"), ("country", "country"), ("longitude", "longitude"), ("latitude", "latitude")):
-            block.columns[name] = [each.get(field) for each in told] if told else (None,) * len(column)
+            block.columns[name] = _part(told, field) if told else Texts.unknown(len(places))
 
 
-def _texts(document: bytes | str) -> list[str]:
-    return [str(each) for each in msgspec.json.decode(document)]
+def _part(documents: list[dict[str, Any]], field: str) -> Column:
+    values = [each.get(field) for each in documents]
+    return Numbers.of(values, are_whole=False) if field in ("longitude", "latitude") else Texts.of(values)
+
+
+def _numbers(column: Column) -> Numbers:
+    if not isinstance(column, Numbers):
+        raise TypeError("a column of numbers is needed")
+    return column
+
+
+def _texts(column: Column) -> Texts:
+    if not isinstance(column, Texts):
+        raise TypeError("a column of texts is needed")
+    return column

@@ -11,6 +11,8 @@ from bowerbird.errors import UserError
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.block import text
 from bowerbird.reports.blocks.choosing import Choice, Conditions, conditions
+from bowerbird.reports.blocks.columns import Column
+from bowerbird.reports.blocks.fetching import Kinds, fetch_packed
 from bowerbird.reports.blocks.fills import people
 from bowerbird.reports.blocks.tables import FOLLOWS, POSTS
 from bowerbird.store.posts.by_id import is_same
@@ -44,14 +46,17 @@ where a.tag >= ? and a.tag <= ? and {chosen} group by a.tag, b.tag order by a.ta
 KINDS = ("follow", "mention", "reply", "repost", "quote", "co-hashtag")
 
 
+_ENDS: dict[bool, Kinds] = {False: ("number", "number"), True: ("text", "text")}
+
+
 class Edges(Struct, frozen=True):
     """Some edges by columns: ends (numbers of accounts, or hashtags), how often, first and last time in microseconds."""
 
-    sources: Sequence[Any]
-    targets: Sequence[Any]
-    weights: Sequence[int]
-    first: Sequence[int | None]
-    last: Sequence[int | None]
+    sources: Column
+    targets: Column
+    weights: Column
+    first: Column
+    last: Column
 
 
 class NetworkReader:
@@ -73,7 +78,9 @@ class NetworkReader:
             where = await conditions(self._database, tx, table, self._choice)
             ranges = await (_tag_ranges(tx) if self._kind == "co-hashtag" else _account_ranges(tx))
             for low, high in ranges:
-                found = await tx.fetch_columns(*self._statement(where, low, high))
+                statement, *values = self._statement(where, low, high)
+                kinds: Kinds = (*_ENDS[self._kind == "co-hashtag"], "number", "number", "number")
+                found = await fetch_packed(self._database, tx, statement, kinds, *values)
                 if found:
                     yield Edges(*found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.block import Block
+from bowerbird.reports.blocks.columns import Texts
 from bowerbird.reports.blocks.tables import Table
 from bowerbird.reports.browsing.items import ItemReader
 
@@ -23,4 +24,4 @@ class Payloads:
             raise UserError(f"no payloads are kept of {self._table.name}: leave --raw out")
         numbers = block.values("number")
         found = await read(numbers, True)
-        block.columns["raw"] = [found[number]["raw"] if number in found else None for number in numbers]
+        block.columns["raw"] = Texts.of([found[number]["raw"] if number in found else None for number in numbers])

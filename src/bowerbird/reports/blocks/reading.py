@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+from bowerbird.errors import TooMuch
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.blocks.block import Block, Key, Lists, Values, plain
+from bowerbird.reports.blocks.block import Block, Key, plain
 from bowerbird.reports.blocks.choosing import Choice, Conditions, conditions, keep_words
+from bowerbird.reports.blocks.columns import Column
+from bowerbird.reports.blocks.fetching import fetch_packed
 from bowerbird.reports.blocks.payloads import Payloads
 from bowerbird.reports.blocks.sampling import Sample
 from bowerbird.reports.blocks.tables import Table, fills
@@ -54,13 +57,12 @@ class BlockReader:
         return tuple(plain(column[0]) for column in found) or None
 
     async def _next(self, tx: Transaction, where: Conditions, after: Key | None, raw: bool) -> Block | None:
-        statement, values = self._statement(where, after)
-        found = await tx.fetch_columns(statement, *values)
+        found = await self._found(tx, where, after, self._rows)
         if not found:
             return None
         keys, rest = found[: len(self.table.keys)], found[len(self.table.keys) :]
-        columns: dict[str, Values | Lists] = dict(zip(self.table.columns, rest, strict=True))
-        block = Block(len(keys[0]), columns, tuple(keys), tuple(plain(column[-1]) for column in keys))
+        block = Block(len(keys[0]), dict(zip(self.table.columns, rest, strict=True)), tuple(keys), ())
+        block.last = block.key(-1)
         for fill in self._fills:
             if block.rows:
                 await fill.fill(tx, block)
@@ -72,9 +74,18 @@ class BlockReader:
             await self._payloads.fill(block)
         return block
 
-    def _statement(self, where: Conditions, after: Key | None) -> tuple[str, tuple[Any, ...]]:
+    async def _found(self, tx: Transaction, where: Conditions, after: Key | None, rows: int) -> list[Column]:
+        statement, values = self._statement(where, after, rows)
+        try:
+            return await fetch_packed(self._database, tx, statement, self.table.kinds(), *values)
+        except TooMuch:
+            if rows == 1:
+                raise
+            return await self._found(tx, where, after, rows // 2)
+
+    def _statement(self, where: Conditions, after: Key | None, rows: int) -> tuple[str, tuple[Any, ...]]:
         table = self.table
         keys = ", ".join(table.keys)
         beyond, given = ("", ()) if after is None else (f" and ({keys}) > ({', '.join('?' * len(after))})", after)
         select = f"select {keys}, {', '.join(table.columns.values())} from {table.tables} where {where.sql}{beyond}"
-        return f"{select} order by {keys} limit {self._rows}", (*where.values, *given)
+        return f"{select} order by {keys} limit {rows}", (*where.values, *given)

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
+from bowerbird.reports.blocks.fetching import Kinds
 from bowerbird.reports.blocks.fills import Documents, Fill, Names, Parts, Places, Services, people
 
 _ABSENT = "('not_found', 'suspended', 'deactivated')"
@@ -43,11 +44,20 @@ class Table(Struct, frozen=True, kw_only=True):
     """The condition instead of `where` that lets in what was deleted and kept as well."""
     gone: Mapping[str, str] = {}
     """The columns that tell then which rows these are."""
+    numbers: frozenset[str] = frozenset()
+    """Which columns and keys are whole numbers, by name or as keys are written; all others are texts."""
+    reals: frozenset[str] = frozenset()
 
     def with_deleted(self) -> Table:
         if self.kept is None:
             raise UserError(f"nothing deleted is kept of {self.name}: leave --deleted out")
         return structs.replace(self, where=self.kept, columns={**self.columns, **self.gone})
+
+    def kinds(self) -> Kinds:
+        """Of the keys, then of the columns."""
+        return tuple(
+            "number" if name in self.numbers else "real" if name in self.reals else "text" for name in (*self.keys, *self.columns)
+        )
 
     def chosen_by(self, what: str) -> str:
         if what not in self.choices:
@@ -61,6 +71,19 @@ class Table(Struct, frozen=True, kw_only=True):
         return "(" + " or ".join(_JUDGED.format(subject=subject, id=id_, said=said) for subject, id_ in self.judged) + ")"
 
 
+def _names(*texts: str) -> frozenset[str]:
+    return frozenset(" ".join(texts).split())
+
+
+_POST_CHOICES = {
+    "since": "p.created_at >= ?",
+    "until": "p.created_at < ?",
+    "language": "p.language",
+    "user": "p.author",
+    "found": "p.found_at",
+}
+"""How rows are chosen that are posts, or belong to one."""
+_POST_AND_AUTHOR = (("post", "p.id"), ("user", _AUTHOR.format(number="p.author")))
 _POST_URL = """coalesce(p.url, case when p.network = 'bluesky' and p.kind <> 'repost' and p.text is not null
     then 'https://bsky.app/profile/' || replace(substr(p.id, 6), '/app.bsky.feed.post/', '/post/') end)"""
 _POST_COLUMNS = (
@@ -84,17 +107,15 @@ POSTS = Table(
     tables="posts p",
     columns={"number": "p.post_no", **{name: f"p.{name}" for name in _POST_COLUMNS}, "url": _POST_URL},
     where="p.deleted_at is null",
-    choices={
-        "since": "p.created_at >= ?",
-        "until": "p.created_at < ?",
-        "language": "p.language",
-        "user": "p.author",
-        "found": "p.found_at",
-    },
-    judged=(("post", "p.id"), ("user", _AUTHOR.format(number="p.author"))),
+    choices=_POST_CHOICES,
+    judged=_POST_AND_AUTHOR,
     words="text",
     kept="(p.deleted_at is null or p.text is not null or p.repost_of is not null)",
     gone=_OF_POSTS,
+    numbers=_names(
+        "p.post_no number author created_at listed_at edited_at replies reposts likes quotes is_sensitive",
+        "found_at found_by seen_at deleted_at",
+    ),
 )
 USERS = Table(
     name="users",
@@ -113,6 +134,10 @@ USERS = Table(
     words="description",
     kept=f"u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and (u.handle is not null or not exists (select 1 {_OPEN}))",
     gone={"deleted_at": f"(select max(a.since) {_OPEN})", "deleted_why": f"(select max(a.reason) {_OPEN})"},
+    numbers=_names(
+        "u.user_no number created_at followers following posts newest_post_at is_protected is_bot is_verified",
+        "found_at found_by seen_at deleted_at",
+    ),
 )
 FOLLOWS = Table(
     name="follows",
@@ -122,6 +147,7 @@ FOLLOWS = Table(
     where="r.kind = 'follow' and r.removed_at is null",
     choices={"since": "r.found_at >= ?", "until": "r.found_at < ?", "user": "r.source", "found": "r.found_at"},
     judged=(("user", _AUTHOR.format(number="r.source")),),
+    numbers=_names("r.source r.target source target found_at found_by seen_at"),
 )
 REACTIONS = Table(
     name="reactions",
@@ -140,6 +166,7 @@ REACTIONS = Table(
         "found": "x.found_at",
     },
     judged=(("post", "p.id"), ("user", _AUTHOR.format(number="x.user_no"))),
+    numbers=_names("x.post_no x.user_no user_no at found_at found_by seen_at"),
 )
 MEDIA = Table(
     name="media",
@@ -155,15 +182,10 @@ MEDIA = Table(
         **{name: f"f.{name}" for name in ("state", "path", "type", "bytes", "sha256")},
     },
     where="p.deleted_at is null",
-    choices={
-        "since": "p.created_at >= ?",
-        "until": "p.created_at < ?",
-        "language": "p.language",
-        "user": "p.author",
-        "found": "p.found_at",
-    },
-    judged=(("post", "p.id"), ("user", _AUTHOR.format(number="p.author"))),
+    choices=_POST_CHOICES,
+    judged=_POST_AND_AUTHOR,
     words="description",
+    numbers=_names("m.media_no author created_at bytes deleted_at"),
 )
 JUDGEMENTS = Table(
     name="judgements",
@@ -177,6 +199,8 @@ JUDGEMENTS = Table(
     },
     where="coalesce(u.opts_out, 0) = 0",
     choices={"since": "j.at >= ?", "until": "j.at < ?", "user": "u.user_no", "found": "j.at"},
+    numbers=_names("at"),
+    reals=_names("confidence"),
 )
 CALLS = Table(
     name="calls",
@@ -186,6 +210,7 @@ CALLS = Table(
     columns={"crawl": "w.name", "service": "s.name", **{name: f"c.{name}" for name in _CALL_COLUMNS}},
     where="1 = 1",
     choices={"since": "c.leased_at >= ?", "until": "c.leased_at < ?", "found": "c.leased_at"},
+    numbers=_names("c.call call status objects results new_items bytes leased_at sent_at received_at settled_at"),
 )
 TABLES = {each.name: each for each in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS)}
 

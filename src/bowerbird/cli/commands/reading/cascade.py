@@ -15,7 +15,7 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
-from bowerbird.export.graphs import Arc, Node, check_name, write_graph
+from bowerbird.export.networks.graphs import Arc, Node, check_name, write_graph
 from bowerbird.model import Passed, PostKind
 from bowerbird.ports import Database
 from bowerbird.providers import PROVIDERS, provider

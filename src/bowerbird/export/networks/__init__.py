@@ -1,0 +1,1 @@
+"""Who is connected with whom, as graphs in files."""
