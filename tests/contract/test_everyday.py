@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
+import pandas
 import pytest
 from simulated_server import Server, running
 
@@ -380,3 +381,21 @@ def test_a_credential_is_tried_when_it_is_added(
         assert said in told
         assert ("Tried" in told) is bool(said)
         assert value not in told
+
+
+@pytest.mark.parametrize("ending", ["parquet", "xlsx"])
+def test_tables_that_cannot_grow_are_written_at_the_end(servers: dict[str, Server], ending: str, capsys: Capsys) -> None:
+    server = servers["bluesky"]
+    line = ["timeline", handle(server, writers(server, 1)[0]), *on(server), "--limit", "20"]
+    assert cli.run([*line, "-o", f"a.{ending}", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert cli.run([*line, "-o", "a.jsonl", "--quiet"]) == 0
+    read = pandas.read_parquet("a.parquet") if ending == "parquet" else pandas.read_excel("a.xlsx")
+    assert read["id"].tolist() == [row["id"] for row in rows("a.jsonl")]
+    assert told["rows"] == len(read) > 0
+    assert cli.run([*line, "-o", f"a.{ending}"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert cli.run([*line, "-o", f"b.{ending}", "--append"]) == 2
+    assert "leave --append out" in capsys.readouterr().err
+    assert cli.run([*line, "--format", ending]) == 2
+    assert "name a file" in capsys.readouterr().err

@@ -88,6 +88,9 @@ class Emitter:
             if len(ripe) < len(lines):
                 return
 
+    async def finish(self, *, with_raw: bool = False) -> None:
+        """The command has come to its end: nothing is left to write."""
+
     def close(self) -> None:
         if self._file is not None:
             self._file.close()

@@ -99,7 +99,10 @@ RAW: Options = {"raw": (Annotated[bool, typer.Option("--raw", help="With the ite
 OUTPUT: Options = {
     "out": (Annotated[Path | None, _OUT], None),
     "format": (
-        Annotated[str | None, typer.Option("--format", "-f", help="jsonl or csv, where the name of the file does not tell.")],
+        Annotated[
+            str | None,
+            typer.Option("--format", "-f", help="jsonl, csv, parquet or xlsx, where the name does not tell."),
+        ],
         None,
     ),
     "appends": (Annotated[bool, typer.Option("--append", help="Add the rows to a file that is there.")], False),

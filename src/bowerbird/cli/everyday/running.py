@@ -17,6 +17,7 @@ from bowerbird.cli.everyday.emitting import Emitter, Target
 from bowerbird.cli.everyday.plans import Job
 from bowerbird.cli.everyday.progress import Progress
 from bowerbird.cli.everyday.rows import RowMaker, shape_of
+from bowerbird.cli.everyday.whole import WholeEmitter
 from bowerbird.cli.everyday.wishes import Wish
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.clock import RealClock
@@ -24,6 +25,7 @@ from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError
+from bowerbird.export.rows.endings import whole_format
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.purses import is_spent
 from bowerbird.model import Arrival, CrawlState
@@ -40,6 +42,7 @@ _HANDLE_WAIT = timedelta(seconds=2)
 _AT_ONCE = 500
 _ADD_INPUT = "insert into inputs (crawl, number, written, columns) values (?, ?, ?, ?) on conflict do nothing"
 _MEAN_INPUT = "update inputs set service = ?, target = ? where crawl = ? and written = ?"
+_ENDED = (CrawlState.FINISHED, CrawlState.FAILED)
 _NAMES = "select name, state, reason from crawls where name = ? or name like ? order by crawl"
 
 
@@ -52,6 +55,12 @@ class Done(Struct, frozen=True):
     """Posts that were listed and are no rows, by the reason."""
     is_enough: bool = False
     """Its reader wanted no more."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to go on with. What its budget ended is paid for: with more, it goes on where it stopped."""
+        ending = self.run.ending
+        return self.is_enough or (ending.state in _ENDED and not is_spent(ending.reason))
 
 
 async def run_job(job: Job, wish: Wish, vault: Vault, progress: Progress, counted: Counted) -> Done:
@@ -123,7 +132,11 @@ class _Command:
         finally:
             emitter.close()
         left_out = {} if self._collecting is None else dict(self._collecting.left_out)
-        return Done(run, emitter.position.rows, left_out, emitter.is_closed_by_reader or bool(self._enough(run.last)))
+        done = Done(run, emitter.position.rows, left_out, emitter.is_closed_by_reader or bool(self._enough(run.last)))
+        # A stream has no other end than that somebody ends it.
+        if (done.is_over and done.rows) or self._job.plan.streams:
+            await emitter.finish(with_raw=self._wish.raw)
+        return structs.replace(done, rows=emitter.position.rows)
 
     async def _written(self, crawl: Crawl, emitter: Emitter) -> Run:
         """Runs the crawl with its rows written beside it, and at last those that came at the end."""
@@ -148,7 +161,8 @@ class _Command:
         shape = shape_of(self._job.asking, carried, with_raw=wish.raw)
         maker = RowMaker(self._job.asking, reader, services, carried)
         target = Target(wish.out, shape, wish.format, wish.appends)
-        return Emitter(crawl.database, crawl.number, reader, maker, target)
+        made = Emitter if whole_format(wish.out, wish.format) is None else WholeEmitter
+        return made(crawl.database, crawl.number, reader, maker, target)
 
     async def _write(self, crawl: Crawl, emitter: Emitter) -> None:
         """Writes rows while they are found; what goes wrong with the output ends the crawl in order."""

@@ -22,6 +22,7 @@ from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.output import Output, printable
 from bowerbird.clock import RealClock
 from bowerbird.errors import Busy, DiskFull, UserError
+from bowerbird.export.rows.endings import whole_format
 from bowerbird.export.rows.files import format_of
 from bowerbird.limits.purses import is_spent
 from bowerbird.model import TRAITS, CrawlState
@@ -40,7 +41,8 @@ def carry_out(wish: Wish) -> None:
         raise UserError("name a file with -o: standard output cannot hold both the rows and the JSON")
     if wish.since is not None and wish.until is not None and wish.since >= wish.until:
         raise UserError("--since is later than --until: nothing can lie between them; exchange the two")
-    format_of(wish.out, wish.format)
+    if whole_format(wish.out, wish.format) is None:
+        format_of(wish.out, wish.format)
     settings, asking = load_settings(vault=wish.vault), ASKINGS[wish.command]
     sweep(folder_of(settings), RealClock().now())
     inputs, services = _asked(wish, asking, folder_of(settings))
@@ -62,7 +64,7 @@ def carry_out(wish: Wish) -> None:
         _tell(f"Failed: {error} What was found is safe: the same command goes on.", wish)
         Output(as_json=wish.as_json).result({"state": CrawlState.FAILED, "reason": str(error), "rows": counted()})
         raise typer.Exit(FAILED) from None
-    if wish.store is None and _is_over(done):
+    if wish.store is None and done.is_over:
         remove(store)
         if inputs.spool is not None:
             inputs.spool.unlink(missing_ok=True)
@@ -70,12 +72,6 @@ def carry_out(wish: Wish) -> None:
         wish.out.unlink(missing_ok=True)
     _report(done, wish, job)
     raise typer.Exit(_code(done))
-
-
-def _is_over(done: Done) -> bool:
-    """Whether there is nothing to go on with. What its budget ended is paid for: with more, it goes on where it stopped."""
-    ending = done.run.ending
-    return done.is_enough or (ending.state in _ENDED and not is_spent(ending.reason))
 
 
 def _leaves_nothing(done: Done, wish: Wish) -> bool:
@@ -136,7 +132,7 @@ def _report(done: Done, wish: Wish, job: Job) -> None:
 
 def _lines(done: Done, wish: Wish, job: Job) -> list[str]:
     run, rows = done.run, job.asking.rows
-    where = f" in {wish.out}" if wish.out is not None else ""
+    where = f" in {wish.out}" if wish.out is not None and wish.out.exists() else ""
     calls = f"{numbers.many(run.last.whole.calls, 'call')}, {numbers.span(run.last.elapsed)}"
     lines = [f"{done.rows:,} {rows if done.rows != 1 else _one(rows)}{where} ({calls})."]
     if not done.rows:
@@ -146,6 +142,8 @@ def _lines(done: Done, wish: Wish, job: Job) -> list[str]:
         lines.append(f"Failed: {run.ending.reason}.{because}")
     elif run.ending.state not in _ENDED and not done.is_enough:
         lines.append(f"Not finished: {run.ending.reason}. The same command goes on where it stopped.")
+        if whole_format(wish.out, wish.format) is not None and not where:
+            lines.append(f"{wish.out} is written when everything is there.")
     elif is_spent(run.ending.reason):
         lines.append(
             "Not all of it: the next call may cost more than is left of --budget. With a larger one, which counts what is spent "

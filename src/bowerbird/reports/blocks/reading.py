@@ -17,6 +17,8 @@ from bowerbird.reports.blocks.tables import Table, fills
 
 ROWS = 10_000
 NO_CHOICE = Choice()
+_CACHE = 16 * 1024
+"""Kilobytes."""
 
 
 class BlockReader:
@@ -38,6 +40,9 @@ class BlockReader:
         """Everything after a key, in the order of keys; blocks may be empty where nothing of them is wanted. `raw`: with a
         column of payloads."""
         async with self._database.reading() as tx:
+            if self._database.dialect == "sqlite":
+                # Every page is read once and not again: to remember more of them is of no use, and fills memory in large stores.
+                await tx.execute(f"pragma cache_size = -{_CACHE}")
             where = await conditions(self._database, tx, self.table, self._choice)
         while True:
             async with self._database.reading() as tx:
