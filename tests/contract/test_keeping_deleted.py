@@ -38,7 +38,7 @@ async def crawled(database: Database) -> Crawled:
 
 async def exported(crawled: Crawled, out: Path, what: str = "posts", *, deleted: bool = False) -> list[dict[str, str]]:
     request = Request(what=what, out=str(out), choice=Choice(deleted=deleted))
-    await export(crawled.database, request, Source("a store", "1"), RealClock())
+    await export(crawled.database, request, Source("a store", 1), RealClock())
     return _lines(out)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -44,32 +44,37 @@ class Server(Struct, frozen=True):
     def token(self, kind: str) -> Token:
         return next(each for each in self.service.tokens if each.kind == kind)
 
+    @property
+    def now(self) -> datetime:
+        """The world's own time: it stands still while commands are typed, however long they take."""
+        return self.service.world.settings.moment(RealClock().now())
+
     def writers(self, count: int) -> list[int]:
         """Accounts that everybody may read and that have written."""
-        now, truth = RealClock().now(), self.service.truth
+        now, truth = self.now, self.service.truth
         drawn = truth.sample_accounts(_ACCOUNTS, generator(1, 7), now, writers=True)
         return [account for account in drawn if truth.is_collectable(account, now) and self.posts(account)][:count]
 
     def handle(self, account: int) -> str:
-        return f"@{self.service.dialect.handle_of(account, RealClock().now())}"
+        return f"@{self.service.dialect.handle_of(account, self.now)}"
 
     def key(self, account: int) -> str:
         return self.service.dialect.account_key(account)
 
     def posts(self, account: int) -> set[str]:
         """Keys of all posts of an account that are to be had."""
-        now = RealClock().now()
+        now = self.now
         found = self.service.posts_to_find(self.key(account), EPOCH, now, now)
         return {post for post, gone in found.items() if gone is None or gone > now}
 
     def written(self, account: int) -> set[str]:
         """Keys of everything that it ever wrote or passed on, also what is not to be had everywhere."""
-        rows = self.service.world.all_rows(account, 0, to_ms(RealClock().now()))
+        rows = self.service.world.all_rows(account, 0, to_ms(self.now))
         return {self.service.dialect.post_key(row.number) for row in rows}
 
     def answered(self, kind: int) -> dict[str, set[int]]:
         """By the key of a post that everybody may read: who answered it, or passed it on, of those who may be collected."""
-        now, found = RealClock().now(), dict[str, set[int]]()
+        now, found = self.now, dict[str, set[int]]()
         recent = to_ms(now - timedelta(days=5))
         for account in self.writers(_ACCOUNTS):
             for row in self.service.world.all_rows(account, recent, to_ms(now)):
@@ -85,7 +90,7 @@ class Server(Struct, frozen=True):
 
     def _is_there(self, number: int) -> bool:
         author = author_of(number)
-        is_open = self.service.truth.is_collectable(author, RealClock().now())
+        is_open = self.service.truth.is_collectable(author, self.now)
         return is_open and self.service.dialect.post_key(number) in self.posts(author)
 
 

@@ -12,6 +12,9 @@ from typing import Any
 from bowerbird.store.fields import OPTS_OUT, POST_FIELDS, USER_FIELDS, Values, is_older, merged, merged_post
 
 POST_REMAPPED = ("text", "language", "url", "source", "warning", "is_sensitive", "links", "labels", "is_cut")
+POST_FILLED = ("poll",)
+"""Only where the row has none: later sightings bring newer votes."""
+POST_WRITTEN = (*POST_REMAPPED, *POST_FILLED)
 USER_REMAPPED = (
     "name", "description", "location", "url", "language", "avatar", "gender", "created_at", "is_bot", "is_verified", "labels",
 )  # fmt: skip
@@ -23,7 +26,8 @@ def change_of_post(old: Values, read: Values) -> Change | None:
     """What the payload says otherwise than the columns of its post; None when it is of an older version of it."""
     if is_older(old, read):
         return None
-    return _changed(POST_FIELDS, POST_REMAPPED, old, merged_post(old, read))
+    missing = tuple(name for name in POST_FILLED if old[POST_FIELDS.index(name)] is None)
+    return _changed(POST_FIELDS, (*POST_REMAPPED, *missing), old, merged_post(old, read))
 
 
 def change_of_user(old: Values, read: Values) -> Change | None:

@@ -17,7 +17,7 @@ from bowerbird.store.forgetting.tombstones import Tombstones
 from bowerbird.store.payloads.frames import Frames, Slot
 from bowerbird.store.payloads.raw import Unpacker
 from bowerbird.store.payloads.repeated import REPEATED, columns_of, without_repeated
-from bowerbird.store.remapping.deciding import POST_REMAPPED, Change, change_of_post, is_outdated
+from bowerbird.store.remapping.deciding import POST_WRITTEN, Change, change_of_post, is_outdated
 from bowerbird.store.remapping.parts import MissingParts
 from bowerbird.store.remapping.reading import ReadAgain, read_items, unpacked
 from bowerbird.store.remapping.runs import Run
@@ -38,7 +38,7 @@ class PostRemapper:
             f"and coalesce(u.opts_out, 0) = 0 order by p.post_no limit {batch}{lock}"
         )
         self._history = f"select post_no as number, before from post_history where post_no {several}"
-        self._write = f"update posts set {', '.join(f'{name} = ?' for name in POST_REMAPPED)} where post_no = ?"
+        self._write = f"update posts set {', '.join(f'{name} = ?' for name in POST_WRITTEN)} where post_no = ?"
         self._database, self._read_again, self._size = database, read_again, batch
         self._frames, self._unpacker, self._parts = Frames(database), Unpacker(), MissingParts(database)
 
@@ -101,7 +101,7 @@ def _slot(row: Row) -> Slot:
 
 
 def _values(row: Row, change: Change) -> Values:
-    return tuple(change.get(name, row[name]) for name in POST_REMAPPED)
+    return tuple(change.get(name, row[name]) for name in POST_WRITTEN)
 
 
 def _kept(row: Row, raw: bytes) -> KeptItem:
