@@ -1,0 +1,56 @@
+"""`bowerbird evaluate profiles`, as a user calls it, on a small folder of made-up names and times."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from bowerbird.analysis.names.fitting import read
+from bowerbird.cli import run
+
+STEMS = ("Lar", "Nil", "Kar", "Sven", "Hen", "Joh", "And", "Mag", "Ul", "Per", "Tor", "Ax", "Got", "Ras", "Bjor")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    ends = {"Sweden": ("s", "sson"), "Italy": ("o", "elli")}
+    names = [
+        f"{country}\t{first}{one} {last}{other}\t"
+        for country, (one, other) in ends.items()
+        for first, last in product(STEMS, STEMS)
+    ]
+    (folder / "names-by-country").mkdir()
+    (folder / "names-by-country" / "politicians.tsv").write_text(
+        "\n".join(["country\tname\ttwitter", *names, "Atlantis\tNemo\t"])
+    )
+    (folder / "posting-times").mkdir()
+    times = [datetime(2021, 1, 1, 9, tzinfo=UTC) + timedelta(days=each // 14, hours=each % 14) for each in range(120)]
+    with gzip.open(folder / "posting-times" / "posting_times_2021h1.tsv.gz", "wt") as file:
+        file.write("tweet_id\tuser_id\tscreen_name\ttime\tis_rt\n")
+        file.writelines(f"1\t7\tada\t{time.isoformat()}\t0\n" for time in times)
+    return folder
+
+
+def test_names_and_hours_are_measured(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["evaluate", "profiles", "--data", str(data), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert figures["by_country"].keys() == {"SE", "IT"}
+    assert figures["names"]["own_fit"] > 0.9 > 0.1 > figures["names"]["others_fit"]
+    assert figures["hours"]["100 posts"]["truth_among_likely"] == 1
+
+
+def test_the_table_of_letters_is_written_for_others_to_read(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "letters.tsv"
+    assert run(["evaluate", "profiles", "--data", str(data), "--letters", str(file)]) == 0
+    assert read(file.read_text("utf-8"))["SE"].weights["son"] > 0
+
+
+def test_a_folder_without_the_data_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["evaluate", "profiles", "--data", str(tmp_path)]) == 2
+    assert "politicians.tsv" in capsys.readouterr().err
