@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -253,3 +253,35 @@ def test_what_the_cap_of_a_stream_withholds_is_recorded_with_its_frame() -> None
         assert {cap for _, cap, _ in frames} == {45_000}
 
     run_virtual(main, start=BEGINS + timedelta(hours=2))
+
+
+def test_what_more_keywords_missed_than_one_search_holds_is_filled_by_several(tmp_path: Path) -> None:
+    seeds = [TAG, *(f"#someotherhashtag{number}" for number in range(40))]
+    more = 'stop.duration = "5h"\n[keywords]\nmethods = ["baseline"]\n'
+
+    async def work(laboratory: Laboratory) -> None:
+        store, began = str(tmp_path / "event.db"), BEGINS
+        plan = laboratory.plan('flow = "event"', seeds, more, store=store)
+        await run_until_killed(laboratory, plan, began + timedelta(minutes=20), GLANCE)
+        await laboratory.clock.sleep_until(began + timedelta(minutes=50))
+        await run_until_killed(laboratory, plan, began + timedelta(minutes=60), GLANCE)
+        async with opened(store, laboratory.clock) as database:
+            async with database.reading() as tx:
+                gaps = await read_gaps(tx)
+            between = f"between {micros(began + timedelta(minutes=20))} and {micros(began + timedelta(minutes=50))}"
+            caught_up = await rows(database, f"select count(*) from keyword_posts where at {between}")
+        assert len(gaps) == 3
+        assert all(gap.is_filled for gap in gaps)
+        assert caught_up[0][0] > 3
+
+    in_laboratory("x", work)
+
+
+def test_who_may_not_search_is_told_that_candidates_are_not_tested() -> None:
+    async def main(clock: VirtualClock) -> Sequence[str]:
+        laboratory = Laboratory(Setup(dialect="bluesky", world=WORLD, tokens=0), clock)
+        async with laboratory.crawl(event(laboratory, 1)) as crawl:
+            return crawl.notes
+
+    (note,) = run_virtual(main, start=BEGINS)
+    assert note.startswith("Candidates for keywords cannot be tested by searches on simulated: ")
