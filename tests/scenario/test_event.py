@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from power_cuts import run_until_killed
 
+from bowerbird import cli
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.db import open_database
 from bowerbird.evaluate.laboratory import Laboratory
@@ -179,3 +182,106 @@ def test_a_keyword_that_left_is_searched_for_no_more() -> None:
         assert {(who, why) for _, who, why in retired} == {("keywords", "it is no keyword any more")}
 
     in_laboratory("bluesky", work)
+
+
+def test_the_command_shows_explains_orders_grades_draws_and_exports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    async def work(laboratory: Laboratory) -> None:
+        async with laboratory.crawl(event(laboratory, 1, "event.db")) as crawl:
+            await laboratory.run(crawl)
+
+    in_laboratory("x", work)
+
+    def told(*words: str) -> dict[str, Any]:
+        assert cli.run(["keywords", "event.db", *words, "--json"]) == 0
+        answer: dict[str, Any] = json.loads(capsys.readouterr().out.splitlines()[-1])
+        return answer
+
+    assert {each["term"] for each in told()["keywords"]} >= {SEED, TAG}
+    assert {each["name"] for each in told("--frames")["methods"]} == {"skwa", "baseline"}
+    assert told("why", TAG)["entries"][0]["method"] == "skwa"
+    assert TAG in {each["term"] for each in told("--related", SEED)["related"]}
+    assert told("block", TAG.upper(), "--who", "ada")["changed"] == ["skwa", "baseline"]
+    assert TAG not in {each["term"] for each in told()["keywords"]}
+    assert told("why", TAG)["orders"] == [{"at": ANY, "who": "ada", "said": "block"}]
+    Path("labels.csv").write_text(f"term,label,tagger\n{SEED},related,ann\n{SEED},possibly,bob\n{TAG},n,ann\n")
+    assert told("grade", "--labels", "labels.csv")["categories"] == {"C1": 1, "C2": 0, "C3": 1, "C4": 0}
+    assert told("seeds", "--like", "rockets over the harbour", "--like", "rockets again")["proposals"][0]["term"] == "rockets"
+    told("show", SEED, "--plot", "event.svg")
+    assert SEED in Path("event.svg").read_text()
+    assert cli.run(["export", "keywords", "event.db", "-o", "keywords.csv"]) == 0
+    assert Path("keywords.csv").read_text().startswith('"crawl","method","term"')
+    assert cli.run(["status", "event.db"]) == 0
+    assert "baseline" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["why"], "say which keyword is meant"),
+        (["seeds"], "say which posts are of the event"),
+        ([], "no crawl of this store has"),
+    ],
+)
+def test_what_the_command_cannot_do_it_says(
+    words: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def work(laboratory: Laboratory) -> None:
+        plan = laboratory.plan('flow = "timelines"', laboratory.keys(1), "stop.calls = 1", store=str(tmp_path / "other.db"))
+        async with laboratory.crawl(plan):
+            pass
+
+    in_laboratory("x", work)
+    assert cli.run(["keywords", str(tmp_path / "other.db"), *words]) == 2
+    assert message in capfd.readouterr().err
+
+
+def test_what_the_cap_of_a_stream_withholds_is_recorded_with_its_frame() -> None:
+    async def main(clock: VirtualClock) -> None:
+        setup = Setup(dialect="twitter_v1", world=WORLD, tokens=1, app_tokens=1, volume=1)
+        laboratory = Laboratory(setup, clock)
+        plan = laboratory.plan('flow = "event"', [TAG], f'stop.duration = "2h"\n{KEYWORDS}')
+        async with laboratory.crawl(plan) as crawl:
+            await laboratory.run(crawl)
+            frames = await rows(crawl.database, "select lost, cap, collected from keyword_frames where decided_at is not null")
+            missing = await rows(crawl.database, "select sum(missing) from gaps where cause = 'undelivered'")
+        assert sum(lost for lost, _, _ in frames) > 0
+        assert 0 <= missing[0][0] - sum(lost for lost, _, _ in frames) <= 3
+        assert {cap for _, cap, _ in frames} == {45_000}
+
+    run_virtual(main, start=BEGINS + timedelta(hours=2))
+
+
+def test_what_more_keywords_missed_than_one_search_holds_is_filled_by_several(tmp_path: Path) -> None:
+    seeds = [TAG, *(f"#someotherhashtag{number}" for number in range(40))]
+    more = 'stop.duration = "5h"\n[keywords]\nmethods = ["baseline"]\n'
+
+    async def work(laboratory: Laboratory) -> None:
+        store, began = str(tmp_path / "event.db"), BEGINS
+        plan = laboratory.plan('flow = "event"', seeds, more, store=store)
+        await run_until_killed(laboratory, plan, began + timedelta(minutes=20), GLANCE)
+        await laboratory.clock.sleep_until(began + timedelta(minutes=50))
+        await run_until_killed(laboratory, plan, began + timedelta(minutes=60), GLANCE)
+        async with opened(store, laboratory.clock) as database:
+            async with database.reading() as tx:
+                gaps = await read_gaps(tx)
+            between = f"between {micros(began + timedelta(minutes=20))} and {micros(began + timedelta(minutes=50))}"
+            caught_up = await rows(database, f"select count(*) from keyword_posts where at {between}")
+        assert len(gaps) == 3
+        assert all(gap.is_filled for gap in gaps)
+        assert caught_up[0][0] > 3
+
+    in_laboratory("x", work)
+
+
+def test_who_may_not_search_is_told_that_candidates_are_not_tested() -> None:
+    async def main(clock: VirtualClock) -> Sequence[str]:
+        laboratory = Laboratory(Setup(dialect="bluesky", world=WORLD, tokens=0), clock)
+        async with laboratory.crawl(event(laboratory, 1)) as crawl:
+            return crawl.notes
+
+    (note,) = run_virtual(main, start=BEGINS)
+    assert note.startswith("Candidates for keywords cannot be tested by searches on simulated: ")

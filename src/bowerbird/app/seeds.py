@@ -36,4 +36,7 @@ async def _none() -> AsyncIterator[Arrival]:
 def seed_meanings(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]] = NOTHING_LOST) -> SeedMeanings:
     """What seeds mean in a crawl; `lost`: by service the facets that it cannot be asked for, each with the reason."""
     services = (each.service for each in plan.services)
+    # Keywords that a stream hears need not be searched for.
+    heard = {each.service.name for each in plan.streams} if plan.flow.keywords is not None else set()
+    lost = {name: why for name, why in lost.items() if name not in heard}
     return SeedMeanings(tuple(plot(plan.flow, each, provider(each.provider), lost.get(each.name, {})) for each in services))

@@ -96,7 +96,11 @@ async def _view(tx: Transaction, given: Given, gathered: Gathered, planned: Serv
     lost = gathered.lost[service.name] = served.lost(plan.flow, Asking(planned, plan.services, given.vault))
     streams = served.streams([each for each in plan.streams if each.service.name == service.name], gathered.mute)
     whole = plan.flow.without(OWN) if given.event is not None and streams else plan.flow
-    flow, kept = served.note(whole, lost), not_asked.kept(whole.among(plain.facets), lost)
+    asked = {use.name for use in whole.facets}
+    flow, kept = (
+        served.note(whole, {name: why for name, why in lost.items() if name in asked}),
+        not_asked.kept(whole.among(plain.facets), lost),
+    )
     speaks = thrifty(served.provider, plan.budget_on(service.name).a_call)
     searched = searching(plan.searches, service, flow)
     filled = filling(streams, speaks, flow)
@@ -115,8 +119,18 @@ async def _view(tx: Transaction, given: Given, gathered: Gathered, planned: Serv
         uses=uses,
         numbers=numbers,
         seeder=FlowSeeder(kept, numbers, partial(Homes(gathered.homes).away_from, service)),
-        probes=await _probes(tx, given, number, [name for name in POLLED if name in speaks.facets and name not in lost]),
+        probes=await _probes(tx, given, number, _probed(given, gathered, service, speaks)),
     )
+
+
+def _probed(given: Given, gathered: Gathered, service: Service, speaks: TabledProvider) -> list[str]:
+    """The facets that candidates can be searched by; where there are none, the user is told."""
+    lost = gathered.lost[service.name]
+    found = [name for name in POLLED if name in speaks.facets and name not in lost]
+    if given.event is not None and given.event.use.probes != 0 and not found:
+        why = next(iter(lost.values()), "it has no such search")
+        gathered.notes.append(f"Candidates for keywords cannot be tested by searches on {service.name}: {why}.")
+    return found
 
 
 async def _probes(tx: Transaction, given: Given, service: int, facets: Sequence[str]) -> dict[str, int]:

@@ -36,7 +36,7 @@ class OpenedEvent:
         self.crawl = crawl
         self.use = use
         self.database = database
-        self.grid = Grid(use.frame, use.frame if is_polled else _GRACE)
+        self.grid = Grid(use.frame, use.frame if is_polled else min(_GRACE, use.frame / 4))
         self.settings = settings_of(use, most)
         self.methods: Mapping[str, Method] = {name: method(name, use.options.get(name)) for name in use.methods}
         self.following = Following(crawl)

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from bowerbird.clock import to_micros
 from bowerbird.event.rows import encoded
-from bowerbird.event.sieves import FilteredSieve, readings_of, reduced, time_of
+from bowerbird.event.sieves import FilteredSieve, nameless, readings_of, reduced, time_of
 from bowerbird.model import Arrival, Outcome, Page, Reason, Service, Task
 from bowerbird.model.terms import read_text
 from bowerbird.policies.keywords import Sampled
@@ -88,10 +88,10 @@ class ProbeSieve(FilteredSieve):
 
 
 def _sampled(page: Page, now: datetime) -> list[Sampled]:
-    """The terms of the newest posts of a page, in their order, without names of posts and authors."""
+    """The terms of the newest posts of a page."""
     posts = [post for post in page.posts if post.id not in page.along and post.text]
     newest = sorted(posts, key=lambda post: time_of(post, now), reverse=True)[:POSTS]
-    return [Sampled(" ".join(read_text(post.text or "", post.tags).tokens), time_of(post, now)) for post in newest]
+    return [Sampled(nameless(read_text(post.text or "", post.tags)), time_of(post, now)) for post in newest]
 
 
 def _in_turn(wanted: Sequence[Sequence[str]]) -> list[str]:

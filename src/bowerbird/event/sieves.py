@@ -103,8 +103,8 @@ class FullSieve(FilteredSieve):
             if frame is None:
                 continue
             by_frame[frame] = by_frame.get(frame, 0) + 1
-            if crc32(post.id.encode()) % _PARTS < known.share * _PARTS and readings[post.key].tokens:
-                sample.append((crawl, to_micros(frame), to_micros(at), " ".join(readings[post.key].tokens)))
+            if crc32(post.id.encode()) % _PARTS < known.share * _PARTS and (terms := nameless(readings[post.key])):
+                sample.append((crawl, to_micros(frame), to_micros(at), terms))
         ends = self._grid.frame
         counts = [(crawl, to_micros(frame), to_micros(frame + ends), count) for frame, count in sorted(by_frame.items())]
         await tx.execute_many(_HEARD, counts)
@@ -149,6 +149,11 @@ def readings_of(page: Page, posts: Iterable[Post]) -> dict[str, Reading]:
         said = texts.get(post.repost_of or "", post)
         found[post.key] = read_text(said.text or "", said.tags, handles.get(post.author, ""))
     return found
+
+
+def nameless(post: Reading) -> str:
+    """The terms of a post in their order, without names of its author and of whom it mentions."""
+    return " ".join(token for token in post.tokens if token[0] != "@")
 
 
 def time_of(post: Post, now: datetime) -> datetime:

@@ -70,6 +70,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Quiet, usual, busy."""
     credentials: tuple[Credential, ...]
     variants: dict[str, Course]
+    is_event: bool = False
+    """Its seeds are keywords that teach others."""
 
     @property
     def likely(self) -> Course:
@@ -102,7 +104,7 @@ def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent, *, jobs: i
         found = {name: each.result() for name, each in variants.items()}
         if _FASTER in found and _is_sample(plan):
             found[_FASTER] = courses[_USUAL].as_fast_as(found[_FASTER])
-        return Plan(courses=courses, credentials=credentials, variants=found)
+        return Plan(courses=courses, credentials=credentials, variants=found, is_event=plan.flow.keywords is not None)
 
 
 def _part(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, world: WorldSettings) -> Part:
@@ -261,6 +263,11 @@ def notes(plan: Plan) -> Sequence[str]:
         found.append(f"{course.hidden:.1%} of the seeds' posts are older than what the network shows of a timeline.")
     if course.done_after >= NEVER:
         found.append("At the end of the rehearsal more waited than can be asked: limits are too tight, or figures rough.")
+    if plan.is_event:
+        found.append(
+            "How much an event brings and which keywords it teaches nobody can say beforehand: the rehearsal knows limits and "
+            "searches alone. Where posts cost money, [stop] dollars bounds what the stream and its probes may spend."
+        )
     if any(each.name in ("assumed", "one more") for each in plan.credentials):
         found.append("The vault has no credential that fits: one was assumed.")
     return found

@@ -264,6 +264,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     """The flavours of all Mastodon servers that share the world, by domain."""
     sample: float = 0.01
     """Share of all posts in the sample streams of X and v1.1."""
+    volume: int = 3_000
+    """Posts a minute that v1.1's filtered streams bring at most; of what is above only the number is told."""
 
 
 DIALECTS = ("mastodon", "twitter_v1", "bluesky", "x", "x_post", "weibo", "weibo_restricted", "weibo_minimal")
@@ -309,7 +311,8 @@ def simulate(setup: Setup, world: World | None = None) -> SimulatedService:
         spelling, manner = setup.dialect.partition("_")[2] or "tweet", x_v2.Manner(sample=setup.sample)
         dialect = XV2Dialect(world, limiter, tokens, scale=setup.scale, spelling=spelling, manner=manner)
     else:
-        dialect = TwitterV1Dialect(world, limiter, tokens, scale=setup.scale, manner=twitter_v1.Manner(sample=setup.sample))
+        manner_v1 = twitter_v1.Manner(sample=setup.sample, volume=setup.volume)
+        dialect = TwitterV1Dialect(world, limiter, tokens, scale=setup.scale, manner=manner_v1)
     return SimulatedService(dialect, limiter, tokens, setup.faults, CLOSURES.get(setup.flavour))
 
 

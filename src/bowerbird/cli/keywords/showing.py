@@ -98,7 +98,7 @@ def _shares(each: MethodGrade) -> tuple[str, ...]:
 
 
 def _at(when: datetime) -> str:
-    return f"{when:%Y-%m-%d %H:%M}"
+    return f"{when:%Y-%m-%d %H:%M:%S}" if when.second else f"{when:%Y-%m-%d %H:%M}"
 
 
 def _count(count: int | None) -> str:

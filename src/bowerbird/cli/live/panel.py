@@ -12,6 +12,7 @@ from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import printable
 from bowerbird.model import CrawlState
+from bowerbird.reports.keywords.standing import KeywordStanding
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
 from bowerbird.reports.status.limit_names import limit_words
 
@@ -31,6 +32,7 @@ def panel(glimpse: Glimpse, console: Console) -> RenderableType:
         - len(glimpse.lanes)
         - len(glimpse.purses)
         - (len(glimpse.streams) + 2 if glimpse.streams else 0)
+        - (len(glimpse.keywords) + 2 if glimpse.keywords else 0)
     )
     return Group(
         _head(glimpse, console.width),
@@ -42,6 +44,7 @@ def panel(glimpse: Glimpse, console: Console) -> RenderableType:
         _lanes(glimpse.lanes),
         Text(),
         *_streams(glimpse.streams),
+        *_keywords(glimpse.keywords),
         *_quota(glimpse, max(2, min(_MOST_BUCKETS, room)), console),
         Text(),
         _footer(glimpse, console.width),
@@ -96,6 +99,16 @@ def _streams(ears: tuple[StreamGlimpse, ...]) -> list[RenderableType]:
     for ear in ears:
         behind = numbers.span(ear.behind) if ear.behind is not None else ""
         table.add_row(printable(ear.name), f"{ear.events:,}", behind, f"{ear.gaps:,}", ear.state)
+    return [table, Text()]
+
+
+def _keywords(methods: tuple[KeywordStanding, ...]) -> list[RenderableType]:
+    if not methods:
+        return []
+    table = _columns("method", "keywords", "posts", "last hour", "newest")
+    for each in methods:
+        moved = f"+{each.entered} -{each.left}"
+        table.add_row(each.method, f"{each.keywords:,}", f"{each.posts:,}", moved, printable(" ".join(each.newest)))
     return [table, Text()]
 
 

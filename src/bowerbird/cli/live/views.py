@@ -67,6 +67,7 @@ class LinesView:
             *spent_lines(glimpse.purses, glimpse.now),
             f"{glimpse.waiting:,} waiting",
             *(f"{ear.name} {ear.state} ({numbers.many(ear.events, 'event')})" for ear in glimpse.streams),
+            *(f"{each.method}: {numbers.many(each.keywords, 'keyword')}" for each in glimpse.keywords),
             glimpse.doing,
         ]
         recent = glimpse.trouble and glimpse.trouble_age < self.every and not glimpse.is_down

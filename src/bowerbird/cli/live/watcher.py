@@ -21,6 +21,7 @@ from bowerbird.limits.ledger import LedgerState
 from bowerbird.limits.purses import is_purse, purses
 from bowerbird.model import Charge, CrawlState, TaskState
 from bowerbird.ports import Clock
+from bowerbird.reports.keywords.standing import KeywordStanding, read_standing
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.glimpse import Bucket, Glimpse, Lane, StreamGlimpse
 from bowerbird.reports.status.limit_names import limit_word
@@ -46,6 +47,7 @@ class Watcher:
         self._facets = _options(crawl)
         self._lanes: tuple[LaneReport, ...] = ()
         self._streams: tuple[StreamReport, ...] = ()
+        self._keywords: tuple[KeywordStanding, ...] = ()
         self._state = "starting"
         self._refusal = ""
         """What the database said instead of an answer, when it was asked last."""
@@ -63,6 +65,7 @@ class Watcher:
         watch, looked_at = self._clock.stopwatch(), self._clock.now()
         try:
             self._state, self._lanes, self._streams = await self._read()
+            self._keywords = await self._read_keywords()
             self._refusal, self._looked_at = "", looked_at
         except (Busy, DiskFull) as error:
             self._refusal = str(error)
@@ -79,6 +82,13 @@ class Watcher:
             async with self._crawl.database.reading() as tx:
                 streams = tuple(each for each in await read_streams(tx) if each.crawl == plan.name)
         return _shown(row.state, self._crawl.process.is_begun) if row is not None else "gone", lanes, streams
+
+    async def _read_keywords(self) -> tuple[KeywordStanding, ...]:
+        plan = self._crawl.plan
+        if plan.flow.keywords is None:
+            return ()
+        async with self._crawl.database.reading() as tx:
+            return tuple(each for each in await read_standing(tx) if each.crawl == plan.name)
 
     def _seen(self, now: datetime) -> Glimpse:
         plan, tally = self._crawl.plan, self._crawl.tally
@@ -102,6 +112,7 @@ class Watcher:
             buckets=tuple(sorted((_bucket(state, now) for state in states.values()), key=lambda one: one.tightness)),
             purses=purses(accounts.values(), now),
             streams=tuple(_ear(each) for each in self._streams),
+            keywords=self._keywords,
             doing="; ".join(filter(None, (self._doing(accounts, now), tally.activity))),
             left=self._left(states, now, (calls, items)),
             trouble=tally.trouble,

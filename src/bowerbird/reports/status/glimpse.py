@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bowerbird.flows.flow import Size
 from bowerbird.limits.purses import Purse
+from bowerbird.reports.keywords.standing import KeywordStanding
 from bowerbird.reports.status.money import month_values, spent_values
 
 
@@ -70,6 +71,8 @@ class Glimpse(Struct, frozen=True, kw_only=True):
     purses: tuple[Purse, ...] = ()
     """Of the services in this month, and of the crawl."""
     streams: tuple[StreamGlimpse, ...] = ()
+    keywords: tuple[KeywordStanding, ...] = ()
+    """By method, in a crawl whose seeds are keywords."""
     doing: str
     left: str
     trouble: str = ""
