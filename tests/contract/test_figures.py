@@ -142,7 +142,7 @@ def store(folder: Path, *, is_empty: bool = False) -> str:
 def test_every_figure_is_drawn_with_the_numbers_behind_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["plot", "all", store(tmp_path), "-o", str(tmp_path / "figures"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert len(told["files"]) == 9
+    assert len(told["files"]) == 10
     for name, file in told["files"].items():
         words = "".join(ElementTree.parse(file).getroot().itertext())
         assert "collected with bowerbird" in words, name

@@ -223,6 +223,7 @@ KEYWORDS = Table(
     },
     where="1 = 1",
     choices={"since": "k.since >= ?", "until": "k.since < ?", "found": "k.since"},
+    numbers=_names("k.keyword since until"),
 )
 TABLES = {each.name: each for each in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS, KEYWORDS)}
 
