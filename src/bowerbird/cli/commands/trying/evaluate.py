@@ -8,9 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from bowerbird.cli.commands.trying.evaluate_keywords import keywords
 from bowerbird.cli.screens.output import JsonFlag, Output
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
+app.command()(keywords)
 
 
 @app.callback()
