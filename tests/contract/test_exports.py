@@ -175,7 +175,7 @@ async def test_what_rows_do_not_have_is_refused(crawled: Crawled, tmp_path: Path
     with pytest.raises(UserError, match="no account nobody"):
         await exported(crawled.database, "posts", tmp_path / "b.csv", choice=Choice(users=("nobody",)))
     with pytest.raises(UserError, match="keywords"):
-        await exported(crawled.database, "keywords", tmp_path / "c.csv")
+        await exported(crawled.database, "hashtags", tmp_path / "c.csv")
     with pytest.raises(UserError, match="no ids of their own"):
         await exported(crawled.database, "follows", tmp_path / "d.txt")
     with pytest.raises(UserError, match="cannot tell the format"):

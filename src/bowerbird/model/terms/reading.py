@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -67,10 +68,8 @@ def _marks() -> str:
 
 def phrases(found: Sequence[str], longest: int) -> list[str]:
     """Neighbouring words, two to `longest` of them; hashtags and mentions end a phrase."""
-    made: list[str] = []
-    for length in range(2, longest + 1):
-        for start in range(len(found) - length + 1):
-            part = found[start : start + length]
-            if not any(word[0] in "#@" for word in part):
-                made.append(" ".join(part))
+    made = [f"{one} {next_one}" for one, next_one in pairwise(found) if one[0] not in "#@" and next_one[0] not in "#@"]
+    for length in range(3, longest + 1):
+        parts = (found[start : start + length] for start in range(len(found) - length + 1))
+        made += [" ".join(part) for part in parts if all(word[0] not in "#@" for word in part)]
     return made

@@ -40,20 +40,28 @@ class FrameCounter:
         self._width = settings.frame / settings.slots
         self._seen: set[str] = set()
         self._alike: Counter[str] = Counter()
+        self._sure = frozenset((*state.seeds, *state.pinned))
+        self._anchored: Counter[str] = Counter()
+        self._anchors = 0
         self._together: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._collected, self._background = _Tally(settings.slots), _Tally(settings.slots)
         self._sampled_alike = self._sampled_followed = 0
         self._share = 0.0
 
-    def add(self, post: Reading, at: datetime, key: str = "") -> None:
-        """Counts a collected post; one with the same key as another is not counted twice."""
+    def add(self, post: Reading, at: datetime, key: str = "", keywords: Collection[str] | None = None) -> None:
+        """Counts a collected post; one with the same key as another is not counted twice. `keywords`: those that it carries,
+        where they are known."""
         if key:
             if key in self._seen:
                 return
             self._seen.add(key)
-        keywords = self._matcher.matched(post)
-        terms = terms_of(post, self._kinds) | keywords
-        self._collected.add(self._slot(at), terms, post)
+        if keywords is None:
+            keywords = self._matcher.matched(post)
+        terms = terms_of(post, self._kinds).union(keywords)
+        is_new = self._collected.add(self._slot(at), terms, post)
+        if is_new and not self._sure.isdisjoint(keywords):
+            self._anchored.update(terms)
+            self._anchors += 1
         score = self._likeness.score(post)
         for keyword in keywords:
             self._together[keyword].update(terms)
@@ -77,6 +85,8 @@ class FrameCounter:
             together=self._with_keywords(kept),
             texts={term: self._collected.texts[term] for term in kept},
             distinct=len(self._collected.known),
+            anchored={term: self._anchored[term] for term in kept if term in self._anchored},
+            anchors=self._anchors,
             alike=dict(self._alike),
             background=self._sampled(kept) if any(self._background.posts) else None,
             probes=tuple(probes),
@@ -86,15 +96,20 @@ class FrameCounter:
     def _kept(self) -> list[str]:
         totals = self._collected.totals()
         followed = [term for term in self._state.keywords if term in totals]
-        others = (term for term in totals if term not in self._state.keywords)
-        return followed + sorted(others, key=lambda term: (-totals[term], term))[:MOST_TERMS]
+        several = [term for term, total in totals.items() if total > 1 and term not in self._state.keywords]
+        several.sort(key=lambda term: (-totals[term], term))
+        if len(several) < MOST_TERMS:
+            once = sorted(term for term, total in totals.items() if total == 1 and term not in self._state.keywords)
+            several += once[: MOST_TERMS - len(several)]
+        return followed + several[:MOST_TERMS]
 
     def _with_keywords(self, kept: Sequence[str]) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {}
+        wanted = frozenset(kept)
         for keyword, terms in self._together.items():
-            for term in kept:
-                if term != keyword and (count := terms.get(term)):
-                    found.setdefault(term, {})[keyword] = count
+            for term in wanted.intersection(terms):
+                if term != keyword:
+                    found.setdefault(term, {})[keyword] = terms[term]
         return found
 
     def _sampled(self, kept: Collection[str]) -> Background:
@@ -124,12 +139,14 @@ class _Tally:
         self.texts: Counter[str] = Counter()
         self._terms: list[Counter[str]] = [Counter() for _ in range(slots)]
 
-    def add(self, slot: int, terms: Collection[str], post: Reading) -> None:
+    def add(self, slot: int, terms: Collection[str], post: Reading) -> bool:
+        """Whether its text is a new one."""
         self.posts[slot] += 1
         self._terms[slot].update(terms)
-        if (text := same_text(post)) not in self.known:
+        if is_new := (text := same_text(post)) not in self.known:
             self.known.add(text)
             self.texts.update(terms)
+        return is_new
 
     def totals(self) -> Counter[str]:
         whole: Counter[str] = Counter()

@@ -11,7 +11,9 @@ from bowerbird.policies.keywords.values import Evidence, Familiar, Frame, State
 _HALF_LIFE = 2_000
 """Texts after which the same text counts half, or twelve frames of them where that is more."""
 _FRAMES = 12
-_MOST_TERMS = 3_000
+_SEED_HALF_LIFE = 200
+"""Posts with a seed: what looks like the event changes with what is known of it."""
+_MOST_TERMS = 2_000
 """Of the event; and half as many that are common everywhere."""
 _MOST_EVIDENCE = 2_000
 
@@ -28,26 +30,27 @@ def learned(state: State, frame: Frame) -> State:
     numbers = {
         **state.numbers,
         "texts": state.numbers.get("texts", 0.0) * faded + frame.distinct,
+        "anchors": state.numbers.get("anchors", 0.0) * faded + frame.anchors,
         "background_texts": state.numbers.get("background_texts", 0.0) * faded_sample + (sampled.distinct if sampled else 0),
     }
-    numbers |= _rates(state, frame, faded, faded_sample)
+    numbers |= _rates(state, frame, faded_sample)
     texts = sampled.texts if sampled else {}
-    vocabulary = _vocabulary(state.vocabulary, (frame.texts, faded), (texts, faded_sample))
+    vocabulary = _vocabulary(state.vocabulary, frame, (faded, faded_sample), texts)
     return replace(state, vocabulary=vocabulary, numbers=numbers, evidence=_evidence(state, frame, faded))
 
 
 def _vocabulary(
-    known: Mapping[str, Familiar], event: tuple[Mapping[str, int], float], background: tuple[Mapping[str, int], float]
+    known: Mapping[str, Familiar], frame: Frame, fades: tuple[float, float], everywhere: Mapping[str, int]
 ) -> dict[str, Familiar]:
-    (here, faded), (everywhere, faded_sample) = event, background
-    none = Familiar()
+    (faded, faded_sample), here, anchored, none = fades, frame.texts, frame.anchored, Familiar()
     whole = {
-        term: Familiar(
-            round((was := known.get(term, none)).event * faded + here.get(term, 0), 3),
-            round(was.background * faded_sample + everywhere.get(term, 0), 3),
-        )
-        for term in {**known, **here, **everywhere}
+        term: Familiar(was.event * faded, was.background * faded_sample, was.anchored * faded) for term, was in known.items()
     }
+    for term in {**here, **everywhere}:
+        was = whole.get(term, none)
+        whole[term] = Familiar(
+            was.event + here.get(term, 0), was.background + everywhere.get(term, 0), was.anchored + anchored.get(term, 0)
+        )
     if len(whole) <= _MOST_TERMS:
         return whole
     ours = sorted(whole, key=lambda term: (-whole[term].event, term))[:_MOST_TERMS]
@@ -55,12 +58,17 @@ def _vocabulary(
     return {term: whole[term] for term in {*ours, *common[: _MOST_TERMS // 2]}}
 
 
-def _rates(state: State, frame: Frame, faded: float, faded_sample: float) -> dict[str, float]:
+def _rates(state: State, frame: Frame, faded_sample: float) -> dict[str, float]:
     """How many posts with a seed, and how many of everything, looked like the event: the two ends of the scale."""
     was, sampled = state.numbers, frame.background
+    if not was.get("anchors"):
+        # Nothing was known yet by which a post could have looked like the event.
+        return {}
+    seeds = sum(frame.count(seed) for seed in state.seeds)
+    shown = float(0.5 ** (seeds / _SEED_HALF_LIFE))
     new = {
-        "seed_posts": (faded, sum(frame.count(seed) for seed in state.seeds)),
-        "seed_alike": (faded, sum(frame.alike.get(seed, 0) for seed in state.seeds)),
+        "seed_posts": (shown, seeds),
+        "seed_alike": (shown, sum(frame.alike.get(seed, 0) for seed in state.seeds)),
         "sampled": (faded_sample, sum(sampled.posts) if sampled else 0),
         "sampled_alike": (faded_sample, sampled.alike if sampled else 0),
         "sampled_followed": (faded_sample, sampled.followed if sampled else 0),

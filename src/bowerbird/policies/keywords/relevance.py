@@ -42,7 +42,7 @@ def scale_of(state: State) -> Scale:
     """What is followed in the background is the event itself, and no false alarm. Seeds begin with a prejudice of four posts."""
     numbers = state.numbers
     alarms = numbers.get("sampled_alike", 0.0) - numbers.get("sampled_followed", 0.0)
-    seeds = (numbers.get("seed_alike", 0.0) + 2) / (numbers.get("seed_posts", 0.0) + 4)
+    seeds = (numbers.get("seed_alike", 0.0) + 3.2) / (numbers.get("seed_posts", 0.0) + 4)
     return Scale(background=(alarms + 0.5) / (numbers.get("sampled", 0.0) + 50), seeds=seeds)
 
 

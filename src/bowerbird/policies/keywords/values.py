@@ -49,6 +49,8 @@ class Familiar(Struct, frozen=True, gc=False, array_like=True):
     event: float = 0.0
     """Of collected posts."""
     background: float = 0.0
+    anchored: float = 0.0
+    """Of collected posts with a seed, or with what the user pinned."""
 
 
 class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -142,6 +144,10 @@ class Frame(Struct, frozen=True, kw_only=True):
     """By candidate: different texts with it. A post that is passed on a hundred times is one text."""
     distinct: int = 0
     """Different texts that were collected."""
+    anchored: dict[str, int] = {}
+    """By candidate: different texts with it that carry a seed, or what the user pinned."""
+    anchors: int = 0
+    """Different texts that carry a seed, or what the user pinned."""
     alike: dict[str, int] = {}
     """By keyword: collected posts with it that look like the event, by other terms than this one."""
     background: Background | None = None

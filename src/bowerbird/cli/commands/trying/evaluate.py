@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
+from bowerbird.cli.commands.trying.evaluate_keywords import keywords
 from bowerbird.cli.commands.trying.evaluate_people import language, profiles
 from bowerbird.cli.screens.output import JsonFlag, Output
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
+app.command()(keywords)
 
 
 @app.callback()
