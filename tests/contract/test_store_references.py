@@ -80,3 +80,11 @@ async def test_the_references_of_older_stores_are_joined_by_the_upgrade(crawled:
                 renamed = statement.replace("set reply_to", f"set {reply_to}").replace("set quote_of", f"set {quote_of}")
                 await tx.execute(renamed)
     assert await references(crawled) == [PARENT, "mastodon:mammoth/99"]
+
+
+@pytest.mark.parametrize("quoted", ["10", "20"])
+async def test_a_post_that_waits_for_two_is_joined_with_both_by_one_page(crawled: Crawled, quoted: str) -> None:
+    await crawled.save(answer("11", quote_of=f"mastodon:mammoth/{quoted}"), TIMELINE, "1", service=FEDIVERSE)
+    await crawled.save(Page(posts=(*PARENTS.posts, toot("20", "ada"))), TIMELINE, "1", service=FEDIVERSE)
+    assert await references(crawled) == [PARENT]
+    assert await references(crawled, "quote_of") == [f"https://home.example/users/ada/statuses/{quoted}"]

@@ -43,7 +43,7 @@ from bowerbird.store.posts.emptied import Emptied, EmptiedStatements, emptied_po
 from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
 from bowerbird.store.posts.lookups import LookupStatements, look_up
 from bowerbird.store.posts.media_changes import MediaStatements, media_changes
-from bowerbird.store.posts.references import join, join_waiting, joining
+from bowerbird.store.posts.references import apart, join, join_waiting, joining
 
 _stored = itemgetter(*POST_FIELDS)
 _COUNTED = ("kind", "created_at", "listed_at", "is_time_doubtful")
@@ -295,9 +295,7 @@ async def save_posts(
         if known not in buried.down:
             page.take(post, stored.get(known))
     await page.compare_media(sql)
-    touched = page.touched()
-    later = [row for row in look.waiting or () if row["post_no"] in touched]
-    along = [row for row in look.waiting or () if row["post_no"] not in touched]
+    along, later = apart(look.waiting or (), page.touched())
     await page.flush(sql, joining(s, sql.lookups.references, by_id.values(), along))
     s.counting.note_new(people.new)
     if look.waiting is None:

@@ -87,6 +87,16 @@ async def join(s: SaveContext, sql: ReferenceStatements, posts: Collection[Post]
         await s.execute_many(statement, [tuple(row) for row in rows or ()])
 
 
+def apart(waiting: Iterable[Row], written: Collection[int]) -> tuple[list[Row], list[Row]]:
+    """What may be joined in the statement that writes some posts (by number), and what only after it: one statement changes a row
+    once, and a post may wait for two."""
+    taken, along, later = set(written), list[Row](), list[Row]()
+    for row in waiting:
+        (later if row["post_no"] in taken else along).append(row)
+        taken.add(row["post_no"])
+    return along, later
+
+
 def joining(s: SaveContext, sql: ReferenceStatements, posts: Iterable[Post], waiting: Sequence[Row]) -> Writes:
     """What is written so that posts which wait for some of these refer to them by their ids."""
     ids = named_here(s, posts) if waiting else {}
