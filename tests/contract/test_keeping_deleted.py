@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from store_pages import POSTS, TIMELINE, Crawled, post, user
+from store_pages import FEDIVERSE, OTHER, POSTS, TIMELINE, Crawled, federated, post, toot, user
 
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
@@ -84,3 +84,26 @@ async def test_whoever_opts_out_or_is_forgotten_leaves_all_the_same(crawled: Cra
 async def test_what_is_shown_again_is_no_longer_marked(crawled: Crawled) -> None:
     await crawled.save(Page(posts=(post("10", text="deleted words"),)), TIMELINE, "1")
     assert await crawled.count("posts", "id = 'x:10' and deleted_at is null") == 1
+
+
+async def test_pictures_without_words_are_kept_and_leave_with_their_author(database: Database, tmp_path: Path) -> None:
+    crawled = await Crawled(database, consent=KEEPS).register()
+    shown = Media(id="m1", kind="photo", url="https://img.example/1")
+    picture = post("10", text=None, media=(shown,), raw=b'{"n":10}')
+    await crawled.save(Page(users=(user("1"),), posts=(picture,)), TIMELINE, "1")
+    await crawled.save(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10")
+    assert [row["id"] for row in await exported(crawled, tmp_path / "a.jsonl", deleted=True)] == ["x:10"]
+    await crawled.save(Page(users=(user("1", opts_out=True),)))
+    assert await crawled.count("media") == await crawled.count("posts", "raw is not null or frame is not null") == 0
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_a_wish_that_another_server_shows_erases_what_it_told(database: Database, is_deleted: bool) -> None:
+    crawled = await Crawled(database, consent=KEEPS).register()
+    await crawled.save(Page(users=(federated("ada", "1"),)), service=OTHER)
+    await crawled.save(Page(users=(federated("ada", "1"),), posts=(toot("10", "ada"),)), TIMELINE, "1", service=FEDIVERSE)
+    if is_deleted:
+        await crawled.save(Page(gone=(Gone(Subject.POST, "10", Outcome.NOT_FOUND),)), POSTS, "10", service=FEDIVERSE)
+    assert await crawled.count("posts", "text is not null") == 1
+    await crawled.save(Page(users=(federated("ada", "1", opts_out=True),)), TIMELINE, "1", service=FEDIVERSE)
+    assert await crawled.count("posts", "text is not null") == 0

@@ -10,6 +10,7 @@ from bowerbird.errors import UserError
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.fetching import Kinds
 from bowerbird.reports.blocks.fills import Documents, Fill, Names, Parts, Places, Services, people
+from bowerbird.store.absences.purge import has_content
 
 _ABSENT = "('not_found', 'suspended', 'deactivated')"
 """Whose profiles are emptied."""
@@ -110,7 +111,7 @@ POSTS = Table(
     choices=_POST_CHOICES,
     judged=_POST_AND_AUTHOR,
     words="text",
-    kept="(p.deleted_at is null or p.text is not null or p.repost_of is not null)",
+    kept=has_content("p."),
     gone=_OF_POSTS,
     numbers=_names(
         "p.post_no number author created_at listed_at edited_at replies reposts likes quotes is_sensitive",

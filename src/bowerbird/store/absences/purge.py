@@ -25,10 +25,14 @@ on conflict (subject, id) do update set reason = excluded.reason where deletions
 
 _MARK = "update residue set is_left = 1 where is_left = 0"
 """Copies of what is deleted here may be left in unused places of the file, until it is written anew."""
-KEPT_POST = "(text is not null or repost_of is not null)"
-"""The condition that a deleted post still has its content: a purge leaves neither."""
 _PAYLOAD = "post_no, frame, frame_place"
 """What must be known of a post to take its payload out of a frame."""
+
+
+def has_content(prefix: str = "") -> str:
+    """The condition that a post has content, be it deleted: a purge leaves none. Pictures need no words."""
+    columns = (*_POST_CONTENT, "raw", "frame")
+    return f"({prefix}deleted_at is null or {' or '.join(f'{prefix}{name} is not null' for name in columns)})"
 
 
 def _emptied(names: Collection[str]) -> str:
@@ -44,12 +48,11 @@ class PurgeStatements:
         self.quarantine = QuarantineStatements(database)
         self.posts_of = f"select post_no, id, told_by from posts where deleted_at is null and author {bigint}"
         # Also what was deleted and kept.
-        self.posts_with_content = (
-            f"select post_no, id, told_by from posts where (deleted_at is null or {KEPT_POST}) and author {bigint}"
-        )
+        self.posts_with_content = f"select post_no, id, told_by from posts where {has_content()} and author {bigint}"
         self.mark = f"update posts set {WITHDRAWN}, deleted_at = coalesce(deleted_at, ?) where post_no {bigint}"
-        self.posts_told = (
-            f"select post_no, id, told_by from posts where deleted_at is null and coalesce(told_by, ?) = ? and author {bigint}"
+        self.posts_told, self.content_told = (
+            f"select post_no, id, told_by from posts where {there} and coalesce(told_by, ?) = ? and author {bigint}"
+            for there in ("deleted_at is null", has_content())
         )
         self.users = (
             f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
@@ -125,10 +128,11 @@ def _may_take(s: SaveContext, post: Row) -> bool:
 
 
 async def purge_told(s: SaveContext, sql: PurgeStatements, users: Collection[int]) -> None:
-    """Empties what this service told of the posts of some accounts; what others told of them stays, and so do the profiles."""
-    written = await s.fetch_in(sql.posts_told, users, s.service, s.service)
+    """Empties what this service told of the posts of some accounts that wish it so by its word; what others told of them stays,
+    and so do the profiles."""
+    written = await s.fetch_in(sql.content_told, users, s.service, s.service)
     if written:
-        await purge_posts(s, sql, [row["post_no"] for row in written])
+        await _erase_posts(s, sql, [row["post_no"] for row in written], sql.post_rows)
 
 
 async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[int], *, is_unwanted: bool = False) -> None:
@@ -139,10 +143,14 @@ async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[in
         await s.execute_in(sql.mark, posts, *withdrawing(s), s.at)
         await add_counted(s, posts)
         return
+    await _erase_posts(s, sql, posts, sql.unwanted_rows if is_unwanted else sql.post_rows)
+
+
+async def _erase_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[int], rows: str) -> None:
     await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
     emptied = await _purge_copies(s, sql, posts)
     await take_counted(s, posts)
-    emptied += await s.fetch_in(sql.unwanted_rows if is_unwanted else sql.post_rows, posts, *withdrawing(s), s.at)
+    emptied += await s.fetch_in(rows, posts, *withdrawing(s), s.at)
     await add_counted(s, posts)
     await sql.frames.drop(s, emptied)
     for statement in sql.post_parts:
