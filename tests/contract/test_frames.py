@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import timedelta
 
 import msgspec
@@ -126,3 +127,50 @@ async def test_payloads_of_an_earlier_version_are_read_and_deleted_like_the_othe
     await crawled.save(Page(gone=(Gone(Subject.POST, "7", Outcome.NOT_FOUND, is_stated=True),)), TIMELINE, "1")
     kept = await payloads(crawled)
     assert (kept["x:7"], kept["x:8"], b"note 7-1" in await framed(crawled)) == (None, written(8).raw, False)
+
+
+_HOSTILE = (
+    "",
+    "u1",
+    "short",
+    "a text that stands twice a text that stands twice",
+    "\x00\x01\x02 marks of frames \x03\x07\x08",
+    "\x01\x01\x01\x01\x01\x01\x01\x01",
+    "no NUL \x00 is stored here",
+    "a lone \ud83d surrogate",
+    "\\u0000\\u0001\\ud83d as letters",
+    'quotes " and \\" and \\\\',
+    "slashes </script> and http:\\/\\/x",
+    "emoji 👩‍👩‍👧 and\u2028line",
+    "\x7f\x80\x9f controls",
+    "x:1000000001",
+    "https://x.example/1000000001",
+    "x" * 3000,
+    "👋" * 20_000,
+    '{"text":"a payload as a text"}',
+    "null",
+    "ends with a backslash \\",
+)
+
+
+def _hostile(number: int, text: str, shape: int) -> Post:
+    """A payload may spell a text in several ways, may have it often, or that of another post."""
+    id_, url = f"x:{1000000001 + number}", f"https://x.example/{1000000001 + number}"
+    other = _HOSTILE[(number + 1) % len(_HOSTILE)]
+    item = {"id": id_, "note": other, "text": text, "again": [text, url, "x:1000000001"], "quote": {"id": "x:1000000001"}}
+    raw = json.dumps(item, ensure_ascii=shape != 1).encode(errors="surrogatepass")
+    raw = {2: raw.replace(b"/", b"\\/"), 3: b"\x01\x02" + raw, 4: b"\0" + raw}.get(shape, raw)
+    return post(str(1000000001 + number), text=text, url=url, quote_of="x:1000000001", kind=PostKind.QUOTE, raw=raw)
+
+
+@pytest.mark.parametrize("shape", range(5))
+async def test_payloads_of_hostile_texts_are_read_as_they_came_also_after_an_edit(crawled: Crawled, shape: int) -> None:
+    page = [_hostile(number, text, shape) for number, text in enumerate(_HOSTILE)]
+    await crawled.save(Page(posts=tuple(page)), TIMELINE, "1")
+    expected = {each.id: each.raw for each in page}
+    assert await payloads(crawled) == expected
+    # Each gets the text of its neighbour: every third without a payload, the others with one that is spelled otherwise.
+    edited = [_hostile(number, _HOSTILE[number - 1], shape) for number in range(len(_HOSTILE))]
+    edited = [msgspec.structs.replace(each, raw=b"") if number % 3 == 0 else each for number, each in enumerate(edited)]
+    await crawled.save(Page(posts=tuple(edited)), TIMELINE, "1", after=timedelta(days=2))
+    assert await payloads(crawled) == expected | {each.id: each.raw for each in edited if each.raw}
