@@ -16,9 +16,12 @@ from bowerbird.flows.consent import Consent
 from bowerbird.model import Gone, Media, Outcome, Page, PostKind, Subject
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.reports.histories.changes import find_history
+from bowerbird.reports.reader import Reader
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 
 KEEPS = Consent(deleted="keep", reason="a mandate")
+_JUDGED = "insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)"
 
 
 @pytest.fixture
@@ -70,6 +73,26 @@ async def test_exports_and_views_leave_it_out_unless_they_are_told_otherwise(cra
     assert manifest["options"]["choice"] == {"deleted": True}
     with pytest.raises(UserError, match="nothing deleted is kept of follows"):
         await exported(crawled, tmp_path / "f.jsonl", "follows", deleted=True)
+
+
+async def test_histories_and_judgements_tell_nothing_of_it(database: Database, tmp_path: Path) -> None:
+    crawled = await Crawled(database, consent=KEEPS).register()
+    for version in ("first", "second"):
+        said = user("1", handle="ada", description=f"{version} about"), post("10", text=f"{version} words")
+        await crawled.save(Page(users=said[:1], posts=said[1:]), TIMELINE, "1")
+    async with database.transaction() as tx:
+        values = "'somewhere', 'place', 1, 1, '{}', '1', 1, 1"
+        await tx.execute(f"{_JUDGED} values ('place', 'user', 'x:1', {values}), ('place', 'post', 'x:10', {values})")
+    reader = Reader(database)
+    assert len(await reader.user_history("x:1")) == len(await reader.users_by_handle("ada")) == 1
+    assert len(await exported(crawled, tmp_path / "a.jsonl", "judgements")) == 2
+    await crawled.save(Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),)))
+    assert await crawled.count("post_history") == await crawled.count("user_history") == 1
+    assert await reader.user_history("x:1") == await reader.users_by_handle("ada") == []
+    told = [change for text in ("x:1", "x:10") for each in await find_history(database, text) for change in each.changes]
+    assert {change.what for change in told} == {"found", "gone", "deleted"}
+    assert await exported(crawled, tmp_path / "b.jsonl", "judgements") == []
+    assert await crawled.count("v_judgements") == 0
 
 
 async def test_whoever_opts_out_or_is_forgotten_leaves_all_the_same(crawled: Crawled) -> None:

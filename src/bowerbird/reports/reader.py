@@ -13,6 +13,7 @@ from bowerbird.clock import from_micros
 from bowerbird.model import CrawlState, TaskState
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.counting.counts import Count, Counter
+from bowerbird.reports.histories.find_account import is_gone
 from bowerbird.reports.status.summary import CrawlReport, ErrorNote, LaneReport, LedgerReport, Stored, Summary
 from bowerbird.reports.status.timings import Timings, read_timings
 
@@ -113,7 +114,7 @@ class Reader:
         async with self._database.reading() as tx:
             rows = await tx.fetch(
                 "select h.at, h.call, h.before, h.after from user_history h join users u on u.user_no = h.user_no "
-                "where u.id = ? order by h.at, h.call",
+                f"where u.id = ? and not {is_gone('h')} order by h.at, h.call",
                 known_id,
             )
         return [_change(row) for row in rows]

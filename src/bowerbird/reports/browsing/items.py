@@ -11,7 +11,7 @@ import msgspec
 from bowerbird.clock import from_micros
 from bowerbird.model import post_address
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.histories.find_account import find_accounts
+from bowerbird.reports.histories.find_account import find_accounts, is_gone
 from bowerbird.store.fields import POST_FIELDS, USER_FIELDS
 from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.payloads.raw import Unpacker
@@ -50,6 +50,7 @@ class ItemReader:
         self._frames = Frames(database)
         several = database.any("bigint")
         self._numbered = f"{_USERS} where user_no {several} order by user_no"
+        self._there = f"{_USERS} where user_no {several} and not {is_gone('users')} order by user_no"
         self._posts = f"{_POSTS} where p.post_no {several} and p.deleted_at is null and coalesce(u.opts_out, 0) = 0"
         self._tags = f"select post_no, tag, coalesce(written, tag) as written from post_tags where post_no {several} order by tag"
         self._cashtags = f"select post_no, cashtag from post_cashtags where post_no {several} order by cashtag"
@@ -69,7 +70,7 @@ class ItemReader:
     async def users_by_handle(self, handle: str) -> list[dict[str, Any]]:
         async with self._database.reading() as tx:
             numbers = [account.number for account in await find_accounts(self._database, tx, f"@{handle}")]
-            rows = await tx.fetch(self._numbered, self._database.members(numbers))
+            rows = await tx.fetch(self._there, self._database.members(numbers))
         return await self._decoded(rows, _USER_COLUMNS, with_raw=False)
 
     async def posts(self, with_raw: bool) -> AsyncIterator[dict[str, Any]]:

@@ -12,18 +12,19 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.model import post_at
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.histories.find_account import Account, find_accounts
+from bowerbird.reports.histories.find_account import Account, find_accounts, is_gone
 from bowerbird.store.posts.by_id import end_of
 
 _POSTS = f"""
-select post_no, id, found_at from posts where {end_of("id")} = {end_of("cast(? as text)")} and id = ?
-union select post_no, id, found_at from posts where post_no in (
+select post_no, id, found_at, deleted_at from posts where {end_of("id")} = {end_of("cast(? as text)")} and id = ?
+union select post_no, id, found_at, deleted_at from posts where post_no in (
     select post_no from post_keys where service in (select service from services) and key = ?)
 order by post_no
 """
-_AT_URL = "select post_no, id, found_at from posts where url = ? order by post_no"
+_AT_URL = "select post_no, id, found_at, deleted_at from posts where url = ? order by post_no"
 _FOUND = "select found_at, found_by, seen_at from users where user_no = ?"
-_PROFILE = "select at, call, before, after from user_history where user_no = ? order by at, call"
+# What is deleted is not told, where a crawl keeps it either.
+_PROFILE = f"select at, call, before, after from user_history h where user_no = ? and not {is_gone('h')} order by at, call"
 _EDITS = "select at, call, before, after from post_history where post_no = ? order by at, call"
 _ABSENT = "select reason, since, until, call from unavailable where user_no = ? order by since, call"
 _VERSIONS = "select at, text, call from post_versions where post_no = ? order by at, call"
@@ -95,11 +96,12 @@ async def _user(tx: Transaction, account: Account) -> History:
 
 async def _post(tx: Transaction, row: Row) -> History:
     changes = [Change(at=from_micros(row["found_at"]), what="found")]
-    changes += _fields("post", await tx.fetch(_EDITS, row["post_no"]))
-    changes += [
-        Change(at=from_micros(each["at"]), what="version", field="text", now=each["text"], call=each["call"])
-        for each in await tx.fetch(_VERSIONS, row["post_no"])
-    ]
+    if row["deleted_at"] is None:
+        changes += _fields("post", await tx.fetch(_EDITS, row["post_no"]))
+        changes += [
+            Change(at=from_micros(each["at"]), what="version", field="text", now=each["text"], call=each["call"])
+            for each in await tx.fetch(_VERSIONS, row["post_no"])
+        ]
     changes += _burials(await tx.fetch(_BURIED, "post", row["id"]))
     return History(subject="post", id=row["id"], changes=_in_order(changes))
 

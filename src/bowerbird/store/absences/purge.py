@@ -54,6 +54,11 @@ class PurgeStatements:
             f"select post_no, id, told_by from posts where {there} and coalesce(told_by, ?) = ? and author {bigint}"
             for there in ("deleted_at is null", has_content())
         )
+        # They are made of content, and nobody who reads them looks whether that is there.
+        self.users_judged = (
+            f"delete from judgements where subject = 'user' and id in (select id from users where user_no {bigint})"
+        )
+        self.posts_judged = f"delete from judgements where subject = 'post' and id in {gone}"
         self.users = (
             f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
             f"delete from user_history where user_no {bigint}",
@@ -61,7 +66,7 @@ class PurgeStatements:
             f"delete from user_tags where user_no {bigint}",
             f"delete from reactions where user_no {bigint}",
             f"update lists set name = null, description = null where owner {bigint}",
-            f"delete from judgements where subject = 'user' and id in (select id from users where user_no {bigint})",
+            self.users_judged,
         )
         self.frames = Frames(database)
         content = [written(database.dialect, name) for name in _POST_CONTENT]
@@ -86,7 +91,7 @@ class PurgeStatements:
         self.post_parts = (
             doubt_media(database),
             *(f"delete from {table} where post_no {bigint}" for table in tables),
-            f"delete from judgements where subject = 'post' and id in {gone}",
+            self.posts_judged,
         )
 
 
@@ -114,7 +119,7 @@ async def purge_users(
 async def _empty_users(
     s: SaveContext, sql: PurgeStatements, users: Collection[int], told_by: int | None, *, is_unwanted: bool
 ) -> None:
-    for statement in sql.users if is_unwanted or not s.keeps_deleted else ():
+    for statement in sql.users if is_unwanted or not s.keeps_deleted else (sql.users_judged,):
         await s.execute_in(statement, users)
     all_of = sql.posts_with_content if is_unwanted else sql.posts_of
     written = s.fetch_in(all_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
@@ -137,11 +142,13 @@ async def purge_told(s: SaveContext, sql: PurgeStatements, users: Collection[int
 
 async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[int], *, is_unwanted: bool = False) -> None:
     """Empties posts, what hangs on them, and the copies that reposts and quotes carry. `is_unwanted`: they are not gone, their
-    author asked not to be collected. Where a crawl keeps what is deleted they are only marked."""
+    author asked not to be collected. Where a crawl keeps what is deleted they are only marked,
+    and lose what was judged of them."""
     if s.keeps_deleted and not is_unwanted:
         await take_counted(s, posts)
         await s.execute_in(sql.mark, posts, *withdrawing(s), s.at)
         await add_counted(s, posts)
+        await s.execute_in(sql.posts_judged, posts)
         return
     await _erase_posts(s, sql, posts, sql.unwanted_rows if is_unwanted else sql.post_rows)
 
