@@ -325,6 +325,32 @@ async def test_a_write_that_waits_and_is_refused_fails_the_transaction(database:
         assert await tx.fetch("select crawl from crawls") == []
 
 
+@pytest.mark.parametrize("ending", ["cut off", "read only", "refused"])
+async def test_a_write_that_fails_only_at_the_commit_is_told_like_any_other_and_undone(migrated_url: str, ending: str) -> None:
+    database, other = await open_database(migrated_url, RealClock()), await asyncpg.connect(migrated_url)
+    seen: list[str] = []
+
+    async def write() -> None:
+        async with database.transaction() as tx:
+            tx.on_rollback(lambda: seen.append("undone"))
+            tx.after_commit(lambda: seen.append("kept"))
+            (row,) = await tx.fetch("select pg_backend_pid() as process")
+            if ending == "read only":
+                await tx.execute("set transaction read only")
+            await tx.execute_all([(_CRAWL, [(7 if ending != "refused" else None, "a", *_REST)])])
+            if ending == "cut off":
+                await other.execute("select pg_terminate_backend($1, 5000)", row["process"])
+
+    kinds = {"cut off": Busy, "read only": DiskFull, "refused": asyncpg.NotNullViolationError}
+    with pytest.raises(kinds[ending]):
+        await write()
+    assert seen == ["undone"]
+    async with database.transaction() as tx:
+        assert await tx.fetch("select crawl from crawls where crawl = 7") == []
+    await other.close()
+    await database.close()
+
+
 async def test_what_many_rows_return_comes_back_from_one_call(database: Database) -> None:
     async with database.transaction() as tx:
         first = await tx.fetch_many(f"{_CRAWL} returning name", [(1, "a", *_REST), (2, "b\0", *_REST)])
