@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from store_pages import FIREHOSE, START, Crawled, X, post, user
+from store_pages import FIREHOSE, POSTS, START, Crawled, X, post, user
 
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import WorkerClaims
@@ -26,7 +26,7 @@ from bowerbird.flows.flow import Flow
 from bowerbird.flows.keywords import KeywordUse
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.model import Claim, Gone, Outcome, Page, Progress, Subject, Task
+from bowerbird.model import Claim, Gone, Outcome, Page, PostKind, Progress, Subject, Task
 from bowerbird.policies.registry import Place, ranker
 from bowerbird.ports import Database, Sieve
 from bowerbird.providers import provider
@@ -140,6 +140,23 @@ async def test_of_a_full_stream_what_no_keyword_matches_is_counted_and_not_store
     assert await stage.values("select heard from keyword_frames") == [(4,)]
     samples = [terms for (terms,) in await stage.values("select terms from keyword_samples order by sample")]
     assert samples == ["help #flood", "what a day", "the old town is dry", "town of old"]
+
+
+async def test_whatever_stands_in_a_payload_that_is_kept_is_stored_and_leaves_it_when_it_is_deleted(stage: Stage) -> None:
+    await stage.begin("#flood")
+    sieve = stage.event.stream_sieve(is_tuned=False)
+    deepest = post("30", text="words of another", raw=b'{"id":30,"text":"words of another"}')
+    quote = post("20", text="look #flood", kind=PostKind.QUOTE, quote_of="x:30", raw=b'{"id":20,"quoted":%s}' % deepest.raw)
+    passed_on = post("10", text=None, kind=PostKind.REPOST, repost_of="x:20", raw=b'{"of":%s}' % quote.raw)
+    named = post("40", text="only named", raw=b'{"id":40}')
+    naming = post("41", text="and #flood", tags=("flood",), kind=PostKind.QUOTE, quote_of="x:40", raw=b'{"id":41}')
+    page = Page(users=(user("1"),), posts=(passed_on, quote, deepest, named, naming), along=frozenset({"x:20"}))
+    kept = await stage.hear(page, sieve)
+    assert [each.key for each in kept.posts] == ["10", "41", "20", "30"]
+    assert kept.along == {"x:20", "x:30"}
+    assert await stage.values("select count(*) from keyword_posts") == [(2,)]
+    await stage.crawled.save(Page(gone=(Gone(Subject.POST, "30", Outcome.NOT_FOUND),)), POSTS, "30")
+    assert await stage.values("select id from posts where raw is not null or frame is not null") == [("x:41",)]
 
 
 async def test_what_is_deleted_is_told_only_of_stored_posts(stage: Stage) -> None:

@@ -125,13 +125,14 @@ class FullSieve(FilteredSieve):
 def reduced(page: Page, kept: Collection[str], stored: Collection[str]) -> Page:
     """The page with these posts, what came along with them and who wrote them, and with what it says of what is stored."""
     posts = [post for post in page.posts if post.id in kept]
-    named = {each for post in posts for each in (post.reply_to, post.repost_of, post.quote_of, post.root) if each}
-    posts += [post for post in page.posts if post.id in page.along and post.id in named]
+    named = {each for post in posts for each in (post.reply_to, post.root) if each in page.along}
+    shown = _shown(page, {*kept, *named})
+    posts += [post for post in page.posts if post.id in shown and post.id not in kept]
     authors = {post.author for post in posts}
     return structs.replace(
         page,
         posts=tuple(posts),
-        along=page.along & {post.id for post in posts},
+        along=(page.along | (shown - set(kept))) & {post.id for post in posts},
         users=tuple(user for user in page.users if user.id in authors or user.id in stored),
         gone=tuple(each for each in page.gone if each.key in stored),
         relations=(),
@@ -169,3 +170,20 @@ def _asked(known: Followed, tasks: Sequence[Task], by_target: dict[str, str]) ->
     for term in terms:
         found |= known.bits.get(term, 0)
     return found
+
+
+def _shown(page: Page, held: set[str]) -> set[str]:
+    """Some posts, and those that stand in their payloads, however deep: a copy of one that is not stored itself would stay when
+    that one is deleted. Where a stream only names what is quoted there is no copy."""
+    posts = {post.id: post for post in page.posts}
+    shown, news = set[str](), held & posts.keys()
+    while news:
+        shown |= news
+        named = {(known, each) for known in news for each in (posts[known].repost_of, posts[known].quote_of) if each}
+        found = {each for known, each in named if each in posts and _carries(page, posts[known], posts[each])}
+        news = found - shown
+    return shown
+
+
+def _carries(page: Page, carrier: Post, other: Post) -> bool:
+    return other.id in page.along or bool(other.raw and other.raw in carrier.raw)
