@@ -18,6 +18,7 @@ from bowerbird.ports import Database
 from bowerbird.reports.blocks.choosing import Choice
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.reader import Reader
+from bowerbird.store.absences.forgetting import forget_as_in
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 
 KEEPS = Consent(deleted="keep", reason="a mandate")
@@ -102,6 +103,14 @@ async def test_whoever_opts_out_or_is_forgotten_leaves_all_the_same(crawled: Cra
     await Forgetter(crawled.database, RealClock()).forget(Wish(who="bob", why="asked", users=frozenset({bob})))
     assert await crawled.count("posts", "text is not null") == 0
     assert await crawled.count("users", "id = 'x:2'") == 0
+
+
+async def test_a_store_that_is_made_like_another_loses_what_is_deleted_there(crawled: Crawled) -> None:
+    forgotten = await forget_as_in(crawled.database, crawled.database, RealClock())
+    assert (forgotten.users, forgotten.posts) == (1, 1)
+    assert await crawled.count("posts", "deleted_at is not null and (text is not null or raw is not null)") == 0
+    assert await crawled.count("users", "id = 'x:2' and handle is not null") == 0
+    assert await crawled.count("posts", "text = 'words that stay'") == 1
 
 
 async def test_what_is_shown_again_is_no_longer_marked(crawled: Crawled) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bowerbird.clock import to_micros
 from bowerbird.ports import Clock, Database, Row
-from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts, purge_users
+from bowerbird.store.absences.purge import PurgeStatements, bury, has_content, purge_posts, purge_users
 from bowerbird.store.context import SaveContext
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 from bowerbird.store.forgetting.tombstones import shared_marks
@@ -71,14 +71,17 @@ async def _forget_users(s: SaveContext, sql: PurgeStatements, batch: Sequence[Ro
     rows = [row for row in known if not (row["opts_out"] and reasons[row["id"]] == "opted_out")]
     for reason in sorted(set(reasons.values())):
         await purge_users(s, sql, {row["user_no"]: row["id"] for row in rows if reasons[row["id"]] == reason}, reason)
+    # Also what a crawl has kept of them.
+    kept = await s.fetch_in(sql.posts_with_content, [row["user_no"] for row in rows])
+    await purge_posts(s, sql, [row["post_no"] for row in kept])
     opted_out = [row["user_no"] for row in rows if reasons[row["id"]] == "opted_out"]
     await s.execute_in(f"update users set opts_out = 1 where user_no {s.database.any('bigint')}", opted_out)
     forgotten.users += len(rows)
 
 
 async def _forget_posts(s: SaveContext, sql: PurgeStatements, batch: Sequence[Row], forgotten: Forgotten) -> None:
-    living = f"select post_no from posts where deleted_at is null and {with_ids(s.database)}"
-    rows = await s.fetch_in(living, [row["id"] for row in batch])
+    filled = f"select post_no from posts where {has_content()} and {with_ids(s.database)}"
+    rows = await s.fetch_in(filled, [row["id"] for row in batch])
     await purge_posts(s, sql, [row["post_no"] for row in rows])
     for reason in sorted({row["reason"] for row in batch}):
         await bury(s, "post", [row["id"] for row in batch if row["reason"] == reason], reason)
