@@ -30,7 +30,7 @@ from bowerbird.model import Claim, Gone, Outcome, Page, PostKind, Progress, Subj
 from bowerbird.policies.registry import Place, ranker
 from bowerbird.ports import Database, Sieve
 from bowerbird.providers import provider
-from bowerbird.reports.keywords.explaining import explain, related
+from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.proposing import Wish, propose
 from bowerbird.reports.keywords.reading import find_event, read_frames, read_keywords, read_methods
@@ -179,7 +179,7 @@ async def test_a_decision_writes_entries_states_candidates_and_targets_at_once(s
         methods = {each.name: each for each in await read_methods(tx, crawl)}
         frames = await read_frames(tx, crawl, 10)
         explained = await explain(tx, crawl, "#river")
-        beside = await related(tx, crawl, "#flood")
+        beside = await related_terms(tx, crawl, "#flood")
     assert name == "event"
     assert [(each.term, each.method) for each in lines] == [("#flood", "skwa"), ("#flood", "baseline"), ("#river", "skwa")]
     assert [(each.posts, each.last) for each in lines if each.method == "skwa"] == [(4, 4), (2, 2)]
@@ -188,7 +188,7 @@ async def test_a_decision_writes_entries_states_candidates_and_targets_at_once(s
     assert (frame.posts, frame.entered, frame.cap, frame.lost) == ({"skwa": 4, "baseline": 4}, ["#river"], 100, 0)
     assert [(each.verdict, sum(each.counts)) for each in explained.looked_at] == [("enters", 2)]
     assert explained.entries[0].numbers == {"count": 2, "rank": 1}
-    assert [(each.term, each.together) for each in beside] == [("#river", 2)]
+    assert [(each.term, each.method, each.together, each.jaccard) for each in beside] == [("#river", "skwa", 2, 0.5)]
     assert await stage.values("select target from tasks where lane = 1 order by target") == [("flood",), ("river",)]
     assert await stage.values("select count(*) from keyword_samples") == [(0,)]
 
@@ -312,7 +312,7 @@ async def test_a_store_proposes_terms_that_are_special_for_examples_or_for_a_win
         like = await propose(tx, stage.database.dialect, Wish(examples=("mud in the harbour", "the harbour is full of mud")))
     assert window[0].term in ("#flood", "the river", "old town", "river is")
     assert {"#flood"} <= {each.term for each in window}
-    assert "in 5 of 5 posts (100%)" in window[0].reason
+    assert "in 5 of 5 posts, and in 0 of 30 others" in window[0].reason
     assert {"mud", "harbour"} <= {each.term for each in like}
     assert not {"coffee", "morning"} & {each.term for each in (*window, *like)}
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from bowerbird.errors import UserError
+from bowerbird.model.terms.traffic import pearson
 from bowerbird.policies.keywords import Decision, Frame, Settings, blocked, method
-from bowerbird.policies.keywords.correlation import pearson
 from bowerbird.policies.keywords.rkwa_auto import beyond_chance, split
 
 NOON = datetime(2012, 8, 4, 12, tzinfo=UTC)

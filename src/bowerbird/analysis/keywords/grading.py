@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from statistics import fmean
 
-from msgspec import Struct
-
 from bowerbird.errors import UserError
+from bowerbird.flows.language.spelling import meant
 
 
 class Category(StrEnum):
@@ -32,57 +31,65 @@ SCORES: Mapping[Category, int] = {
     Category.UNKNOWN: 0,
 }
 OTHER = -1
-"""A hashtag that nobody labelled, for it was no keyword."""
-_WORDS = {"related": "C1", "possibly-related": "C2", "possibly": "C2", "non-related": "C3", "unrelated": "C3", "unknown": "C4"}
+"""Of a hashtag that never was a keyword."""
+_SURE = 2
+"""The least average of what is related."""
+WORDS: Mapping[Category, tuple[str, ...]] = {
+    Category.RELATED: ("related", "r"),
+    Category.POSSIBLY: ("possibly", "possibly related", "p"),
+    Category.UNRELATED: ("unrelated", "not related", "non-related", "not", "n"),
+    Category.UNKNOWN: ("unknown", "u"),
+}
+"""What taggers may write, besides C1 to C4 and in any case, with hyphens or spaces; the first is how it is kept."""
+_BY_WORD = {word.replace(" ", "-"): each for each, words in WORDS.items() for word in (*words, each.lower())}
 
 Labels = Mapping[str, Category]
+Scores = Mapping[str, float]
+"""Of every keyword; what is not among them never was one."""
 
 
 def category_of(written: str) -> Category:
     """The category that a tagger wrote, by its sign or in words; raises `UserError` for what is none."""
-    word = written.strip().casefold().replace(" ", "-")
-    try:
-        return Category(_WORDS.get(word, word.upper()))
-    except ValueError:
-        choices = "C1 (related), C2 (possibly), C3 (non-related) or C4 (unknown)"
-        raise UserError(f"{written!r} is no category: write {choices}.") from None
+    word = "-".join(written.casefold().replace("-", " ").split())
+    if word not in _BY_WORD:
+        choices = ", ".join(f"{words[0]} ({each}, {words[-1]})" for each, words in WORDS.items())
+        raise UserError(f"unknown label {written!r}{meant(word, _BY_WORD)}; write one of {choices}")
+    return _BY_WORD[word]
 
 
-def grade(hashtags: Iterable[str], labels: Labels) -> int:
+def category(score: float) -> Category:
+    """Of an average of several taggers: by its sign, as it adds to a post or takes from it."""
+    if score == 0:
+        return Category.UNKNOWN
+    if score < 0:
+        return Category.UNRELATED
+    return Category.RELATED if score >= _SURE else Category.POSSIBLY
+
+
+def scored(given: Mapping[str, Sequence[Category]], keywords: Iterable[str]) -> dict[str, float]:
+    """The average of each keyword's labels; 0, as of an unknown one, for a keyword that nobody has labelled."""
+    return {term: fmean(SCORES[label] for label in given.get(term) or (Category.UNKNOWN,)) for term in keywords}
+
+
+def grade(hashtags: Iterable[str], scores: Scores) -> float:
     """The grade of a post with these hashtags; a post without any has 0."""
-    return sum(SCORES[labels[tag]] if tag in labels else OTHER for tag in set(hashtags))
+    return sum(scores.get(tag, OTHER) for tag in set(hashtags))
 
 
-def is_related(hashtags: Iterable[str], labels: Labels) -> bool:
-    return grade(hashtags, labels) > 0
+def is_related(hashtags: Iterable[str], scores: Scores) -> bool:
+    return grade(hashtags, scores) > 0
 
 
-class Agreed(Struct, frozen=True):
-    """Labels of several taggers made one, and how far they were of one mind."""
-
-    labels: dict[str, Category]
-    agreement: float
-    """The share of pairs of taggers who gave a hashtag the same category."""
-    alpha: float
-    """Krippendorff's: 1 is agreement, 0 is what chance would bring."""
-
-
-def agreed(taggers: Sequence[Labels]) -> Agreed:
-    """Every hashtag's category by the average of its scores; who left one out is not counted for it."""
-    tags = sorted({tag for each in taggers for tag in each})
-    units = [[each[tag] for each in taggers if tag in each] for tag in tags]
-    labels = {tag: _nearest(fmean(SCORES[label] for label in unit)) for tag, unit in zip(tags, units, strict=True)}
-    return Agreed(labels, _pairwise(units), krippendorff(units))
-
-
-def _nearest(score: float) -> Category:
-    return min(SCORES, key=lambda category: (abs(SCORES[category] - score), -SCORES[category]))
+def agreement(units: Iterable[Sequence[Category]]) -> tuple[float | None, float | None]:
+    """Of the labels that each hashtag was given: the share of pairs of taggers who agree, and Krippendorff's alpha (1 is
+    agreement, 0 is what chance would bring); None where nobody labelled what another did."""
+    several = [unit for unit in units if len(unit) > 1]
+    return (_pairwise(several), krippendorff(several)) if several else (None, None)
 
 
 def _pairwise(units: Sequence[Sequence[Category]]) -> float:
     same = sum(count * (count - 1) for unit in units for count in Counter(unit).values())
-    pairs = sum(len(unit) * (len(unit) - 1) for unit in units)
-    return same / pairs if pairs else 1.0
+    return same / sum(len(unit) * (len(unit) - 1) for unit in units)
 
 
 def krippendorff(units: Sequence[Sequence[Category]]) -> float:

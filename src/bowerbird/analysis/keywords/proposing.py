@@ -7,7 +7,7 @@ seed; the user confirms."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import log
 
 from msgspec import Struct
@@ -19,12 +19,16 @@ _SIGNIFICANT = 10.83
 """Of the likelihood ratio: one in a thousand terms is as uneven by chance."""
 _SHORTEST = 3
 _SMOOTH = 0.5
+"""Half a post more, so that what nobody else writes is not infinitely frequent."""
+_MOST_TERMS = 400_000
+"""That are counted at once; beyond them the rarer half is forgotten, for what is that rare is no seed."""
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
     """A term that could be a seed, and why."""
 
     term: str
+    kind: Kind
     reason: str
     posts: int
     """Of those that stand for the event."""
@@ -36,25 +40,35 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """The likelihood ratio (Dunning's G²): how far chance is from explaining it."""
 
 
-def proposed(event: Iterable[Reading], elsewhere: Iterable[Reading], *, least: int = 3, most: int = 10) -> list[Proposal]:
+class Tally:
+    """Posts, and how many have each term (or each of those `wanted`): what memory it takes does not grow with the posts."""
+
+    def __init__(self, wanted: Collection[str] | None = None) -> None:
+        self.posts = 0
+        self.counts: Counter[str] = Counter()
+        self._wanted = None if wanted is None else frozenset(wanted)
+
+    def add(self, post: Reading) -> None:
+        self.posts += 1
+        terms = {token for token in post.tokens if token[0] != "@"}.union(phrases(post.tokens, 2))
+        self.counts.update(terms if self._wanted is None else terms & self._wanted)
+        if len(self.counts) > _MOST_TERMS:
+            self.counts = Counter(dict(self.counts.most_common(_MOST_TERMS // 2)))
+
+
+def candidates(event: Tally, least: int = 3) -> list[str]:
+    """The terms that are frequent enough to be looked for elsewhere."""
+    return [term for term, count in event.counts.items() if count >= min(least, event.posts) and _may_be_seed(term)]
+
+
+def proposed(event: Tally, elsewhere: Tally, *, least: int = 3, most: int = 10) -> list[Proposal]:
     """Terms of the event that are specific to it, the most telling first; none that another one of them covers."""
-    (here, posts), (there, others) = _counted(event), _counted(elsewhere)
     found = [
-        _proposal(term, (count, posts), (there[term], others))
-        for term, count in here.items()
-        if count >= min(least, posts) and _may_be_seed(term)
+        _proposal(term, (event.counts[term], event.posts), (elsewhere.counts[term], elsewhere.posts))
+        for term in candidates(event, least)
     ]
-    telling = [each for each in found if each.lift > 2 and (each.evidence >= _SIGNIFICANT or posts < 2 * least)]
+    telling = [each for each in found if each.lift > 2 and (each.evidence >= _SIGNIFICANT or event.posts < 2 * least)]
     return _uncovered(sorted(telling, key=lambda each: (-each.evidence, each.term)), most)
-
-
-def _counted(posts: Iterable[Reading]) -> tuple[Counter[str], int]:
-    counts: Counter[str] = Counter()
-    read = list(posts)
-    for post in read:
-        terms = {token for token in post.tokens if token[0] != "@"}
-        counts.update(terms | set(phrases(post.tokens, 2)))
-    return counts, len(read)
 
 
 def _may_be_seed(term: str) -> bool:
@@ -64,14 +78,14 @@ def _may_be_seed(term: str) -> bool:
 def _proposal(term: str, here: tuple[int, int], there: tuple[int, int]) -> Proposal:
     (count, posts), (other, others) = here, there
     lift = (count / posts) / ((other + _SMOOTH) / (others + 1))
-    usual = f"{other} of {others} others" if others else "nothing to compare with"
     return Proposal(
         term=term,
-        reason=f"in {count} of {posts} posts, and in {usual}: {lift:.0f} times as frequent",
+        kind=kind_of(term),
+        reason=f"in {count:,} of {posts:,} posts, and in {other:,} of {others:,} others: {lift:,.0f} times as frequent",
         posts=count,
         others=other,
-        lift=lift,
-        evidence=likelihood_ratio(here, there),
+        lift=round(lift, 2),
+        evidence=round(likelihood_ratio(here, there), 2),
     )
 
 

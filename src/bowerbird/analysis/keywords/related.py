@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log, sqrt
+from math import log
 
 from msgspec import Struct
+
+from bowerbird.model.terms.traffic import pearson
 
 
 class Related(Struct, frozen=True, kw_only=True):
@@ -29,29 +31,37 @@ class Traffic(Struct, frozen=True):
     """Posts with each term by slot, posts with both of two terms, and all posts."""
 
     counts: Mapping[str, Sequence[int]]
+    """Equally many slots of each."""
     together: Mapping[str, Mapping[str, int]]
     """By term: how many posts carry each other term too; one direction is enough."""
     posts: int
 
 
 def related(term: str, traffic: Traffic) -> list[Related]:
-    """All other terms, those that belong to it most closely first."""
-    found = [_seen(term, other, traffic) for other in traffic.counts if other != term]
-    return sorted(found, key=lambda each: (-each.jaccard, -each.correlation, each.term))
+    """All other terms, those that belong to it most closely first; none where nothing is known of the term."""
+    found = [_seen(term, other, traffic) for other in traffic.counts if other != term and term in traffic.counts]
+    return sorted(found, key=closeness)
+
+
+def closeness(each: Related) -> tuple[float, float, str]:
+    """By which terms are ranked."""
+    return -each.jaccard, -each.correlation, each.term
 
 
 def _seen(term: str, other: str, traffic: Traffic) -> Related:
-    mine, theirs = sum(traffic.counts.get(term, ())), sum(traffic.counts[other])
+    mine, theirs = sum(traffic.counts[term]), sum(traffic.counts[other])
     both = max(traffic.together.get(term, {}).get(other, 0), traffic.together.get(other, {}).get(term, 0))
+    # More where one of them was not looked at in every frame in which the other was.
+    both = min(both, mine, theirs)
     either = mine + theirs - both
     return Related(
         term=other,
         posts=theirs,
         together=both,
-        jaccard=both / either if either else 0.0,
-        share=both / mine if mine else 0.0,
-        surprise=surprise(mine, theirs, both, traffic.posts),
-        correlation=correlation(traffic.counts.get(term, ()), traffic.counts[other]),
+        jaccard=round(both / either, 4) if either else 0.0,
+        share=round(both / mine, 4) if mine else 0.0,
+        surprise=round(surprise(mine, theirs, both, traffic.posts), 4),
+        correlation=round(pearson(traffic.counts[term], traffic.counts[other]), 4),
     )
 
 
@@ -62,14 +72,3 @@ def surprise(mine: int, theirs: int, both: int, whole: int) -> float:
     if both >= whole:
         return 1.0
     return log(both * whole / (mine * theirs)) / -log(both / whole)
-
-
-def correlation(one: Sequence[int], other: Sequence[int]) -> float:
-    """Pearson's, of two courses of the same length; 0 where one never changes."""
-    size = min(len(one), len(other))
-    if size < 2:
-        return 0.0
-    middle, other_middle = sum(one[:size]) / size, sum(other[:size]) / size
-    apart = [(left - middle, right - other_middle) for left, right in zip(one[:size], other[:size], strict=True)]
-    spread = sum(left * left for left, _ in apart) * sum(right * right for _, right in apart)
-    return sum(left * right for left, right in apart) / sqrt(spread) if spread > 0 else 0.0

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import typer
 
+from bowerbird.analysis.keywords.grading import WORDS, category_of
 from bowerbird.clock import RealClock, to_micros
 from bowerbird.errors import UserError
 from bowerbird.policies.keywords import checked
 from bowerbird.ports import Database
-from bowerbird.reports.keywords.grading import SHORT, checked_label
 
 _KEEP = """
 insert into keyword_labels (crawl, term, tagger, label, at) values (?, ?, ?, ?, ?)
@@ -43,7 +43,7 @@ def _labels(reader: csv.DictReader[str], file: Path, tagger: str) -> Iterator[La
         )
     for row in reader:
         try:
-            yield checked(row["term"] or ""), row.get("tagger") or tagger, checked_label(row["label"] or "")
+            yield checked(row["term"] or ""), row.get("tagger") or tagger, _label(row["label"] or "")
         except UserError as error:
             raise UserError(f"{file}, line {reader.line_num}: {error}") from None
 
@@ -60,8 +60,15 @@ async def ask(database: Database, crawl: int, tagger: str) -> None:
         )
         if said.strip().lower() in ("q", "quit"):
             return
-        if said.strip().lower() in (*SHORT, *SHORT.values()):
-            await keep(database, crawl, [(term, tagger, checked_label(said))])
+        try:
+            await keep(database, crawl, [(term, tagger, _label(said))])
+        except UserError as error:
+            typer.echo(f"{error}; it is asked for again next time", err=True)
+
+
+def _label(written: str) -> str:
+    """As it is kept."""
+    return WORDS[category_of(written)][0]
 
 
 async def keep(database: Database, crawl: int, labels: list[Label]) -> None:

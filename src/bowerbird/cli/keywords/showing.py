@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from bowerbird.analysis.keywords.grading import WORDS, Category
+from bowerbird.analysis.keywords.proposing import Proposal
 from bowerbird.cli.screens.output import Output
-from bowerbird.reports.keywords.explaining import Explained, Looked, Related
-from bowerbird.reports.keywords.grading import CATEGORIES, Graded, MethodGrade
-from bowerbird.reports.keywords.proposing import Proposal
+from bowerbird.reports.keywords.explaining import Explained, Looked, RelatedBy
+from bowerbird.reports.keywords.grading import Graded, MethodGrade
 from bowerbird.reports.keywords.reading import FrameLine, KeywordLine, MethodLine
 
 _MOST_RELATED = 25
@@ -54,15 +55,16 @@ def show_why(output: Output, explained: Explained) -> None:
     output.table("", ("  frame (UTC)", "method", "verdict", "posts", "in each slot", "numbers"), rows)
 
 
-def show_related(output: Output, term: str, found: Sequence[Related]) -> None:
+def show_related(output: Output, term: str, found: Sequence[RelatedBy]) -> None:
     if not found:
         output.line(f"No method has looked at {term} in the last frames.")
         return
     rows = [
-        (f"  {each.term}", each.method, f"{each.together:,}", f"{each.correlation:+.2f}", f"{each.posts:,}")
+        (f"  {each.term}", each.method, f"{each.posts:,}", f"{each.together:,}", *_closeness(each))
         for each in found[:_MOST_RELATED]
     ]
-    output.table(f"Beside {term}, in the last frames", ("  term", "method", "together", "correlation", "posts"), rows)
+    columns = ("  term", "method", "posts", "together", "of either", "surprise", "correlation")
+    output.table(f"Beside {term}, in the last frames", columns, rows)
 
 
 def show_proposals(output: Output, found: Sequence[Proposal]) -> None:
@@ -82,19 +84,24 @@ def show_grades(output: Output, graded: Graded) -> None:
     )
     output.line(f"{said}{agreed}")
     if graded.unlabelled:
-        output.line(f"{len(graded.unlabelled):,} keywords have no label and count as unknown: {', '.join(graded.unlabelled[:5])}")
-    counts = ", ".join(f"{name} {graded.categories[name]:,}" for name in CATEGORIES)
-    output.line(f"Keywords by category: {counts} (C1 related, C2 possibly, C3 unrelated, C4 unknown)")
+        first = ", ".join(graded.unlabelled[:5])
+        output.line(f"Without a label, so counted as unknown: {len(graded.unlabelled):,} keywords, such as {first}")
+    counts = ", ".join(f"{each} ({WORDS[each][0]}) {graded.categories[each]:,}" for each in Category)
+    output.line(f"Keywords by category: {counts}")
     rows = [(f"  {each.method}", f"{each.related:,}", f"{each.noise:,}", *_shares(each)) for each in graded.methods]
-    output.table("", ("  method", "related posts", "noise", "precision", *(f"{name} kept" for name in CATEGORIES)), rows)
+    output.table("", ("  method", "related posts", "noise", "precision", *(f"{name} kept" for name in Category)), rows)
 
 
 def _seen(each: Looked) -> tuple[str, str, str]:
     return f"{sum(each.counts):,}", " ".join(map(str, each.counts)), _plain(each.numbers)
 
 
+def _closeness(each: RelatedBy) -> tuple[str, str, str]:
+    return f"{each.jaccard:.0%}", f"{each.surprise:+.2f}", f"{each.correlation:+.2f}"
+
+
 def _shares(each: MethodGrade) -> tuple[str, ...]:
-    return _share(each.precision), *(_share(each.retained[name]) for name in CATEGORIES)
+    return _share(each.precision), *(_share(each.retained.get(name)) for name in Category)
 
 
 def _at(when: datetime) -> str:

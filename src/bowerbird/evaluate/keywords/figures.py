@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from bowerbird.analysis.keywords.grading import Labels, is_related, retained
+from bowerbird.analysis.keywords.grading import Labels, is_related, retained, scored
 from bowerbird.evaluate.keywords.replaying import Replayed
 from bowerbird.evaluate.keywords.streams import EventStream
 
@@ -28,10 +28,10 @@ def figures(stream: EventStream, found: Replayed) -> dict[str, Any]:
 def against_skwa(stream: EventStream, found: Replayed, skwa: Replayed, labels: Labels) -> dict[str, Any]:
     """Of SKwA's posts, the share of the event that was kept and of the noise that was not: by the truth, and by the paper's
     grades; and the share of SKwA's keywords that the method followed too, by category."""
-    graded = {term: label for term, label in labels.items() if term in _ever(skwa)}
+    scores = scored({term: (label,) for term, label in labels.items()}, _ever(skwa))
     by_truth = _kept_and_removed(found.collected, skwa.collected, lambda number: stream.posts[number].is_event)
     by_grades = _kept_and_removed(
-        found.collected, skwa.collected, lambda number: is_related(stream.readings[number].hashtags, graded)
+        found.collected, skwa.collected, lambda number: is_related(stream.readings[number].hashtags, scores)
     )
     theirs = _ever(skwa) - set(stream.seeds)
     shares = retained(labels, theirs, _ever(found))

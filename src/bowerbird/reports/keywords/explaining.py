@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
+from bowerbird.analysis.keywords.related import Related, Traffic, closeness, related
 from bowerbird.clock import from_micros
-from bowerbird.policies.keywords.correlation import pearson
-from bowerbird.ports import Transaction
+from bowerbird.ports import Row, Transaction
 from bowerbird.reports.keywords.reading import KeywordLine, decoded, read_keywords
 
 _LOOKED_AT = """
@@ -18,11 +19,17 @@ join keyword_methods m on m.method = c.method where m.crawl = ? and c.term = ? o
 """
 _PROBES = "select asked_at, answered_at, posts from keyword_probes where crawl = ? and term = ? order by probe desc limit 20"
 _ORDERS = "select at, who, said from keyword_orders where crawl = ? and term = ? order by keyword_order"
-_FRAMES = """
+_FIRST = """
+select min(frame) as frame from
+    (select frame from keyword_frames where crawl = ? and decided_at is not null order by frame desc limit ?) newest
+"""
+_COLLECTED = """
+select d.frame, d.posts, m.name from keyword_decisions d join keyword_methods m on m.method = d.method
+where m.crawl = ? and d.frame >= ? order by d.frame
+"""
+_CANDIDATES = """
 select c.frame, c.term, c.counts, c.together, m.name from keyword_candidates c join keyword_methods m on m.method = c.method
-where m.crawl = ? and c.frame >= (select coalesce(min(frame), 0) from
-    (select frame from keyword_frames where crawl = ? and decided_at is not null order by frame desc limit ?) newest)
-order by c.frame
+where m.crawl = ? and c.frame >= ? order by c.frame
 """
 _ALIKE_FRAMES = 48
 
@@ -60,16 +67,10 @@ class Explained(Struct, frozen=True, kw_only=True):
     orders: list[Order]
 
 
-class Related(Struct, frozen=True, kw_only=True):
-    """Another term, seen from one."""
+class RelatedBy(Related, frozen=True, kw_only=True):
+    """Another term, seen from one by what a method collected in the last frames."""
 
-    term: str
     method: str
-    correlation: float
-    """Pearson's, of the posts in each slot of the last frames."""
-    together: int
-    """Posts of these frames that carried both."""
-    posts: int
 
 
 async def explain(tx: Transaction, crawl: int, term: str, most: int = 50) -> Explained:
@@ -93,46 +94,41 @@ async def explain(tx: Transaction, crawl: int, term: str, most: int = 50) -> Exp
     return Explained(term=term, entries=entries, looked_at=looked, probes=probes, orders=orders)
 
 
-async def related(tx: Transaction, crawl: int, term: str) -> list[Related]:
-    """The other terms of the last frames, those with the most in common first."""
+async def related_terms(tx: Transaction, crawl: int, term: str) -> list[RelatedBy]:
+    """The other terms that methods looked at in the last frames, the closest first."""
+    first = await tx.fetch_one(_FIRST, crawl, _ALIKE_FRAMES)
+    since = first["frame"] if first is not None else 0
     by_method: dict[str, _Courses] = {}
-    for row in await tx.fetch(_FRAMES, crawl, crawl, _ALIKE_FRAMES):
-        courses = by_method.setdefault(row["name"], _Courses())
-        courses.add(row["frame"], row["term"], decoded(row["counts"]), decoded(row["together"]) or {})
-    found = [each for name, courses in by_method.items() for each in courses.beside(term, name)]
-    return sorted(found, key=lambda each: (-each.together, -each.correlation, each.term, each.method))
+    for row in await tx.fetch(_COLLECTED, crawl, since):
+        by_method.setdefault(row["name"], _Courses()).posts[row["frame"]] = decoded(row["posts"])
+    for row in await tx.fetch(_CANDIDATES, crawl, since):
+        by_method[row["name"]].add(row)
+    found = [
+        RelatedBy(method=name, **asdict(each)) for name, courses in by_method.items() for each in related(term, courses.traffic())
+    ]
+    return sorted(found, key=lambda each: (*closeness(each), each.method))
 
 
 class _Courses:
     """The traffic of all terms that one method looked at."""
 
     def __init__(self) -> None:
-        self._frames: dict[int, int] = {}
-        self._counts: dict[str, dict[int, list[int]]] = {}
-        self._together: Counter[tuple[str, str]] = Counter()
+        self.posts: dict[int, list[int]] = {}
+        """All that it collected, by frame and slot."""
+        self._counts: defaultdict[str, dict[int, list[int]]] = defaultdict(dict)
+        self._together: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def add(self, frame: int, term: str, counts: list[int], together: dict[str, int]) -> None:
-        self._frames[frame] = len(counts)
-        self._counts.setdefault(term, {})[frame] = counts
-        for other, posts in together.items():
-            self._together[term, other] += posts
+    def add(self, row: Row) -> None:
+        self._counts[row["term"]][row["frame"]] = decoded(row["counts"])
+        self._together[row["term"]].update(decoded(row["together"]) or {})
 
-    def beside(self, term: str, method: str) -> list[Related]:
-        if term not in self._counts:
-            return []
-        own = self._course(term)
-        return [
-            Related(
-                term=other,
-                method=method,
-                correlation=round(pearson(own, self._course(other)), 4),
-                together=max(self._together[term, other], self._together[other, term]),
-                posts=sum(self._course(other)),
-            )
-            for other in self._counts
-            if other != term
-        ]
+    def traffic(self) -> Traffic:
+        return Traffic(
+            {term: self._course(counts) for term, counts in self._counts.items()},
+            self._together,
+            sum(map(sum, self.posts.values())),
+        )
 
-    def _course(self, term: str) -> list[int]:
-        counts = self._counts[term]
-        return [each for frame, slots in self._frames.items() for each in counts.get(frame, [0] * slots)]
+    def _course(self, counts: dict[int, list[int]]) -> list[int]:
+        """With as many zeros as a frame has slots where it was not looked at."""
+        return [each for frame, posts in self.posts.items() for each in counts.get(frame) or [0] * len(posts)]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
-from math import log
 
 from msgspec import Struct
 
+from bowerbird.analysis.keywords.proposing import Proposal, Tally, candidates, proposed
 from bowerbird.clock import to_micros
 from bowerbird.model import Box
-from bowerbird.model.terms import Kind, Reading, kind_of, read_text
-from bowerbird.policies.keywords.counting import terms_of
-from bowerbird.ports import Transaction
+from bowerbird.model.terms import read_text
+from bowerbird.ports import Row, Transaction
 
 _POSTS = """
 select p.post_no, p.text, coalesce(p.listed_at, p.created_at) as at,
@@ -23,9 +21,8 @@ from posts p where p.text is not null and p.deleted_at is null and p.post_no > ?
 """
 _WORDS = {"sqlite": {"json": "text", "real": "real"}, "postgresql": {"json": "json", "real": "double precision"}}
 _BATCH = 5_000
-_LEAST_LIFT = 3.0
-_SHORTEST = 3
-"""Letters of a word that may be proposed."""
+_SEVERAL, _FEW = 3, 2
+"""Posts that must have a term: of a time or place, and of examples."""
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -36,98 +33,46 @@ class Wish(Struct, frozen=True, kw_only=True):
     box: Box | None = None
     examples: Sequence[str] = ()
 
-    def covers(self, at: int | None, longitude: float | None, latitude: float | None) -> bool:
-        if self.since is not None and (at is None or at < to_micros(self.since)):
-            return False
-        if self.until is not None and (at is None or at >= to_micros(self.until)):
-            return False
-        if self.box is None:
-            return True
+    def covers(self, post: Row) -> bool:
+        """Whether a stored post is of the time and place; examples are none of the stored posts."""
+        return not self.examples and self._is_then(post["at"]) and self._is_there(post["longitude"], post["latitude"])
+
+    def _is_then(self, at: int | None) -> bool:
+        if at is None:
+            return self.since is None and self.until is None
+        return (self.since is None or at >= to_micros(self.since)) and (self.until is None or at < to_micros(self.until))
+
+    def _is_there(self, longitude: float | None, latitude: float | None) -> bool:
         box = self.box
-        return (
-            longitude is not None
-            and latitude is not None
-            and box.west <= longitude <= box.east
-            and box.south <= latitude <= box.north
-        )
-
-
-class Proposal(Struct, frozen=True, kw_only=True):
-    """A term to begin with, and why."""
-
-    term: str
-    kind: str
-    posts: int
-    """Of the event's posts, those that have it."""
-    share: float
-    elsewhere: float
-    """The share of all others that have it."""
-    lift: float
-    reason: str
+        if box is None:
+            return True
+        if longitude is None or latitude is None:
+            return False
+        return box.west <= longitude <= box.east and box.south <= latitude <= box.north
 
 
 async def propose(tx: Transaction, dialect: str, wish: Wish, most: int = 15) -> list[Proposal]:
-    """The most special terms, those of the most posts first; none where the event has too few posts or nothing special."""
-    inside, outside = _Tally(), _Tally()
+    """The most telling terms of the event, against all other posts of the store. Posts are read twice, so that of the others
+    nothing but the event's terms is counted."""
+    sql = _POSTS.format(**_WORDS[dialect])
+    least = _FEW if wish.examples else _SEVERAL
+    event = Tally()
     for text in wish.examples:
-        inside.add(read_text(text))
-    sql, last = _POSTS.format(**_WORDS[dialect]), 0
+        event.add(read_text(text))
+    if not wish.examples:
+        async for row in _rows(tx, sql):
+            if wish.covers(row):
+                event.add(read_text(row["text"]))
+    elsewhere = Tally(candidates(event, least))
+    async for row in _rows(tx, sql):
+        if not wish.covers(row):
+            elsewhere.add(read_text(row["text"]))
+    return proposed(event, elsewhere, least=least, most=most)
+
+
+async def _rows(tx: Transaction, sql: str) -> AsyncIterator[Row]:
+    last = 0
     while rows := await tx.fetch(sql, last, _BATCH):
         last = rows[-1]["post_no"]
         for row in rows:
-            is_inside = not wish.examples and wish.covers(row["at"], row["longitude"], row["latitude"])
-            (inside if is_inside else outside).add(read_text(row["text"]))
-    return proposals(inside, outside, 2 if wish.examples else 3)[:most]
-
-
-class _Tally:
-    """Posts, and those with each term."""
-
-    def __init__(self) -> None:
-        self.posts = 0
-        self.terms: Counter[str] = Counter()
-
-    def add(self, reading: Reading) -> None:
-        self.posts += 1
-        self.terms.update(terms_of(reading))
-
-
-def proposals(inside: _Tally, outside: _Tally, least: int) -> list[Proposal]:
-    found = [
-        each
-        for term, posts in inside.terms.items()
-        if posts >= least and _is_askable(term) and (each := _proposal(term, posts, inside, outside)).lift >= _LEAST_LIFT
-    ]
-    ranked = sorted(found, key=lambda each: (-each.posts * log(each.lift), each.kind != Kind.HASHTAG, each.term))
-    return list(_without_parts(ranked))
-
-
-def _is_askable(term: str) -> bool:
-    return kind_of(term) is not Kind.WORD or (len(term) >= _SHORTEST and not term.isdigit())
-
-
-def _proposal(term: str, posts: int, inside: _Tally, outside: _Tally) -> Proposal:
-    share = posts / inside.posts
-    # Half a post more, so that what nobody else has is not infinitely special.
-    elsewhere = (outside.terms[term] + 0.5) / (outside.posts + 1)
-    times, others = f"{share / elsewhere:,.0f} times as often", f"in {outside.posts:,} others"
-    reason = f"in {posts:,} of {inside.posts:,} posts ({share:.0%}), {times} as {others}"
-    return Proposal(
-        term=term,
-        kind=kind_of(term),
-        posts=posts,
-        share=round(share, 4),
-        elsewhere=round(elsewhere, 6),
-        lift=round(share / elsewhere, 2),
-        reason=reason,
-    )
-
-
-def _without_parts(ranked: Iterable[Proposal]) -> Iterable[Proposal]:
-    """A word that stands for the same posts as a hashtag or phrase before it is not proposed again."""
-    taken: list[Proposal] = []
-    for each in ranked:
-        words = set(each.term.lstrip("#").split(" "))
-        if not any(words <= set(other.term.lstrip("#").split(" ")) and each.posts <= other.posts * 1.2 for other in taken):
-            taken.append(each)
-    return taken
+            yield row

@@ -24,7 +24,7 @@ from bowerbird.model import Box
 from bowerbird.policies.keywords import checked
 from bowerbird.ports import Database
 from bowerbird.reports.keywords.courses import read_course
-from bowerbird.reports.keywords.explaining import explain, related
+from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.proposing import Wish, propose
 from bowerbird.reports.keywords.reading import find_event, read_frames, read_keywords, read_methods
@@ -114,7 +114,7 @@ async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_
             if plot is not None:
                 return await _plot(tx, asked, name, plot)
             if related_to is not None:
-                found = await related(tx, crawl, checked(related_to))
+                found = await related_terms(tx, crawl, checked(related_to))
                 showing.show_related(output, checked(related_to), found)
                 return {"crawl": name, "term": checked(related_to), "related": msgspec.to_builtins(found)}
             lines, methods = await read_keywords(tx, crawl), await read_methods(tx, crawl)
