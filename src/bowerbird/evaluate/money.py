@@ -66,6 +66,7 @@ CASES = {
     "graph": Case(flow='flow = "graph"', accounts=200, ends="filters.max_depth = 1", world=20_000),
     "cascades": Case(flow='flow = "cascades"', posts=3_000, ends="# by itself"),
     "topic": Case(flow='flow = "topic"', tags=12, posts_per_day=8.0),
+    "event": Case(flow='flow = "event"', tags=12, posts_per_day=200.0, world=500, lasts=timedelta(hours=8)),
     "sample": Case(flow='flow = "sample"', accounts=20),
     "robots": Case(flow='flow = "robots"', accounts=50),
     "listen": Case(flow='flow = "listen"', tables=_STREAM, posts_per_day=200.0, world=500, lasts=timedelta(hours=8)),

@@ -22,7 +22,7 @@ HERE, ELSEWHERE = "one.example", "two.example"
 _SEEDS, _FEW = 14, 4
 _RECENT = timedelta(days=20)
 _AN_HOUR = 3_600_000
-_LIVELY = {"listen": 160.0, "topic": 40.0}
+_LIVELY = {"event": 40.0, "listen": 160.0, "topic": 40.0}
 """Flows that wait for what is new, and how much people write in their world: there time goes on."""
 
 
@@ -37,6 +37,7 @@ _FLOWS: dict[str, tuple[str, tuple[str, ...], timedelta]] = {
     "timelines": ("", ("profile", "timeline"), timedelta(minutes=50)),
     "graph": ("filters.max_depth = 1", ("profile", "followers", "following"), timedelta(hours=12)),
     "cascades": ("", ("post", "reposts", "quotes"), timedelta(hours=12)),
+    "event": ("", (), timedelta(minutes=70)),
     "hydrate": ("", ("post",), timedelta(hours=12)),
     "listen": ("", (), timedelta(minutes=60)),
     "places": ("filters.max_depth = 0", ("profile",), timedelta(hours=12)),
@@ -120,7 +121,7 @@ def order(scene: Scene, service: SimulatedService) -> Order:
         tables = f'[[streams]]\nchannel = "{channel}"\n{about}'
     seeds, tag = _seeds(scene.flow, service), tag_of(service) if scene.channel == "hashtag" else ""
     calls = f"stop.calls = {_CALLS[scene.flow]}\n" if scene.flow in _CALLS else ""
-    length = length / 3 if scene.is_small and scene.flow in ("timelines", "topic") else length
+    length = length / 3 if scene.is_small and scene.flow in ("event", "timelines", "topic") else length
     return Order(
         lines=f'flow.use = "{scene.flow}"\n{calls}{lines}', seeds=seeds, tables=tables, tag=tag, promises=promises, length=length
     )
@@ -132,7 +133,7 @@ def _seeds(flow: str, service: SimulatedService) -> tuple[str, ...]:
     counts = {"timelines": _SEEDS, "places": _SEEDS, "graph": _FEW, "sample": _FEW, "robots": 1}
     if flow in counts:
         return _accounts(service, counts[flow])
-    return (f"#{tag_of(service)}",) if flow == "topic" else ()
+    return (f"#{tag_of(service)}",) if flow in ("event", "topic") else ()
 
 
 def _accounts(service: SimulatedService, count: int) -> tuple[str, ...]:
