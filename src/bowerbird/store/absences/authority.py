@@ -107,13 +107,19 @@ def without_forged(s: SaveContext, page: Page) -> Page:
         return page
     refused = tuple(Broken(Subject.POST, post.raw, FORGED) for post in page.posts if post.id in forged)
     # Whoever passes one on shows it in the payload.
-    kept = tuple(_uncarried(post, forged) for post in page.posts if post.id not in forged)
-    return msgspec.structs.replace(page, posts=kept, broken=page.broken + refused)
+    showing = carriers(page.posts, forged)
+    kept = (post for post in page.posts if post.id not in forged)
+    posts = tuple(msgspec.structs.replace(post, raw=b"") if post.id in showing else post for post in kept)
+    return msgspec.structs.replace(page, posts=posts, broken=page.broken + refused)
 
 
-def _uncarried(post: Post, forged: Collection[str]) -> Post:
-    is_carrier = post.repost_of in forged or post.quote_of in forged
-    return msgspec.structs.replace(post, raw=b"") if is_carrier else post
+def carriers(posts: Collection[Post], shown: Collection[str]) -> set[str]:
+    """Those of the posts in whose payloads one of these stands (by id), however deep."""
+    held, news = set[str](), set(shown)
+    while news:
+        news = {post.id for post in posts if post.repost_of in news or post.quote_of in news} - held
+        held |= news
+    return held
 
 
 async def lists_whole(s: SaveContext, table: str, number: int) -> bool:

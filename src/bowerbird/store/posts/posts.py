@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from bowerbird.db.short_columns import written, written_rows
 from bowerbird.model import NETWORKS, Post, SavedPost
 from bowerbird.ports import Database, Row
-from bowerbird.store.absences.authority import is_first_word, may_change, teller
+from bowerbird.store.absences.authority import carriers, is_first_word, may_change, teller
 from bowerbird.store.absences.lagging import LAG
 from bowerbird.store.context import SaveContext, Writes, ordered
 from bowerbird.store.fields import (
@@ -287,7 +287,7 @@ async def save_posts(
     by_id, stored = look.posts, look.stored
     s.counting.note_seen({row["author"] for row in stored.values()}, s.at)
     buried = await emptied_posts(s, sql.buried, look, people)
-    unkept = {*buried.uncopied, *buried.carriers(by_id.values())} if buried.uncopied else frozenset[str]()
+    unkept = {*buried.uncopied, *carriers(by_id.values(), buried.uncopied)} if buried.uncopied else frozenset[str]()
     page = _Posts(s, people, packer, buried, unkept)
     if any(row["edited_at"] for row in stored.values()):
         page.observed = await s.observed_at()
