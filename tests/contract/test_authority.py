@@ -20,6 +20,7 @@ from store_pages import (
     Crawled,
     federated,
     followers,
+    post,
     skeet,
     toot,
 )
@@ -404,3 +405,13 @@ async def test_on_bluesky_content_is_the_accounts_own_and_absence_is_told_by_a_s
     await crawled.hear(Page(posts=(skeet("2"),)), service=second)
     await crawled.save(Page(outcome=Outcome.NOT_FOUND), POSTS, "at://2", service=SKY)
     assert await texts(crawled) == [None, None]
+
+
+@pytest.mark.parametrize("unfit", [{"id": "x:\0"}, {"author": "x:" + "1" * 5000}])
+async def test_what_cannot_be_stored_stays_in_no_payload_that_shows_it(crawled: Crawled, unfit: dict[str, str]) -> None:
+    bad = structs.replace(post("5", raw=b'{"secret":1}'), **unfit)
+    quote = post("6", quote_of=bad.id, raw=b'{"quoted":{"secret":1}}')
+    passed_on = post("7", repost_of="x:6", raw=b'{"passed":{"quoted":{"secret":1}}}')
+    await crawled.save(Page(posts=(bad, quote, passed_on, post("8"))), TIMELINE, "1")
+    kept = await crawled.rows("select id from posts where raw is not null or frame is not null")
+    assert [row["id"] for row in kept] == ["x:8"]

@@ -8,7 +8,6 @@ Bluesky content is the account's own, whoever passes it on; that something is go
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ import msgspec
 from bowerbird.model import NETWORKS, Broken, Page, Post, Subject
 from bowerbird.ports import Row
 from bowerbird.store.context import SaveContext
+from bowerbird.store.intake.carriers import carriers, without_payloads
 from bowerbird.store.people.names import has_local_keys
 
 HOME = -1
@@ -107,19 +107,8 @@ def without_forged(s: SaveContext, page: Page) -> Page:
         return page
     refused = tuple(Broken(Subject.POST, post.raw, FORGED) for post in page.posts if post.id in forged)
     # Whoever passes one on shows it in the payload.
-    showing = carriers(page.posts, forged)
-    kept = (post for post in page.posts if post.id not in forged)
-    posts = tuple(msgspec.structs.replace(post, raw=b"") if post.id in showing else post for post in kept)
-    return msgspec.structs.replace(page, posts=posts, broken=page.broken + refused)
-
-
-def carriers(posts: Collection[Post], shown: Collection[str]) -> set[str]:
-    """Those of the posts in whose payloads one of these stands (by id), however deep."""
-    held, news = set[str](), set(shown)
-    while news:
-        news = {post.id for post in posts if post.repost_of in news or post.quote_of in news} - held
-        held |= news
-    return held
+    kept = without_payloads((post for post in page.posts if post.id not in forged), carriers(page.posts, forged))
+    return msgspec.structs.replace(page, posts=kept, broken=page.broken + refused)
 
 
 async def lists_whole(s: SaveContext, table: str, number: int) -> bool:

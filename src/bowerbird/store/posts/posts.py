@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from bowerbird.db.short_columns import written, written_rows
 from bowerbird.model import NETWORKS, Post, SavedPost
 from bowerbird.ports import Database, Row
-from bowerbird.store.absences.authority import carriers, is_first_word, may_change, teller
+from bowerbird.store.absences.authority import is_first_word, may_change, teller
 from bowerbird.store.absences.lagging import LAG
 from bowerbird.store.context import SaveContext, Writes, ordered
 from bowerbird.store.fields import (
@@ -31,6 +31,7 @@ from bowerbird.store.fields import (
     reads_otherwise,
     without_copy,
 )
+from bowerbird.store.intake.carriers import carriers
 from bowerbird.store.payloads.frames import Frames, Slot
 from bowerbird.store.payloads.placing import COLUMNS, NOTHING, Incoming, place_payloads
 from bowerbird.store.payloads.raw import Packer
