@@ -20,6 +20,7 @@ from store_pages import (
     Crawled,
     federated,
     followers,
+    post,
     skeet,
     toot,
 )
@@ -218,6 +219,15 @@ async def test_a_post_of_one_repository_under_the_account_of_another_is_set_asid
     assert (await texts(crawled), await crawled.count("quarantine")) == (["a"], 1)
 
 
+async def test_what_is_set_aside_stays_in_no_payload_that_shows_it_however_deep(crawled: Crawled) -> None:
+    ids = [f"at://did:plc:{owner}/app.bsky.feed.post/{number}" for number, owner in enumerate("baaa")]
+    shows = [{}, {"quote_of": ids[0]}, {"repost_of": ids[1]}, {}]
+    posts = (Post(id=id_, key=id_, author="did:plc:a", raw=b'{"forged":1}', **more) for id_, more in zip(ids, shows, strict=True))
+    await crawled.save(Page(users=(User(id="did:plc:a", key="did:plc:a"),), posts=tuple(posts)), TIMELINE, "a", service=SKY)
+    kept = await crawled.rows("select id from posts where raw is not null or frame is not null")
+    assert [row["id"] for row in kept] == ids[3:]
+
+
 async def test_a_mere_view_moves_nobody_to_another_place(crawled: Crawled) -> None:
     areas = [Area(name="Lisbon", box=Box(-9.3, 38.6, -9.0, 38.9)), Area(name="Berlin", box=Box(13.0, 52.3, 13.8, 52.7))]
     locator = AreaLocator(areas, resolver_in(load_settings().cache_folder))
@@ -395,3 +405,13 @@ async def test_on_bluesky_content_is_the_accounts_own_and_absence_is_told_by_a_s
     await crawled.hear(Page(posts=(skeet("2"),)), service=second)
     await crawled.save(Page(outcome=Outcome.NOT_FOUND), POSTS, "at://2", service=SKY)
     assert await texts(crawled) == [None, None]
+
+
+@pytest.mark.parametrize("unfit", [{"id": "x:\0"}, {"author": "x:" + "1" * 5000}])
+async def test_what_cannot_be_stored_stays_in_no_payload_that_shows_it(crawled: Crawled, unfit: dict[str, str]) -> None:
+    bad = structs.replace(post("5", raw=b'{"secret":1}'), **unfit)
+    quote = post("6", quote_of=bad.id, raw=b'{"quoted":{"secret":1}}')
+    passed_on = post("7", repost_of="x:6", raw=b'{"passed":{"quoted":{"secret":1}}}')
+    await crawled.save(Page(posts=(bad, quote, passed_on, post("8"))), TIMELINE, "1")
+    kept = await crawled.rows("select id from posts where raw is not null or frame is not null")
+    assert [row["id"] for row in kept] == ["x:8"]

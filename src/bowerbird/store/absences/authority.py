@@ -8,7 +8,6 @@ Bluesky content is the account's own, whoever passes it on; that something is go
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ import msgspec
 from bowerbird.model import NETWORKS, Broken, Page, Post, Subject
 from bowerbird.ports import Row
 from bowerbird.store.context import SaveContext
+from bowerbird.store.intake.carriers import carriers, without_payloads
 from bowerbird.store.people.names import has_local_keys
 
 HOME = -1
@@ -107,13 +107,8 @@ def without_forged(s: SaveContext, page: Page) -> Page:
         return page
     refused = tuple(Broken(Subject.POST, post.raw, FORGED) for post in page.posts if post.id in forged)
     # Whoever passes one on shows it in the payload.
-    kept = tuple(_uncarried(post, forged) for post in page.posts if post.id not in forged)
+    kept = without_payloads((post for post in page.posts if post.id not in forged), carriers(page.posts, forged))
     return msgspec.structs.replace(page, posts=kept, broken=page.broken + refused)
-
-
-def _uncarried(post: Post, forged: Collection[str]) -> Post:
-    is_carrier = post.repost_of in forged or post.quote_of in forged
-    return msgspec.structs.replace(post, raw=b"") if is_carrier else post
 
 
 async def lists_whole(s: SaveContext, table: str, number: int) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from bowerbird.model import Broken, Page, Poll, PollOption, Post, Relation, RelationEnd, Subject, User
+from bowerbird.store.intake.carriers import carriers, without_payloads
 
 LONGEST_ID = 600
 """Characters; at four bytes each still an index entry that PostgreSQL takes."""
@@ -35,6 +36,9 @@ def clean_page(page: Page) -> Page:
     """The same page with nothing in it that a database refuses; what was set aside is among the broken."""
     users, bad_users = _clean(page.users, _users_fit, _mended_user, Subject.USER)
     posts, bad_posts = _clean(page.posts, _posts_fit, _mended_post, Subject.POST)
+    if bad_posts:
+        # By the names under which they are shown: those that cannot be stored are not in the columns any more.
+        posts = without_payloads(posts, carriers(page.posts, {p.id for p in page.posts} - {p.id for p in posts}))
     if users is page.users and posts is page.posts and _keys_fit(page) and _words_fit(page) and _is_plain(_own_words(page)):
         return page
     return msgspec.structs.replace(

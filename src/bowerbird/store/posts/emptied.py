@@ -29,14 +29,6 @@ class Emptied(Struct, frozen=True):
     uncopied: Collection[str]
     """Whoever passes one of these on or quotes it is kept without the copy."""
 
-    def carriers(self, posts: Collection[Post]) -> set[str]:
-        """Those of the posts in whose payloads one of these stands, however deep."""
-        held, news = set[str](), set(self.uncopied)
-        while news:
-            news = {post.id for post in posts if post.repost_of in news or post.quote_of in news} - held
-            held |= news
-        return held
-
 
 class EmptiedStatements:
     """The statements of this file in one database's words."""

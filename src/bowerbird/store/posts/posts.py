@@ -31,6 +31,7 @@ from bowerbird.store.fields import (
     reads_otherwise,
     without_copy,
 )
+from bowerbird.store.intake.carriers import carriers
 from bowerbird.store.payloads.frames import Frames, Slot
 from bowerbird.store.payloads.placing import COLUMNS, NOTHING, Incoming, place_payloads
 from bowerbird.store.payloads.raw import Packer
@@ -287,7 +288,7 @@ async def save_posts(
     by_id, stored = look.posts, look.stored
     s.counting.note_seen({row["author"] for row in stored.values()}, s.at)
     buried = await emptied_posts(s, sql.buried, look, people)
-    unkept = {*buried.uncopied, *buried.carriers(by_id.values())} if buried.uncopied else frozenset[str]()
+    unkept = {*buried.uncopied, *carriers(by_id.values(), buried.uncopied)} if buried.uncopied else frozenset[str]()
     page = _Posts(s, people, packer, buried, unkept)
     if any(row["edited_at"] for row in stored.values()):
         page.observed = await s.observed_at()
