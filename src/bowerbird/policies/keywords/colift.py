@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from bowerbird.errors import UserError
 from bowerbird.model.terms import Kind, family, kind_of
 from bowerbird.policies.keywords.learning import learned
 from bowerbird.policies.keywords.likeness import Likeness
@@ -52,8 +51,6 @@ class Colift:
     name = "colift"
 
     def __init__(self, precision: float | None = None, words: bool = True) -> None:
-        if precision is not None and not 0 < precision < 1:
-            raise UserError(f"The wanted precision of 'colift' must lie between 0 and 1, not be {precision}.")
         self._precision = precision
         self.kinds = frozenset({Kind.HASHTAG, Kind.WORD, Kind.PHRASE} if words else {Kind.HASHTAG})
 
