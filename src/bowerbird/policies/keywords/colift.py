@@ -23,7 +23,7 @@ SPECIFIC = 2.0
 _LEAST_THRESHOLD = 0.2
 _SLACK = 0.9
 """A keyword leaves below this part of the threshold by which it came in, so that nobody comes and goes."""
-_JUDGED = 20
+JUDGED = 20
 """Posts from which on a followed keyword can be judged."""
 _PROBES = 100
 _SHORTEST = 3
@@ -123,7 +123,7 @@ def _exits(view: _View) -> tuple[Change, ...]:
     for term in view.state.keywords:
         known = view.relevance(term)
         is_unlike = known.high < view.threshold or known.value < _SLACK * view.threshold
-        if term not in exits and is_unlike and known.posts >= _JUDGED and not is_kept(view.state, term, view.settings):
+        if term not in exits and is_unlike and known.posts >= JUDGED and not is_kept(view.state, term, view.settings):
             exits[term] = _left(term, known, view, "fewer of its posts look like the event than wanted")
     exits |= {each.term: each for each in _crowded_out(view, exits.keys())}
     return tuple(exits.values())

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
 from bowerbird.policies.keywords import State
+from bowerbird.policies.keywords.colift import JUDGED
 from bowerbird.policies.keywords.relevance import Relevance, relevance, scale_of
 from bowerbird.ports import Row, Transaction
 
@@ -127,7 +127,7 @@ async def read_methods(tx: Transaction, crawl: int) -> list[MethodLine]:
     rows = await tx.fetch(_METHODS, crawl)
     bits = {row["name"]: 1 << row["bit"] for row in rows}
     estimates = {row["name"]: decoded(row["numbers"]) for row in await tx.fetch(_ESTIMATES, crawl)}
-    return [replace(_method(row, bits, masks), **_estimated(estimates.get(row["name"], {}))) for row in rows]
+    return [_method(row, bits, masks, estimates.get(row["name"], {})) for row in rows]
 
 
 async def read_frames(tx: Transaction, crawl: int, most: int) -> list[FrameLine]:
@@ -163,27 +163,32 @@ def _keyword(row: Row, states: dict[str, State], last: dict[tuple[int, str], int
     )
 
 
-def _method(row: Row, bits: dict[str, int], masks: dict[int, int]) -> MethodLine:
+def _method(row: Row, bits: dict[str, int], masks: dict[int, int], numbers: Mapping[str, float]) -> MethodLine:
+    state = msgspec.json.decode(row["state"], type=State)
     name, own = row["name"], bits[row["name"]]
     others = {other: bit for other, bit in bits.items() if other != name}
     return MethodLine(
         name=name,
-        keywords=0 if row["until"] is not None else len(msgspec.json.decode(row["state"], type=State).keywords),
+        keywords=0 if row["until"] is not None else len(state.keywords),
         posts=sum(posts for mask, posts in masks.items() if mask & own),
         alone=masks.get(own, 0),
         shared={other: sum(posts for mask, posts in masks.items() if mask & own and mask & bit) for other, bit in others.items()},
+        precision=_estimate("precision", numbers, state),
+        recall=_estimate("recall", numbers, state),
         until=None if row["until"] is None else from_micros(row["until"]),
     )
 
 
-def _estimated(numbers: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(numbers[name], 4) for name in ("precision", "recall") if name in numbers}
+def _estimate(name: str, numbers: Mapping[str, float], state: State) -> float | None:
+    """None also as long as too few posts were judged for it to mean anything."""
+    judged = sum(known.posts for term, known in state.evidence.items() if term in state.keywords)
+    return round(numbers[name], 4) if name in numbers and judged >= JUDGED else None
 
 
 def _relevance(term: str, states: Iterable[State]) -> Relevance | None:
-    """As the first method judges it that has seen posts with it."""
+    """As the first method judges it that has seen enough posts with it."""
     known = ((each.evidence[term], scale_of(each)) for each in states if term in each.evidence)
-    return next((relevance(evidence, scale) for evidence, scale in known if evidence.posts), None)
+    return next((relevance(evidence, scale) for evidence, scale in known if evidence.posts >= JUDGED), None)
 
 
 def _frame(row: Row, decisions: list[Row], moved: Any) -> FrameLine:
