@@ -186,6 +186,7 @@ async def test_a_decision_writes_entries_states_candidates_and_targets_at_once(s
     assert (methods["skwa"].posts, methods["skwa"].alone, methods["skwa"].shared) == (4, 0, {"baseline": 4})
     (frame,) = frames
     assert (frame.posts, frame.entered, frame.cap, frame.lost) == ({"skwa": 4, "baseline": 4}, ["#river"], 100, 0)
+    assert {(methods[name].precision, methods[name].recall) for name in methods} == {(None, None)}
     assert [(each.verdict, sum(each.counts)) for each in explained.looked_at] == [("enters", 2)]
     assert explained.entries[0].numbers == {"count": 2, "rank": 1}
     assert [(each.term, each.method, each.together, each.jaccard) for each in beside] == [("#river", "skwa", 2, 0.5)]

@@ -80,6 +80,10 @@ def test_a_stream_of_everything_that_the_file_names_is_taken_instead() -> None:
         ("min_freqency = 2", 7, "did you mean 'min_frequency'?"),
         ('by = "sream"', 7, "did you mean 'stream'?"),
         ("[keywords.rkwa]\nthreshold = 1", 8, "unknown key 'threshold' in [keywords.rkwa]"),
+        ("[keywords.rkwa]\nthres1 = 0.5\nthres2 = 1.5", 9, "thres2 must be a number between -1 and 1, not 1.5"),
+        ('[keywords.rkwa_auto]\nreading = "verse"', 8, "reading must be one of prose, pseudocode, not 'verse'"),
+        ("[keywords.colift]\nprecision = true", 8, "precision must be a number between 0 and 1, not true"),
+        ('[keywords.colift]\nwords = "no"', 8, "words must be true or false, not 'no'"),
     ],
 )
 def test_a_mistake_names_its_line(keywords: str, line: int, words: str) -> None:

@@ -21,6 +21,7 @@ from bowerbird.errors import UserError
 from bowerbird.flows.keywords import KeywordUse
 from bowerbird.flows.language import condition
 from bowerbird.model import Area, Channel, Facet, Geography, KeywordStream, Subject, Subscription
+from bowerbird.model.keywords import Methods
 from bowerbird.model.times import span
 
 STREAM = "stream"
@@ -312,7 +313,7 @@ class Vocabulary(Struct, frozen=True):
     """By provider: the ways (`stream`, `search`) in which its network can be asked about areas, the better one first."""
     geography: Callable[[str, Sequence[Area], str], Geography] = lambda provider, areas, way: Geography()
     """Provider, areas and way to what is to be asked."""
-    methods: Mapping[str, frozenset[str]] = {}
+    methods: Methods = {}
     """Names of the methods that adapt keywords, and the options of each."""
     keywords: Callable[[str, Sequence[str]], KeywordStream | None] = lambda provider, keywords: None
     """Provider and keywords as somebody wrote them to the stream that brings them; raises `UserError` for what is no keyword."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.tables import Table
+from bowerbird.model.keywords import MethodOption, Methods
 
 WAYS = ("stream", "search")
 BACKGROUND = "public"
@@ -59,7 +60,7 @@ class KeywordUse(Struct, frozen=True, kw_only=True):
     """One of `WAYS`; empty: by a stream where the network has one."""
 
 
-def keyword_use(table: Table, methods: Mapping[str, frozenset[str]]) -> KeywordUse | None:
+def keyword_use(table: Table, methods: Methods) -> KeywordUse | None:
     """The `[keywords]` of a flow, if it has one; raises `FlowError` naming the line. `methods`: names and options of each, where
     they are known."""
     if "keywords" not in table.values:
@@ -83,7 +84,7 @@ def keyword_use(table: Table, methods: Mapping[str, frozenset[str]]) -> KeywordU
     )
 
 
-def _methods(table: Table, known: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+def _methods(table: Table, known: Methods) -> tuple[str, ...]:
     named = table.texts("methods")
     for name in named:
         if name not in known:
@@ -93,9 +94,12 @@ def _methods(table: Table, known: Mapping[str, frozenset[str]]) -> tuple[str, ..
     return named
 
 
-def _options(table: Table, name: str, known: frozenset[str]) -> dict[str, Any]:
+def _options(table: Table, name: str, known: Mapping[str, MethodOption]) -> dict[str, Any]:
     inner = table.table(name)
     inner.only(known, f"[keywords.{name}]")
+    for option, value in inner.values.items():
+        if problem := known[option].problem(value):
+            raise inner.wrong(option, f"{option} {problem}")
     return dict(inner.values)
 
 

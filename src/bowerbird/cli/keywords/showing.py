@@ -16,17 +16,27 @@ _MOST_RELATED = 25
 
 
 def show_keywords(output: Output, crawl: str, lines: Sequence[KeywordLine], methods: Sequence[MethodLine]) -> None:
-    rows = [(f"  {each.term}", each.method, _count(each.posts), _count(each.last), _at(each.since), each.why) for each in lines]
-    output.table(f"Keywords of {crawl}", ("  keyword", "method", "posts", "last frame", "since (UTC)", "why"), rows)
+    known = ("  keyword", "method", "posts", "last frame", "relevance", "since (UTC)", "why")
+    output.table(f"Keywords of {crawl}", known, [_keyword(each) for each in lines])
     output.line()
-    columns = ("  method", "keywords", "posts", "alone", *(f"with {each.name}" for each in methods))
+    shared = (f"with {each.name}" for each in methods)
+    columns = ("  method", "keywords", "posts", "precision", "recall", "alone", *shared)
     output.table("", columns, [_method(each, methods) for each in methods])
+    if any(each.precision is not None for each in methods):
+        output.line("Relevance, precision and recall are estimates without labels; `grade` measures by labels.")
+
+
+def _keyword(line: KeywordLine) -> tuple[str, ...]:
+    found = line.relevance
+    relevance = "" if found is None else f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+    return f"  {line.term}", line.method, _count(line.posts), _count(line.last), relevance, _at(line.since), line.why
 
 
 def _method(line: MethodLine, methods: Sequence[MethodLine]) -> tuple[str, ...]:
     shared = (_count(line.shared.get(each.name)) for each in methods)
     name = line.name if line.until is None else f"{line.name} (ended {_at(line.until)})"
-    return f"  {name}", f"{line.keywords:,}", f"{line.posts:,}", f"{line.alone:,}", *shared
+    estimates = (_share(line.precision), _share(line.recall))
+    return f"  {name}", f"{line.keywords:,}", f"{line.posts:,}", *estimates, f"{line.alone:,}", *shared
 
 
 def show_frames(output: Output, frames: Sequence[FrameLine]) -> None:

@@ -13,6 +13,7 @@ from bowerbird.flows.keywords import keyword_use
 from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import Document, read
 from bowerbird.model import Facet
+from bowerbird.model.keywords import Methods
 
 FLOW_KEYS = ("name", "about", "seeds", "weight", "facets", "edges", "stop", "filters", "keywords")
 FACET_KEYS = (
@@ -36,15 +37,15 @@ FILTER_KEYS = ("languages", "keywords", "when", "follow_opted_out", "max_depth",
 
 Words = Mapping[str, frozenset[str]]
 """Names, and the options of each."""
-NO_METHODS: Words = {}
+NO_METHODS: Methods = {}
 
 
-def parse_flow(text: str, file: str, facets: Mapping[str, Facet], rankers: Words, methods: Words = NO_METHODS) -> Flow:
+def parse_flow(text: str, file: str, facets: Mapping[str, Facet], rankers: Words, methods: Methods = NO_METHODS) -> Flow:
     """The flow a text declares; raises `FlowError` naming file and line."""
     return flow_of(read(text, file), facets, rankers, methods)
 
 
-def flow_of(document: Document, facets: Mapping[str, Facet], rankers: Words, methods: Words = NO_METHODS) -> Flow:
+def flow_of(document: Document, facets: Mapping[str, Facet], rankers: Words, methods: Methods = NO_METHODS) -> Flow:
     """The flow of a document; the whole file is a flow. `rankers` and `methods` (of keywords) are those it may name."""
     table = Table(document)
     whole = _flow(table, methods)
@@ -71,7 +72,7 @@ def _as_written(path: Path, flow: Flow, whole: Flow, table: Table) -> Path:
     return ("edges", tables[[each is flow.edges[int(path[1])] for each in whole.edges].index(True)], *path[2:])
 
 
-def _flow(table: Table, methods: Words) -> Flow:
+def _flow(table: Table, methods: Methods) -> Flow:
     table.only(FLOW_KEYS, "a flow")
     return Flow(
         name=table.required("name", 'name = "timelines"'),

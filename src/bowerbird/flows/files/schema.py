@@ -13,6 +13,7 @@ from bowerbird.flows.files.place_plans import WAYS
 from bowerbird.flows.flow import TAKES, Vocabulary
 from bowerbird.flows.keywords import WAYS as KEYWORD_WAYS
 from bowerbird.model import Signal
+from bowerbird.model.keywords import MethodOption
 
 Schema = dict[str, Any]
 _DURATION = {"type": "string", "pattern": r"^\s*(\d+(\.\d+)?\s*[wdhmsWDHMS]\s*)+$"}
@@ -201,8 +202,19 @@ def _keywords(words: Vocabulary) -> Schema:
     schema = _table(_KEYWORDS)
     schema["properties"]["methods"] |= {"items": {"enum": sorted(words.methods)}}
     for name, options in words.methods.items():
-        schema["properties"][name] = _table({option: ({}, f"An option of {name}.") for option in sorted(options)})
+        schema["properties"][name] = _table(
+            {option: (_option(options[option]), f"An option of {name}.") for option in sorted(options)}
+        )
     return schema
+
+
+def _option(option: MethodOption) -> Schema:
+    if option.words:
+        return {"enum": list(option.words)}
+    if option.between is None:
+        return _TRUTH
+    low, high = option.between
+    return {"type": "number", "exclusiveMinimum": low, "exclusiveMaximum": high}
 
 
 def _table(keys: Mapping[str, tuple[Schema, str]], *, is_open: bool = False) -> Schema:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from bowerbird.errors import UserError
 from bowerbird.model.terms import Kind, family, kind_of
 from bowerbird.policies.keywords.learning import learned
 from bowerbird.policies.keywords.likeness import Likeness
@@ -24,7 +23,7 @@ SPECIFIC = 2.0
 _LEAST_THRESHOLD = 0.2
 _SLACK = 0.9
 """A keyword leaves below this part of the threshold by which it came in, so that nobody comes and goes."""
-_JUDGED = 20
+JUDGED = 20
 """Posts from which on a followed keyword can be judged."""
 _PROBES = 100
 _SHORTEST = 3
@@ -52,8 +51,6 @@ class Colift:
     name = "colift"
 
     def __init__(self, precision: float | None = None, words: bool = True) -> None:
-        if precision is not None and not 0 < precision < 1:
-            raise UserError(f"The wanted precision of 'colift' must lie between 0 and 1, not be {precision}.")
         self._precision = precision
         self.kinds = frozenset({Kind.HASHTAG, Kind.WORD, Kind.PHRASE} if words else {Kind.HASHTAG})
 
@@ -126,7 +123,7 @@ def _exits(view: _View) -> tuple[Change, ...]:
     for term in view.state.keywords:
         known = view.relevance(term)
         is_unlike = known.high < view.threshold or known.value < _SLACK * view.threshold
-        if term not in exits and is_unlike and known.posts >= _JUDGED and not is_kept(view.state, term, view.settings):
+        if term not in exits and is_unlike and known.posts >= JUDGED and not is_kept(view.state, term, view.settings):
             exits[term] = _left(term, known, view, "fewer of its posts look like the event than wanted")
     exits |= {each.term: each for each in _crowded_out(view, exits.keys())}
     return tuple(exits.values())

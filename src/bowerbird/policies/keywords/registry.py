@@ -7,9 +7,10 @@ from types import MappingProxyType
 from typing import Any
 
 from bowerbird.errors import UserError
+from bowerbird.model.keywords import MethodOption, Methods
 from bowerbird.policies.keywords.baseline import Baseline
 from bowerbird.policies.keywords.colift import Colift
-from bowerbird.policies.keywords.rkwa import Rkwa
+from bowerbird.policies.keywords.rkwa import READINGS, Rkwa
 from bowerbird.policies.keywords.rkwa_auto import RkwaAuto
 from bowerbird.policies.keywords.skwa import Skwa
 from bowerbird.policies.keywords.values import Method
@@ -21,22 +22,26 @@ _MAKERS: Mapping[str, Callable[..., Method]] = {
     "rkwa_auto": RkwaAuto,
     "colift": Colift,
 }
-_OPTIONS: Mapping[str, frozenset[str]] = {
-    "rkwa": frozenset({"thres1", "thres2", "reading"}),
-    "rkwa_auto": frozenset({"reading"}),
-    "colift": frozenset({"precision", "words"}),
+_CORRELATION = MethodOption(between=(-1, 1))
+_READING = MethodOption(words=tuple(READINGS))
+_OPTIONS: Methods = {
+    "rkwa": {"thres1": _CORRELATION, "thres2": _CORRELATION, "reading": _READING},
+    "rkwa_auto": {"reading": _READING},
+    "colift": {"precision": MethodOption(between=(0, 1)), "words": MethodOption()},
 }
 
-METHODS: Mapping[str, frozenset[str]] = MappingProxyType({name: _OPTIONS.get(name, frozenset()) for name in _MAKERS})
+METHODS: Methods = MappingProxyType({name: _OPTIONS.get(name, {}) for name in _MAKERS})
 """Every method's name and the options it knows."""
 
 
 def method(name: str, options: Mapping[str, Any] | None = None) -> Method:
-    """The method of that name; raises `UserError` for an unknown name or option."""
+    """The method of that name; raises `UserError` for an unknown name or option, or a value that it cannot have."""
     if name not in _MAKERS:
         raise UserError(f"There is no method {name!r} of keyword adaptation; choose one of {', '.join(_MAKERS)}.")
-    for option in options or {}:
+    for option, value in (options or {}).items():
         if option not in METHODS[name]:
             known = ", ".join(sorted(METHODS[name])) or "none"
             raise UserError(f"The method {name!r} has no option {option!r}; it knows {known}.")
+        if problem := METHODS[name][option].problem(value):
+            raise UserError(f"The option {option!r} of the method {name!r} {problem}.")
     return _MAKERS[name](**(options or {}))

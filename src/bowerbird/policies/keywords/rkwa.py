@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bowerbird.errors import UserError
 from bowerbird.model.terms import Kind
 from bowerbird.policies.keywords.correlation import Courses
 from bowerbird.policies.keywords.members import begun, changed, counted, is_kept, may_stay
@@ -75,8 +74,6 @@ class Rkwa:
     kinds = frozenset({Kind.HASHTAG})
 
     def __init__(self, thres1: float = 0.5, thres2: float = 0.8, reading: str = "prose") -> None:
-        if reading not in READINGS:
-            raise UserError(f"The method 'rkwa' has no reading {reading!r}; choose one of {', '.join(READINGS)}.")
         self._thresholds, self._refine = Thresholds(thres1, thres2), READINGS[reading]
 
     def begins(self, seeds: tuple[str, ...], settings: Settings) -> State:

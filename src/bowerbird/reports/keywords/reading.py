@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,8 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
 from bowerbird.policies.keywords import State
+from bowerbird.policies.keywords.colift import JUDGED
+from bowerbird.policies.keywords.relevance import Relevance, relevance, scale_of
 from bowerbird.ports import Row, Transaction
 
 _CRAWLS = """
@@ -35,6 +38,12 @@ where m.crawl = ? and d.frame >= ? order by d.frame, m.bit
 """
 
 
+_ESTIMATES = """
+select m.name, d.numbers from keyword_decisions d join keyword_methods m on m.method = d.method
+where m.crawl = ? and d.frame = (select max(frame) from keyword_decisions latest where latest.method = d.method)
+"""
+
+
 class KeywordLine(Struct, frozen=True, kw_only=True):
     """One keyword of one method, from its entry to its exit."""
 
@@ -47,6 +56,9 @@ class KeywordLine(Struct, frozen=True, kw_only=True):
     """Collected with it in all; None: not known any more, it has left."""
     last: int | None = None
     """In the last frame."""
+    relevance: Relevance | None = None
+    """From 0, as anything, to 1, as the seeds: by the posts that searches for it and the stream showed, without labels; None:
+    no method of the crawl judges it by posts."""
     until: datetime | None = None
     until_why: str | None = None
     until_numbers: dict[str, float] | None = None
@@ -62,6 +74,10 @@ class MethodLine(Struct, frozen=True, kw_only=True):
     """Posts that no other method collected."""
     shared: dict[str, int]
     """By other method: posts that both collected."""
+    precision: float | None = None
+    """Of the last frame's posts, the part that is of the event, as the method estimates it without labels; None: it does not."""
+    recall: float | None = None
+    """Of the event's posts in the background, the part that its keywords match; an estimate too."""
     until: datetime | None = None
 
 
@@ -110,7 +126,8 @@ async def read_methods(tx: Transaction, crawl: int) -> list[MethodLine]:
     masks = {int(row["methods"]): int(row["posts"]) for row in await tx.fetch(_MASKS, crawl)}
     rows = await tx.fetch(_METHODS, crawl)
     bits = {row["name"]: 1 << row["bit"] for row in rows}
-    return [_method(row, bits, masks) for row in rows]
+    estimates = {row["name"]: decoded(row["numbers"]) for row in await tx.fetch(_ESTIMATES, crawl)}
+    return [_method(row, bits, masks, estimates.get(row["name"], {})) for row in rows]
 
 
 async def read_frames(tx: Transaction, crawl: int, most: int) -> list[FrameLine]:
@@ -139,23 +156,39 @@ def _keyword(row: Row, states: dict[str, State], last: dict[tuple[int, str], int
         numbers=decoded(row["numbers"]),
         posts=None if kept is None else kept.posts,
         last=last.get((row["method"], row["term"])),
+        relevance=None if kept is None else _relevance(row["term"], states.values()),
         until=None if row["until"] is None else from_micros(row["until"]),
         until_why=row["until_why"],
         until_numbers=decoded(row["until_numbers"]),
     )
 
 
-def _method(row: Row, bits: dict[str, int], masks: dict[int, int]) -> MethodLine:
+def _method(row: Row, bits: dict[str, int], masks: dict[int, int], numbers: Mapping[str, float]) -> MethodLine:
+    state = msgspec.json.decode(row["state"], type=State)
     name, own = row["name"], bits[row["name"]]
     others = {other: bit for other, bit in bits.items() if other != name}
     return MethodLine(
         name=name,
-        keywords=0 if row["until"] is not None else len(msgspec.json.decode(row["state"], type=State).keywords),
+        keywords=0 if row["until"] is not None else len(state.keywords),
         posts=sum(posts for mask, posts in masks.items() if mask & own),
         alone=masks.get(own, 0),
         shared={other: sum(posts for mask, posts in masks.items() if mask & own and mask & bit) for other, bit in others.items()},
+        precision=_estimate("precision", numbers, state),
+        recall=_estimate("recall", numbers, state),
         until=None if row["until"] is None else from_micros(row["until"]),
     )
+
+
+def _estimate(name: str, numbers: Mapping[str, float], state: State) -> float | None:
+    """None also as long as too few posts were judged for it to mean anything."""
+    judged = sum(known.posts for term, known in state.evidence.items() if term in state.keywords)
+    return round(numbers[name], 4) if name in numbers and judged >= JUDGED else None
+
+
+def _relevance(term: str, states: Iterable[State]) -> Relevance | None:
+    """As the first method judges it that has seen enough posts with it."""
+    known = ((each.evidence[term], scale_of(each)) for each in states if term in each.evidence)
+    return next((relevance(evidence, scale) for evidence, scale in known if evidence.posts >= JUDGED), None)
 
 
 def _frame(row: Row, decisions: list[Row], moved: Any) -> FrameLine:
