@@ -92,8 +92,8 @@ def command(
     """Show the keywords of an event crawl: which it follows, how much each brings, since when and why.
 
     `why TERM` explains one. `pin`, `block` and `free` say that a term stays, stays out, or is for the methods to decide; a
-    running crawl follows within seconds. `seeds` proposes keywords from what a store holds. `grade` measures the collection by
-    labels of keywords (related, possibly, unrelated, unknown), from a file or asked for one by one.
+    running crawl follows within half a minute. `seeds` proposes keywords from what a store holds. `grade` measures the
+    collection by labels of keywords (related, possibly, unrelated, unknown), from a file or asked for one by one.
     """
     if plot is not None:
         check_name(plot)
