@@ -199,7 +199,10 @@ def test_who_asked_not_to_be_collected_is_left_alone_unless_somebody_says_why(se
         (["timeline"], "needs something to ask about: write it, or give `bowerbird timelines` a file with -i FILE"),
         (["timeline", "@a.bsky.social", "--since", "2026-05-02", "--until", "2026-05-01"], "--since is later than --until"),
         (["timeline", "@a.bsky.social", "--json"], "name a file with -o"),
-        (["timeline", "@a.bsky.social", "-o", "a.docx"], "cannot tell the format of a.docx"),
+        (
+            ["timeline", "@a.bsky.social", "-o", "a.docx"],
+            "cannot tell the format of a.docx: name it .jsonl, .ndjson, .csv, .txt, .parquet, .xlsx",
+        ),
         (["timeline", "@a.bsky.social", "--provider", "bluesky"], "add --on with the address"),
         (["timeline", "@a.bsky.social", "--store", "postgresql://x"], "--store names a file"),
         (["users", "--column", "a", "--on", "bluesky"], "add the file with -i FILE"),

@@ -220,6 +220,14 @@ def test_the_command_shows_explains_orders_grades_draws_and_exports(
     assert told("seeds", "--like", "rockets over the harbour", "--like", "rockets again")["proposals"][0]["term"] == "rockets"
     told("show", SEED, "--plot", "event.svg")
     assert SEED in Path("event.svg").read_text()
+    assert told("why", TAG, "--plot", "why.svg")["file"] == "why.svg"
+    assert TAG in Path("why.svg").read_text()
+    assert told("--related", SEED, "--plot", "related.svg")["related"]
+    assert SEED in Path("related.svg").read_text()
+    assert cli.run(["keywords", "why", TAG]) == 0
+    times = [line[:19] for line in capsys.readouterr().out.split("\n\n")[0].splitlines()]
+    assert len(times) > 2
+    assert times == sorted(times)
     assert cli.run(["export", "keywords", "event.db", "-o", "keywords.csv"]) == 0
     assert Path("keywords.csv").read_text().startswith('"crawl","method","term"')
     assert cli.run(["status", "event.db"]) == 0
@@ -231,6 +239,10 @@ def test_the_command_shows_explains_orders_grades_draws_and_exports(
     [
         (["why"], "say which keyword is meant"),
         (["seeds"], "say which posts are of the event"),
+        (["blok", "#flood"], "'blok' is nothing that can be done with keywords (did you mean 'block'?)"),
+        (["show", "#flood"], "to ask about one: bowerbird keywords"),
+        (["grade", "--like", "a post"], "--like belongs to seeds, and does nothing for grade"),
+        (["pin", "#bow river"], "'#bow river' is no keyword"),
         ([], "no crawl of this store has"),
     ],
 )
@@ -245,6 +257,18 @@ def test_what_the_command_cannot_do_it_says(
     in_laboratory("x", work)
     assert cli.run(["keywords", str(tmp_path / "other.db"), *words]) == 2
     assert message in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["flow", "check"], ["crawl"]])
+def test_a_value_that_a_method_does_not_take_is_told_before_anything_is_made(
+    command: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    service = '[service]\nprovider = "mastodon"\nbase = "http://127.0.0.1:9"\n'
+    Path("a.toml").write_text(f'flow = "event"\nseeds = ["#flood"]\n{service}[keywords.colift]\nprecision = 9\n')
+    assert cli.run([*command, "a.toml"]) == 2
+    assert "must lie between 0 and 1, not be 9" in capfd.readouterr().err
+    assert not Path("a.db").exists()
 
 
 def test_what_the_cap_of_a_stream_withholds_is_recorded_with_its_frame() -> None:

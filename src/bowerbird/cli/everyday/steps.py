@@ -172,6 +172,8 @@ def _why(done: Done, job: Job) -> str:
         return f"some questions were given up, the last for: {run.last.trouble or 'no answer'}"
     if run.ending.state not in _ENDED:
         return "it ended before"
+    if run.ending.state == CrawlState.FAILED:
+        return "not every question was answered"
     return "nothing of it was written meanwhile" if job.plan.streams else "every question was answered, and with nothing"
 
 

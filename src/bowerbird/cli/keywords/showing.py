@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from bowerbird.analysis.keywords.grading import WORDS, Category
@@ -51,18 +51,26 @@ def show_why(output: Output, explained: Explained) -> None:
     if not (explained.entries or explained.looked_at or explained.orders):
         output.line(f"{explained.term} was never looked at: too few collected posts have it. It can be pinned.")
         return
-    for each in explained.entries:
-        output.line(f"{_at(each.since)}  {each.method}: came in: {each.why}{_numbers(each.numbers)}")
-        if each.until is not None:
-            output.line(f"{_at(each.until)}  {each.method}: left: {each.until_why}{_numbers(each.until_numbers or {})}")
-    for order in explained.orders:
-        output.line(f"{_at(order.at)}  {order.who} said: {order.said}")
-    for probe in explained.probes[:5]:
-        found = "not answered" if probe.answered_at is None else f"{probe.posts:,} posts"
-        output.line(f"{_at(probe.asked_at)}  searched for alone: {found}")
+    for at, said in sorted(_story(explained), key=lambda told: told[0]):
+        output.line(f"{_at(at)}  {said}")
+    if not explained.looked_at:
+        return
     output.line()
     rows = [(f"  {_at(each.began)}", each.method, each.verdict, *_seen(each)) for each in explained.looked_at]
     output.table("", ("  frame (UTC)", "method", "verdict", "posts", "in each slot", "numbers"), rows)
+
+
+def _story(explained: Explained) -> Iterator[tuple[datetime, str]]:
+    """What happened to a term, and when."""
+    for order in explained.orders:
+        yield order.at, f"{order.who} said: {order.said}"
+    for each in explained.entries:
+        yield each.since, f"{each.method}: came in: {each.why}{_numbers(each.numbers)}"
+        if each.until is not None:
+            yield each.until, f"{each.method}: left: {each.until_why}{_numbers(each.until_numbers or {})}"
+    for probe in explained.probes[:5]:
+        found = "not answered" if probe.answered_at is None else f"{probe.posts:,} posts"
+        yield probe.asked_at, f"searched for alone: {found}"
 
 
 def show_related(output: Output, term: str, found: Sequence[RelatedBy]) -> None:
@@ -115,7 +123,7 @@ def _shares(each: MethodGrade) -> tuple[str, ...]:
 
 
 def _at(when: datetime) -> str:
-    return f"{when:%Y-%m-%d %H:%M:%S}" if when.second else f"{when:%Y-%m-%d %H:%M}"
+    return f"{when:%Y-%m-%d %H:%M:%S}"
 
 
 def _count(count: int | None) -> str:

@@ -187,6 +187,7 @@ def _show_keywords(output: Output, page: StatusPage) -> None:
         return
     output.line("keywords", style="bold")
     output.table("", _KEYWORD_COLUMNS, [_keywords(each) for each in page.status.keywords])
+    output.line()
 
 
 def _keywords(each: KeywordStanding) -> tuple[str, ...]:

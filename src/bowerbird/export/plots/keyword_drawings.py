@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from bowerbird.export.plots.canvas import COLOURS, QUIET, Canvas
@@ -9,6 +10,8 @@ from bowerbird.reports.keywords.courses import Course
 
 _HEIGHTS = (1.2, 1.8, 1.0)
 _SIZE = (7.0, 8.0)
+_DWARFED = 10
+"""Times as many posts in the background as any method has."""
 
 
 def draw_keywords(course: Course, note: str) -> Canvas:
@@ -41,19 +44,33 @@ def _draw_volume(axes: Any, course: Course) -> None:
         times, counts = list(course.background), list(course.background.values())
         axes.plot(times, counts, color=QUIET, linewidth=0.8, label="background sample")
     axes.set_ylabel("posts per frame")
+    if _is_dwarfed(course):
+        axes.set_yscale("symlog", linthresh=10)
+        axes.set_ylabel("posts per frame (log.)")
     axes.set_ylim(bottom=0)
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
+def _is_dwarfed(course: Course) -> bool:
+    """Whether the background is so much more than what methods collect that one scale would show them as nothing."""
+    collected = max((count for posts in course.posts.values() for count in posts.values()), default=0)
+    return max(course.background.values(), default=0) > _DWARFED * max(collected, 1)
+
+
 def _draw_bars(axes: Any, course: Course) -> None:
     """Each keyword from its entry to its exit, the first ones above."""
-    end = max(course.background)
+    end = _end(course)
     for place, bar in enumerate(course.bars):
-        until = bar.until or end
-        axes.plot([bar.since, max(until, bar.since)], [place, place], color=COLOURS[0 if bar.until is None else 1], linewidth=4)
+        axes.plot([bar.since, bar.until or end], [place, place], color=COLOURS[0 if bar.until is None else 1], linewidth=4)
     axes.set_yticks(range(len(course.bars)), [bar.term for bar in course.bars], fontsize=6)
     axes.invert_yaxis()
     axes.set_ylabel("keywords (orange: left)")
+
+
+def _end(course: Course) -> datetime:
+    """The end of the last frame, or a frame after the newest keyword: what came in last is seen too."""
+    *_, before, last = (*[min(course.background)] * 2, *sorted(course.background))
+    return max([last, *(bar.since for bar in course.bars)]) + (last - before)
 
 
 def _draw_traffic(axes: Any, course: Course) -> None:

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from bowerbird.errors import UserError
 from bowerbird.export.needed import needed
 
-_WHOLE = {"parquet": ("pyarrow", "Parquet"), "xlsx": ("xlsxwriter", "XLSX")}
+WHOLE = {"parquet": ("pyarrow", "Parquet"), "xlsx": ("xlsxwriter", "XLSX")}
 
 
 def whole_rows(file: BinaryIO, *, is_quoted: bool) -> tuple[int, bytes]:
@@ -32,9 +32,9 @@ def whole_format(path: Path | None, told: str | None = None) -> str | None:
     """`parquet` or `xlsx`, which are written in one go, or None for formats that grow row by row; raises `UserError` where a
     package is missing."""
     format_ = told or ("" if path is None else path.suffix.lower().removeprefix("."))
-    if format_ not in _WHOLE:
+    if format_ not in WHOLE:
         return None
     if path is None or str(path) == "-":
         raise UserError(f"{format_} cannot be written to standard output: name a file with -o")
-    needed(*_WHOLE[format_])
+    needed(*WHOLE[format_])
     return format_

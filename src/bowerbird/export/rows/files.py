@@ -20,7 +20,7 @@ import msgspec
 
 from bowerbird.errors import DiskFull, UserError
 from bowerbird.export.rows.cells import cell, told_time
-from bowerbird.export.rows.endings import whole_rows
+from bowerbird.export.rows.endings import WHOLE, whole_rows
 from bowerbird.export.rows.shapes import Kind, Row, Shape
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".txt": "ids"}
@@ -139,12 +139,13 @@ def format_of(path: Path | None, told: str | None = None) -> str:
     known = sorted(set(FORMATS.values()))
     if told is not None:
         if told not in known:
-            raise UserError(f"there is no format {told!r} here; there are: {', '.join(known)}")
+            raise UserError(f"there is no format {told!r} here; there are: {', '.join(sorted((*known, *WHOLE)))}")
         return told
     if path is None or str(path) == "-":
         return "jsonl"
     if path.suffix.lower() not in FORMATS:
-        raise UserError(f"cannot tell the format of {path}: name it {', '.join(FORMATS)}, or say --format")
+        endings = ", ".join((*FORMATS, *(f".{each}" for each in WHOLE)))
+        raise UserError(f"cannot tell the format of {path}: name it {endings}, or say --format")
     return FORMATS[path.suffix.lower()]
 
 

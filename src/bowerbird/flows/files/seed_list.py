@@ -99,7 +99,10 @@ def seed_list(table: Table, folder: Path, *, is_needed: bool = True) -> SeedList
     if not isinstance(table.values.get("seeds"), dict):
         written = table.texts("seeds")
         if not written and is_needed:
-            raise table.wrong("seeds", 'seeds are missing; write for example: seeds = ["@Gargron"] or seeds.file = "users.txt"')
+            raise table.wrong(
+                "seeds",
+                'seeds are missing; write for example: seeds = ["@Gargron"], seeds = ["#flood"] or seeds.file = "users.txt"',
+            )
         return SeedList(written)
     inner = table.table("seeds")
     inner.only(SEED_KEYS, "[seeds]")

@@ -90,6 +90,11 @@ _KEYWORDS = frozenset({"and", "or", "not", "in", "is", "known", "unknown", "cont
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>-?\d+(?:\.\d+)?)|(?P<text>"[^"]*"|'[^']*')|(?P<word>[A-Za-z_]\w*)|(?P<sign><=|>=|==|!=|[<>(),\[\]]))"""
 )
+_SAID = {
+    "language": (re.compile(r"[a-z]{2,3}|several"), "a code such as 'pt', or 'several'"),
+    "variety": (re.compile(r"pt-(?:PT|BR)"), "'pt-PT' or 'pt-BR'"),
+}
+"""What the judges of languages say, and examples of it: anything else would silently fit nobody."""
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda left, right: left < right,
     "<=": lambda left, right: left <= right,
@@ -209,9 +214,15 @@ class _Parser:
         asked = Judged(self._literal())
         if self._accept(","):
             asked = Judged(asked.judge, self._literal())
+            self._check_said(asked)
         self._expect(")")
         self.judges.add(asked.judge)
         return lambda facts: bool(facts(asked))
+
+    def _check_said(self, asked: Judged) -> None:
+        form, example = _SAID.get(asked.judge, (None, ""))
+        if form is not None and not form.fullmatch(asked.value or ""):
+            raise self._wrong(f"asks for the {asked.judge} {asked.value!r}, which no judge says: write {example}")
 
     def _literal(self) -> str:
         token = self._next()

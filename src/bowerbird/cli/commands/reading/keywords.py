@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +21,7 @@ from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.event.orders import obey
 from bowerbird.export.plots.canvas import check_name
+from bowerbird.flows.language.spelling import meant
 from bowerbird.model import Box
 from bowerbird.policies.keywords import checked
 from bowerbird.ports import Database
@@ -44,6 +46,15 @@ class Action(StrEnum):
     GRADE = "grade"
 
 
+_USES: Mapping[str, tuple[Action, ...]] = {
+    **dict.fromkeys(("--frames", "--related"), (Action.SHOW,)),
+    "--plot": (Action.SHOW, Action.WHY),
+    **dict.fromkeys(("--since", "--until", "--box", "--like"), (Action.SEEDS,)),
+    "--labels": (Action.GRADE,),
+}
+"""Which actions an option is for."""
+
+
 class _Asked(Struct, frozen=True, kw_only=True):
     """What a user wants to know or to say."""
 
@@ -55,8 +66,11 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 def command(
     place: PlaceArgument = None,
-    action: Annotated[Action, typer.Argument(help="What to do; default: show the keywords.")] = Action.SHOW,
-    term: Annotated[str | None, typer.Argument(help="For why, pin, block, free: a #hashtag, word, phrase, @account.")] = None,
+    action: Annotated[str | None, typer.Argument(metavar="[ACTION]", help=f"{', '.join(Action)}; default: show.")] = None,
+    term: Annotated[
+        str | None,
+        typer.Argument(metavar="[TERM]", help="For why, pin, block, free, show --plot: a #hashtag, word, phrase, @account."),
+    ] = None,
     crawl: CrawlOption = None,
     frames: Annotated[bool, typer.Option("--frames", help="Show what each of the last frames brought and changed.")] = False,
     related_to: Annotated[
@@ -78,26 +92,51 @@ def command(
     """Show the keywords of an event crawl: which it follows, how much each brings, since when and why.
 
     `why TERM` explains one. `pin`, `block` and `free` say that a term stays, stays out, or is for the methods to decide; a
-    running crawl follows within seconds. `seeds` proposes keywords from what a store holds. `grade` measures the collection by
-    labels of keywords (related, possibly, unrelated, unknown), from a file or asked for one by one.
+    running crawl follows within half a minute. `seeds` proposes keywords from what a store holds. `grade` measures the
+    collection by labels of keywords (related, possibly, unrelated, unknown), from a file or asked for one by one.
     """
     if plot is not None:
         check_name(plot)
+    place, does, term = _words(place, action, term)
+    given = {"--frames": frames, "--related": related_to, "--plot": plot, "--since": since, "--until": until}
+    _check(does, term, {**given, "--box": box, "--like": like, "--labels": labels}, place or "STORE")
     output = Output(as_json=as_json)
-    asked = _Asked(place=find_place(place), crawl=crawl, term=term or "", output=output)
-    if action in (Action.WHY, Action.PIN, Action.BLOCK, Action.FREE) and not term:
-        raise UserError(f"say which keyword is meant: bowerbird keywords {place or 'STORE'} {action} '#hashtag'")
-    if action is Action.SEEDS:
+    asked = _Asked(place=find_place(place), crawl=crawl, term=term or related_to or "", output=output)
+    if does is Action.SEEDS:
         wish = Wish(since=since, until=until, box=_box(box), examples=tuple(like or ()))
         output.result(asyncio.run(_seeds(asked, wish)))
-    elif action is Action.GRADE:
+    elif does is Action.GRADE:
         output.result(asyncio.run(_grade(asked, labels, who)))
-    elif action in (Action.PIN, Action.BLOCK, Action.FREE):
-        output.result(asyncio.run(_order(asked, action, who)))
-    elif action is Action.WHY:
-        output.result(asyncio.run(_why(asked)))
+    elif does in (Action.PIN, Action.BLOCK, Action.FREE):
+        output.result(asyncio.run(_order(asked, does, who)))
+    elif does is Action.WHY:
+        output.result(asyncio.run(_why(asked, plot)))
     else:
         output.result(asyncio.run(_show(asked, plot, related_to=related_to, is_by_frame=frames)))
+
+
+def _words(place: str | None, action: str | None, term: str | None) -> tuple[str | None, Action, str | None]:
+    """Place, action and term as they are meant: the place may be left out before an action."""
+    if place in list(Action) and term is None and not Path(place).exists():
+        place, action, term = None, place, action
+    known = [each.value for each in Action]
+    if action is not None and action not in known:
+        raise UserError(
+            f"{action!r} is nothing that can be done with keywords{meant(action, known)}; there are: {', '.join(known)}"
+        )
+    return place, Action(action or Action.SHOW), term
+
+
+def _check(action: Action, term: str | None, given: Mapping[str, object], place: str) -> None:
+    """Raises `UserError` where a term is missing, or something is given that the action makes no use of."""
+    if action in (Action.WHY, Action.PIN, Action.BLOCK, Action.FREE) and not term:
+        raise UserError(f"say which keyword is meant: bowerbird keywords {place} {action} '#hashtag'")
+    if term:
+        checked(term)
+    for option in (option for option, value in given.items() if value and action not in _USES[option]):
+        raise UserError(f"{option} belongs to {' and '.join(_USES[option])}, and does nothing for {action}: leave it out")
+    if term and (action in (Action.SEEDS, Action.GRADE) or (action is Action.SHOW and not given["--plot"])):
+        raise UserError(f"{action} takes no keyword; to ask about one: bowerbird keywords {place} why '{term}'")
 
 
 async def _event(database: Database, asked: _Asked) -> tuple[int, str]:
@@ -111,12 +150,13 @@ async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_
     async with read_place(asked.place, RealClock()) as database:
         crawl, name = await _event(database, asked)
         async with database.reading() as tx:
-            if plot is not None:
-                return await _plot(tx, asked, name, plot)
+            figure = await _plot(tx, asked, name, plot) if plot is not None else {}
+            if figure and related_to is None and not is_by_frame:
+                return figure
             if related_to is not None:
                 found = await related_terms(tx, crawl, checked(related_to))
                 showing.show_related(output, checked(related_to), found)
-                return {"crawl": name, "term": checked(related_to), "related": msgspec.to_builtins(found)}
+                return {**figure, "crawl": name, "term": checked(related_to), "related": msgspec.to_builtins(found)}
             lines, methods = await read_keywords(tx, crawl), await read_methods(tx, crawl)
             frames = await read_frames(tx, crawl, _MOST_FRAMES) if is_by_frame else []
     if is_by_frame:
@@ -124,7 +164,7 @@ async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_
     else:
         showing.show_keywords(output, name, lines, methods)
     parts = {"keywords": lines, "methods": methods, **({"frames": frames} if is_by_frame else {})}
-    return {"crawl": name, **{key: msgspec.to_builtins(value) for key, value in parts.items()}}
+    return {**figure, "crawl": name, **{key: msgspec.to_builtins(value) for key, value in parts.items()}}
 
 
 async def _plot(tx: Any, asked: _Asked, name: str, path: Path) -> dict[str, Any]:
@@ -136,13 +176,14 @@ async def _plot(tx: Any, asked: _Asked, name: str, path: Path) -> dict[str, Any]
     return {"crawl": name, "file": str(path), "figure": msgspec.to_builtins(course)}
 
 
-async def _why(asked: _Asked) -> dict[str, Any]:
+async def _why(asked: _Asked, plot: Path | None) -> dict[str, Any]:
     async with read_place(asked.place, RealClock()) as database:
         crawl, name = await _event(database, asked)
         async with database.reading() as tx:
             explained = await explain(tx, crawl, checked(asked.term))
+            figure = await _plot(tx, asked, name, plot) if plot is not None else {}
     showing.show_why(asked.output, explained)
-    return {"crawl": name, **msgspec.to_builtins(explained)}
+    return {**figure, "crawl": name, **msgspec.to_builtins(explained)}
 
 
 async def _order(asked: _Asked, action: Action, who: str) -> dict[str, Any]:
