@@ -267,7 +267,7 @@ def test_a_value_that_a_method_does_not_take_is_told_before_anything_is_made(
     service = '[service]\nprovider = "mastodon"\nbase = "http://127.0.0.1:9"\n'
     Path("a.toml").write_text(f'flow = "event"\nseeds = ["#flood"]\n{service}[keywords.colift]\nprecision = 9\n')
     assert cli.run([*command, "a.toml"]) == 2
-    assert "must lie between 0 and 1, not be 9" in capfd.readouterr().err
+    assert "precision must be a number between 0 and 1, not 9" in capfd.readouterr().err
     assert not Path("a.db").exists()
 
 
