@@ -33,7 +33,7 @@ docs: install
 	@$(BIN)/zensical build --strict
 	@echo "Open site/index.html."
 
-# About seven and a half minutes on two cores. What is marked as long has a shorter form that is run here.
+# About twelve minutes on two cores. What is marked as long has a shorter form that is run here.
 test: install
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 

@@ -10,7 +10,6 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside, unknown_servers
-from bowerbird.cli.checks.methods import check_methods
 from bowerbird.cli.checks.needed_key import wanted_kinds
 from bowerbird.cli.checks.services import in_vain, look, lost_facets, missing, sorted_seeds
 from bowerbird.crawl.access.credentials import names_in, usable_credentials
@@ -64,7 +63,6 @@ async def check_start(
     plan: CrawlPlan, outside: Outside, limits: Mapping[str, Any], *, may_join: bool, say: Callable[[str], None]
 ) -> Start:
     """Everything that can be known before the first call; raises `UserError` for what the user must change first."""
-    check_methods(plan.flow)
     unusable = sorted_seeds(plan, {})
     unusable.check(skips_bad=plan.skips_bad)
     for planned in plan.services:

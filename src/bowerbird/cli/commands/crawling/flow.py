@@ -9,7 +9,6 @@ import msgspec
 import typer
 
 from bowerbird.app import vocabulary
-from bowerbird.cli.checks.methods import check_methods
 from bowerbird.cli.checks.services import sorted_seeds
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.errors import UserError
@@ -127,7 +126,6 @@ def _checked(file: Path, words: Vocabulary) -> tuple[str, Flow]:
     if is_crawl(document):
         plan = parse_crawl(text, file, words)
         sorted_seeds(plan, {}).check()
-        check_methods(plan.flow)
         return "crawl file", plan.flow
     return "flow file", flow_of(document, words.facets(), words.rankers, words.methods)
 
