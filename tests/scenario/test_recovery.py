@@ -18,7 +18,7 @@ from bowerbird.clock import to_micros
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.work.call_log import encode_charges
 from bowerbird.evaluate.laboratory import Laboratory
-from bowerbird.model import Answer, Request, Service
+from bowerbird.model import Answer, CrawlState, Request, Service
 from bowerbird.ports import Transport
 
 
@@ -171,3 +171,17 @@ def test_an_id_too_long_for_an_index_costs_its_item_alone(database_url: str) -> 
         assert set(found.examples) <= {"extra: quarantine", "lost: pages", "extra: pages"}, found.examples
 
     crawled(lengthen, database_url, judge)
+
+
+def test_a_stop_given_while_a_process_starts_is_heard_and_the_next_start_goes_on(store: str) -> None:
+    async def work(laboratory: Laboratory) -> None:
+        plan = plan_of(laboratory, SHORT, store)
+        async with open_crawl(plan, laboratory.outside()) as crawl:
+            async with crawl.database.transaction() as tx:
+                await registry.set_wanted(tx, 1, CrawlState.STOPPED, laboratory.clock.now())
+            ending = await laboratory.run(crawl)
+        assert (ending.state, ending.reason) == ("stopped", "asked to stop")
+        async with open_crawl(plan, laboratory.outside()) as crawl:
+            assert (await laboratory.run(crawl)).state == "finished"
+
+    in_trouble(SHORT, work)

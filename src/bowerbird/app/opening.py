@@ -29,7 +29,7 @@ from bowerbird.crawl.life.plan_versions import agree
 from bowerbird.crawl.life.rebuilding import Rebuilder
 from bowerbird.crawl.process.caller import Caller
 from bowerbird.crawl.process.claims import WorkerClaims
-from bowerbird.crawl.process.enrolment import Enrolment, enrol
+from bowerbird.crawl.process.enrolment import Enrolment, enrol, go_on
 from bowerbird.crawl.process.pacing import Pacing
 from bowerbird.crawl.process.process import Process
 from bowerbird.crawl.process.remarks import Remarks
@@ -114,6 +114,7 @@ class _Opening(Struct, frozen=True):
             row = await registry.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
             me = await enrol(tx, plan.name, now, is_alone=outside.is_alone)
             await agree(tx, plan, row.crawl, me, now, applies=outside.applies)
+            await go_on(tx, row, me, now)
             log, tally = QueryLog(row.crawl, me.number), Tally(now, row.size)
             tally.asked(await surveyor.log(tx, log, row.crawl))
             event = opened_event(plan, row.crawl, database)

@@ -24,6 +24,9 @@ _CHUNK = 10_000
 _WOKEN = "this process was silent for so long that others took over what it held; it goes on as a new worker"
 
 
+ASKED_TO_STOP = "asked to stop"
+
+
 class Begun(Struct, frozen=True):
     """A crawl as a process finds it at its start."""
 
@@ -32,6 +35,8 @@ class Begun(Struct, frozen=True):
     """What it brought before."""
     ran_before: timedelta
     trouble: str = ""
+    is_stopped: bool = False
+    """Somebody has asked it to stop since this process is to be seen."""
 
 
 class Remark(Struct, frozen=True):
@@ -77,13 +82,11 @@ class Life:
             await self._recovery.recover(tx, me, now)
             await books.frontier.revive(tx, list(self._lanes.asked), now)
             row = await registry.read_crawl(tx, crawl)
-            # Who joins others that were told to pause waits with them; alone, to start is to go on.
-            is_paused = row.wanted == CrawlState.PAUSED and await registry.has_company(tx, me)
+            is_paused = row.wanted == CrawlState.PAUSED
             if not is_paused:
-                await registry.set_wanted(tx, crawl, CrawlState.RUNNING, now)
                 await registry.set_state(tx, crawl, CrawlState.RUNNING, None, now)
             ran_before = await registry.time_run(tx, row.name, me)
-        return Begun(is_paused, row.size, ran_before, trouble)
+        return Begun(is_paused, row.size, ran_before, trouble, is_stopped=row.wanted == CrawlState.STOPPED)
 
     async def add_seeds(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> None:
         """Adds the seeds, which may be millions, in transactions of bearable size; known ones change nothing."""
@@ -115,7 +118,7 @@ class Life:
         if self._me.confirm(me):
             books.frontier.let_go()
         self._targets.wake()
-        stop = "asked to stop" if row.wanted == CrawlState.STOPPED else OUTDATED if is_outdated else ""
+        stop = ASKED_TO_STOP if row.wanted == CrawlState.STOPPED else OUTDATED if is_outdated else ""
         return Look(is_paused, stop, row.size, [*freed, *(each.words for each in woken)], made)
 
     async def note(self, part: str, words: str) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.running import is_lone, living, running_already
 from bowerbird.errors import UserError
+from bowerbird.model import CrawlState
 from bowerbird.ports import Transaction
 
 
@@ -18,6 +19,15 @@ async def enrol(tx: Transaction, crawl: str, now: datetime, *, is_alone: bool) -
     if is_alone and (others := await living(tx, crawl, now)):
         raise UserError(running_already(crawl, others[0], now))
     return Enrolment(crawl, await registry.enrol_worker(tx, crawl, now))
+
+
+async def go_on(tx: Transaction, row: registry.CrawlRow, me: Enrolment, now: datetime) -> None:
+    """To start a crawl is to want it to run, from the moment in which this process is to be seen: a `stop` given later holds.
+
+    Who joins others that were told to pause waits with them.
+    """
+    if row.wanted == CrawlState.STOPPED or (row.wanted == CrawlState.PAUSED and await me.is_lone(tx, now)):
+        await registry.set_wanted(tx, row.crawl, CrawlState.RUNNING, now)
 
 
 class Enrolment:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, Callable, Iterable
 from contextlib import suppress
 from datetime import timedelta
 
-from bowerbird.crawl.life.life import Life
+from bowerbird.crawl.life.life import ASKED_TO_STOP, Life
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.remarks import Remarks
 from bowerbird.crawl.process.restarts import keep_running
@@ -104,6 +104,8 @@ class Process:
             if part.prepare is not None:
                 await part.prepare()
         await self._life.add_seeds(seeds)
+        if begun.is_stopped:
+            self.end(ASKED_TO_STOP)
 
     def _pause(self, is_paused: bool) -> None:
         self._worker.pause(is_paused)
