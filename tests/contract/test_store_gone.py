@@ -234,3 +234,16 @@ async def test_a_page_with_a_copy_of_what_is_not_wanted_is_kept_without_it_howev
     await crawled.save(Page(users=(ada,), posts=(post("10", text="secret", raw=raw), quote, repost)), TIMELINE, "1")
     assert await crawled.count("posts") == 3
     assert await crawled.count("posts", "raw is not null or frame is not null") == 0
+
+
+@pytest.mark.parametrize("way", ["deleted", "never known", "opted out"])
+async def test_a_copy_of_what_is_gone_is_not_kept_where_the_page_only_names_the_original(crawled: Crawled, way: str) -> None:
+    if way != "never known":
+        await crawled.save(Page(users=(user("1", opts_out=way == "opted out"),), posts=(post("10"),)), TIMELINE, "1")
+    if way != "opted out":
+        await crawled.save(_gone("10", Outcome.NOT_FOUND, Subject.POST), POSTS, "10")
+    repost = post("11", "2", kind=PostKind.REPOST, repost_of="x:10", text="RT secret", raw=b'{"rt":"secret"}')
+    quote = post("12", "2", kind=PostKind.QUOTE, quote_of="x:10", text="look", raw=b'{"quoted":"secret"}')
+    await crawled.save(Page(posts=(repost, quote)), PROFILES, "2")
+    left = await _everything(crawled)
+    assert ("secret" in left, "look" in left) == (False, True)

@@ -14,7 +14,7 @@ from bowerbird.store.context import SaveContext, ordered
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys, id_for
 from bowerbird.store.posts.by_id import with_ids
-from bowerbird.store.posts.lookups import Lookups
+from bowerbird.store.posts.lookups import Lookups, shown
 
 
 class Emptied(Struct, frozen=True):
@@ -38,6 +38,7 @@ class EmptiedStatements:
         self.tombs = f"select id, at from deletions where subject = 'post' and id {text}"
         # Locked, so that none of them is deleted before the copies of it are stored.
         self.shown = f"select id, deleted_at from posts where {with_ids(database)}{ordered(database, 'post_no', 'share')}"
+        self.opted_out = f"select user_no from users where opts_out = 1 and user_no {database.any('bigint')}"
         self.gone = GoneStatements(database)
 
 
@@ -46,12 +47,21 @@ async def emptied_posts(s: SaveContext, sql: EmptiedStatements, look: Lookups, p
     bare = {post.id for post in posts.values() if people.ids[post.author] in people.opted_out} if people.opted_out else set()
     if s.is_live:
         return await _buried_live(s, sql, posts, stored, bare, people)
-    dead = _emptied(stored)
-    dead |= await _tombs(s, sql, posts.keys() - stored.keys()) if look.tombs is None else look.tombs
+    unknown = (posts.keys() | shown(posts.values())) - stored.keys() - look.originals.keys()
+    tombs = await _tombs(s, sql, unknown) if look.tombs is None else look.tombs
+    dead = _emptied(stored) | {known: at for known, at in tombs.items() if known in posts}
+    hidden = (tombs.keys() - posts.keys()) | await _hidden(s, sql, look.originals)
     observed = await s.observed_at() if dead else s.at
     down = {known for known, at in dead.items() if at >= observed or not _may_return(s, stored.get(known))}
     down |= {post.id for post in posts.values() if people.ids[post.author] in people.shut} if people.shut else set()
-    return Emptied(bare, down, dead.keys() - down, bare | down)
+    return Emptied(bare, down, dead.keys() - down, bare | down | hidden)
+
+
+async def _hidden(s: SaveContext, sql: EmptiedStatements, originals: Mapping[str, Row]) -> set[str]:
+    """Those of which nobody may carry a copy: deleted, or by authors who opted out."""
+    rows = await s.fetch_in(sql.opted_out, {row["author"] for row in originals.values()})
+    authors = {row["user_no"] for row in rows}
+    return {known for known, row in originals.items() if row["deleted_at"] is not None or row["author"] in authors}
 
 
 async def _tombs(s: SaveContext, sql: EmptiedStatements, posts: Collection[str]) -> dict[str, int]:
@@ -63,9 +73,9 @@ async def _buried_live(
 ) -> Emptied:
     """On a stream a deletion may come first, and after a cut the post comes again: what is deleted stays so."""
     new = [post for known, post in posts.items() if known not in stored]
-    shown = {known for post in posts.values() if (known := post.repost_of or post.quote_of)} - posts.keys()
-    tombs = {row["id"] for row in await s.fetch_in(sql.tombs, {*_names(s, new), *shown})}
-    emptied = {row["id"] for row in await s.fetch_in(sql.shown, shown) if row["deleted_at"] is not None}
+    named = shown(posts.values()) - posts.keys()
+    tombs = {row["id"] for row in await s.fetch_in(sql.tombs, {*_names(s, new), *named})}
+    emptied = {row["id"] for row in await s.fetch_in(sql.shown, named) if row["deleted_at"] is not None}
     gone = await hidden_people(s, sql.gone, {people.ids[post.author] for post in posts.values()} - people.new)
     down = set(_emptied(stored))
     if tombs:

@@ -6,7 +6,7 @@ adds a post that has a number of ours: its name is locked (`locks/`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -29,8 +29,10 @@ class Lookups(Struct, frozen=True):
 
     posts: Mapping[str, Post]
     stored: Mapping[str, Row]
+    originals: Mapping[str, Row]
+    """What is stored of the posts that they only name: passed on or quoted, and not in the page themselves."""
     tombs: Mapping[str, int] | None = None
-    """When those of them were deleted that are not stored; None: not asked yet."""
+    """When those of them all were deleted that are not stored; None: not asked yet."""
     waiting: Sequence[Row] | None = None
     """Stored posts that refer to one of the page by its key; None: to be asked when the page is written."""
 
@@ -49,23 +51,39 @@ async def look_up(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], 
     if s.database.dialect != "sqlite":
         return await _at_once(s, sql, posts, people)
     by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
-    return Lookups(by_id, {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)})
+    named = frozenset[str]() if s.is_live else shown(by_id.values()) - by_id.keys()
+    stored = {row["id"]: row for row in await s.fetch_in(sql.stored, {*by_id, *named})}
+    return Lookups(by_id, *_parted(stored, named))
+
+
+def shown(posts: Iterable[Post]) -> set[str]:
+    """The posts of which these may carry a copy."""
+    return {known for post in posts if (known := post.repost_of or post.quote_of)}
+
+
+def _parted(stored: dict[str, Row], named: Collection[str]) -> tuple[dict[str, Row], dict[str, Row]]:
+    """What is stored of the posts of a page, and of those that they only name."""
+    originals = {known: stored.pop(known) for known in named if known in stored} if named else {}
+    return stored, originals
 
 
 async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], people: People) -> Lookups:
     # In one order, so that numbers do not depend on chance.
     ids = sorted({post.id for post in posts})
     new = [known for known in ids if known in s.reserved.names]
+    named = frozenset[str]() if s.is_live else shown(posts).difference(ids)
+    # Locked together, so that none of them is deleted before the copies of it are stored.
+    both = sorted({*ids, *named}) if named else ids
     authors = {people.ids[post.author] for post in posts}
     asked: dict[str, tuple[str, Sequence[Any]]] = {
-        "stored": (sql.stored, [ids]),
+        "stored": (sql.stored, [both]),
         "numbers": (_POSTS, [len(new)]),
         "frames": (_FRAMES, [-(-len(new) // MOST) if len(new) >= FEWEST else 0]),
         "kept": (sql.kept, [list(authors)]),
         "crawl": (_CRAWL, [s.call]),
     }
     if not s.is_live:
-        asked["tombs"] = (sql.tombs, [ids])
+        asked["tombs"] = (sql.tombs, [both])
     if has_local_keys(s.network):
         here = list(named_here(s, posts))
         asked["keys"] = (sql.references.keys, [s.service, sorted(keys_of(s, posts))])
@@ -78,4 +96,4 @@ async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post],
     stored = {row["id"]: row for row in found["stored"]}
     tombs = None if s.is_live else {row["id"]: row["at"] for row in found["tombs"] if row["id"] not in stored}
     by_id = {post.id: post for post in referring(s, posts, found.get("keys", ()))}
-    return Lookups(by_id, stored, tombs, found.get("waiting", ()))
+    return Lookups(by_id, *_parted(stored, named), tombs, found.get("waiting", ()))
