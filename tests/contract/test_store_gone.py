@@ -247,3 +247,13 @@ async def test_a_copy_of_what_is_gone_is_not_kept_where_the_page_only_names_the_
     await crawled.save(Page(posts=(repost, quote)), PROFILES, "2")
     left = await _everything(crawled)
     assert ("secret" in left, "look" in left) == (False, True)
+
+
+async def test_a_repost_that_no_longer_says_of_what_it_is_one_brings_no_copy_back(crawled: Crawled) -> None:
+    await _fill(crawled)
+    await crawled.save(_gone("10", Outcome.NOT_FOUND, Subject.POST), POSTS, "10")
+    bare = post("11", "2", text="RT secret", raw=b'{"rt":"secret"}')
+    await crawled.save(Page(posts=(bare,)), PROFILES, "2")
+    left = await _everything(crawled)
+    assert ("RT secret" in left, '"rt"' in left) == (False, False)
+    assert await crawled.count("posts", "id = 'x:11' and repost_of = 'x:10'") == 1

@@ -6,10 +6,10 @@ adds a post that has a number of ours: its name is locked (`locks/`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.model import Post
 from bowerbird.ports import Database, Row
@@ -17,6 +17,7 @@ from bowerbird.store.context import SaveContext
 from bowerbird.store.payloads.frames import FEWEST, MOST
 from bowerbird.store.people.identities import People
 from bowerbird.store.people.names import has_local_keys
+from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.posts.references import ReferenceStatements, keys_of, named_here, referring, with_references
 
 _POSTS = "select nextval('posts_post_no_seq') as number from generate_series(1, cast(? as int))"
@@ -43,6 +44,7 @@ class LookupStatements:
     def __init__(self, database: Database, stored: str, tombs: str) -> None:
         self.stored = stored
         self.tombs = tombs
+        self.originals = f"select id, author, deleted_at from posts where {with_ids(database)}"
         self.kept = f"select user_no from post_counts where user_no {database.any('bigint')}"
         self.references = ReferenceStatements(database)
 
@@ -51,9 +53,10 @@ async def look_up(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], 
     if s.database.dialect != "sqlite":
         return await _at_once(s, sql, posts, people)
     by_id = {post.id: post for post in await with_references(s, sql.references, posts)}
-    named = frozenset[str]() if s.is_live else shown(by_id.values()) - by_id.keys()
-    stored = {row["id"]: row for row in await s.fetch_in(sql.stored, {*by_id, *named})}
-    return Lookups(by_id, *_parted(stored, named))
+    stored = {row["id"]: row for row in await s.fetch_in(sql.stored, by_id)}
+    by_id = {known: _remembered(post, stored.get(known)) for known, post in by_id.items()}
+    named = () if s.is_live else shown(by_id.values()) - by_id.keys()
+    return Lookups(by_id, stored, {row["id"]: row for row in await s.fetch_in(sql.originals, named)})
 
 
 def shown(posts: Iterable[Post]) -> set[str]:
@@ -61,10 +64,11 @@ def shown(posts: Iterable[Post]) -> set[str]:
     return {known for post in posts if (known := post.repost_of or post.quote_of)}
 
 
-def _parted(stored: dict[str, Row], named: Collection[str]) -> tuple[dict[str, Row], dict[str, Row]]:
-    """What is stored of the posts of a page, and of those that they only name."""
-    originals = {known: stored.pop(known) for known in named if known in stored} if named else {}
-    return stored, originals
+def _remembered(post: Post, row: Row | None) -> Post:
+    """A post that passes on or quotes what it did when it was stored: services leave that out where the original is gone."""
+    if row is None or post.repost_of or post.quote_of or not (row["repost_of"] or row["quote_of"]):
+        return post
+    return structs.replace(post, repost_of=row["repost_of"], quote_of=row["quote_of"])
 
 
 async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post], people: People) -> Lookups:
@@ -95,5 +99,10 @@ async def _at_once(s: SaveContext, sql: LookupStatements, posts: Sequence[Post],
     s.counting.crawl = found["crawl"][0]["crawl"] if found["crawl"] else 0
     stored = {row["id"]: row for row in found["stored"]}
     tombs = None if s.is_live else {row["id"]: row["at"] for row in found["tombs"] if row["id"] not in stored}
-    by_id = {post.id: post for post in referring(s, posts, found.get("keys", ()))}
-    return Lookups(by_id, *_parted(stored, named), tombs, found.get("waiting", ()))
+    originals = {known: stored.pop(known) for known in named if known in stored}
+    by_id = {post.id: _remembered(post, stored.get(post.id)) for post in referring(s, posts, found.get("keys", ()))}
+    forgotten = () if tombs is None else shown(by_id.values()) - by_id.keys() - originals.keys() - named
+    originals |= {row["id"]: row for row in await s.fetch_in(sql.originals, forgotten)}
+    if tombs is not None:
+        tombs |= {row["id"]: row["at"] for row in await s.fetch_in(sql.tombs, forgotten)}
+    return Lookups(by_id, stored, originals, tombs, found.get("waiting", ()))
