@@ -16,6 +16,8 @@ from bowerbird.flows.consent import Consent
 from bowerbird.model import Gone, Media, Outcome, Page, PostKind, Subject
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.reports.browsing.lines import browse_posts, browse_users
+from bowerbird.reports.browsing.pages import Ask
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.reader import Reader
 from bowerbird.store.absences.forgetting import forget_as_in
@@ -74,6 +76,18 @@ async def test_exports_and_views_leave_it_out_unless_they_are_told_otherwise(cra
     assert manifest["options"]["choice"] == {"deleted": True}
     with pytest.raises(UserError, match="nothing deleted is kept of follows"):
         await exported(crawled, tmp_path / "f.jsonl", "follows", deleted=True)
+
+
+async def test_who_looks_through_the_store_sees_that_something_is_gone_and_not_what(crawled: Crawled) -> None:
+    posts = (await browse_posts(crawled.database, Ask())).lines
+    assert sorted((line.id, line.text is None, line.deleted_at is None) for line in posts) == [
+        ("x:10", True, False),
+        ("x:11", False, True),
+        ("x:20", True, False),
+        ("x:21", True, False),
+    ]
+    people = (await browse_users(crawled.database, Ask())).lines
+    assert {line.id: line.handle for line in people} == {"x:1": "ada", "x:2": None}
 
 
 async def test_histories_and_judgements_tell_nothing_of_it(database: Database, tmp_path: Path) -> None:

@@ -11,20 +11,29 @@ from bowerbird.clock import from_micros
 from bowerbird.model import Side
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.browsing.pages import Ask, PageOf
+from bowerbird.reports.histories.find_account import is_gone
 
-_USERS = """
-select user_no, id, network, handle, name, description, language, followers, following, posts, found_at, seen_at
-from users where {beyond} order by user_no {order} limit ?
+# What a crawl keeps of those who are gone is for exports that ask for it alone.
+_TOLD = ("handle", "name", "description", "language", "followers", "following", "posts")
+_IF_THERE = "case when {gone} then null else {value} end as {name}"
+_GONE = is_gone("u")
+_USERS = f"""
+select u.user_no, u.id, u.network, {", ".join(_IF_THERE.format(gone=_GONE, value=f"u.{each}", name=each) for each in _TOLD)},
+    u.found_at, u.seen_at
+from users u where {{beyond}} order by u.user_no {{order}} limit ?
 """
-_POSTS = """
-select p.post_no, p.id, p.network, u.id as author, u.handle as author_handle, p.kind, p.created_at, p.text, p.language,
-    p.replies, p.reposts, p.likes, p.found_at, p.deleted_at
-from posts p join users u on u.user_no = p.author where {beyond} and {chosen} order by p.post_no {order} limit ?
+_SAID = ("text", "language", "replies", "reposts", "likes")
+_POSTS = f"""
+select p.post_no, p.id, p.network, u.id as author, {_IF_THERE.format(gone=_GONE, value="u.handle", name="author_handle")},
+    p.kind, p.created_at, p.found_at, p.deleted_at,
+    {", ".join(_IF_THERE.format(gone="p.deleted_at is not null", value=f"p.{each}", name=each) for each in _SAID)}
+from posts p join users u on u.user_no = p.author where {{beyond}} and {{chosen}} order by p.post_no {{order}} limit ?
 """
-_RELATIONS = """
-select r.{other} as number, u.id, u.handle, u.name, r.kind, r.found_at, r.removed_at
-from relations r join users u on u.user_no = r.{other}
-where r.kind = ? and r.{own} = ? and {beyond} order by r.{other} {order} limit ?
+_RELATIONS = f"""
+select r.{{other}} as number, u.id, {", ".join(_IF_THERE.format(gone=_GONE, value=f"u.{each}", name=each) for each in _TOLD[:2])},
+    r.kind, r.found_at, r.removed_at
+from relations r join users u on u.user_no = r.{{other}}
+where r.kind = ? and r.{{own}} = ? and {{beyond}} order by r.{{other}} {{order}} limit ?
 """
 _NUMBER = "select user_no from users where id = ?"
 _ENDS = {Side.FOLLOWERS: ("target", "source"), Side.FOLLOWING: ("source", "target")}
@@ -85,7 +94,7 @@ class PostFilter(Struct, frozen=True, kw_only=True):
 
 async def browse_users(database: Database, ask: Ask) -> PageOf[UserLine]:
     """Accounts in the order in which they were heard of."""
-    beyond, after = ask.beyond("user_no")
+    beyond, after = ask.beyond("u.user_no")
     async with database.reading() as tx:
         rows = await tx.fetch(_USERS.format(beyond=beyond, order=ask.order), *after, ask.limit)
     return ask.page(rows, "user_no", _user)
