@@ -25,6 +25,7 @@ from bowerbird.model import (
     Channel,
     Charge,
     Claim,
+    CrawlState,
     Credential,
     Door,
     Draw,
@@ -67,6 +68,7 @@ from bowerbird.model import (
     Visit,
     Wire,
 )
+from bowerbird.model.modules import Counts, ModuleOption
 
 Row = Mapping[str, Any]
 
@@ -715,6 +717,98 @@ class Part(Struct, frozen=True, kw_only=True):
     """Whether it may still bring anything of itself: a crawl that has nothing left to ask goes on for it."""
     is_refused: Callable[[], bool] | None = None
     """Whether it can do nothing before a human has changed something, and never could."""
+    ended: Callable[[CrawlState, str], Awaitable[None]] | None = None
+    """Told how the crawl ended and why, once everything else is done."""
+
+
+class Questions(Protocol):
+    """How a module has the crawl ask something: accounts and posts become targets of its facets. Nothing is called by that."""
+
+    @property
+    def facets(self) -> frozenset[str]:
+        """Those that the crawl asks somewhere."""
+        ...
+
+    async def about_users(self, tx: Transaction, facet: str, users: Sequence[int], *, again: bool = False) -> int:
+        """Has a facet asked about accounts, by number, wherever the crawl can ask about them; answers how many that are. Who is
+        known to it already is asked once more only `again`."""
+        ...
+
+    async def about_posts(self, tx: Transaction, facet: str, posts: Sequence[int], *, again: bool = False) -> int:
+        """The same of posts."""
+        ...
+
+
+class Stored(Protocol):
+    """What modules may do to what is stored, by its own rules."""
+
+    async def erase_posts(self, tx: Transaction, posts: Sequence[int], reason: str, now: datetime) -> int:
+        """Empties posts for good, as if their authors had deleted them; answers how many."""
+        ...
+
+    async def judge_again(self, tx: Transaction, judge: Judge, posts: Sequence[int], now: datetime) -> int:
+        """Asks a judge about stored posts, and keeps what it says; answers how many judgements that were."""
+        ...
+
+
+class Messenger(Protocol):
+    """Tells somebody outside what happened. Whatever goes wrong raises `OSError` with words for a person."""
+
+    async def run(self, command: Sequence[str], message: str) -> None:
+        """Runs a program with the message on its standard input."""
+        ...
+
+    async def post(self, url: str, values: Mapping[str, Any]) -> None:
+        """Sends JSON to a web address; `vault:NAME` is one that the vault keeps."""
+        ...
+
+    async def mail(self, server: str, to: Sequence[str], subject: str, message: str) -> None:
+        """Sends a mail through a server; `vault:NAME` is one that the vault keeps, with its password."""
+        ...
+
+
+class ModuleContext(Protocol):
+    """What a module works with during one run."""
+
+    crawl: int
+    crawl_name: str
+    database: Database
+    """To read from; who writes, writes in `transaction`."""
+    clock: Clock
+    options: Mapping[str, Any]
+    """All options of the module, with the values that hold."""
+    memory: dict[str, Any]
+    """What the module remembers from run to run, as JSON; changes are kept with the next `transaction`."""
+    questions: Questions
+    stored: Stored
+    judge: Callable[[str], Judge | None]
+    """The judge of a name, where this crawl can have it."""
+    knows_place: Callable[[str], bool]
+    """Whether a text is the name of a place that is known already."""
+    messenger: Messenger | None
+    """None where nobody may be told: in rehearsals."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """A small piece of work and what the module remembers then, all or nothing; raises `Fenced` when another worker has
+        taken the module over."""
+        ...
+
+
+class Module(Protocol):
+    """A periodic job. Each run does a bounded amount of work in small transactions and remembers where to go on."""
+
+    name: str
+    about: str
+    """In one sentence what it does."""
+    every: timedelta
+    """How often it runs unless the crawl file says otherwise."""
+    options: Mapping[str, ModuleOption]
+    needs: tuple[str, ...]
+    """Facets that it asks: the flow must have one of them. Empty: it asks nothing."""
+
+    async def run(self, context: ModuleContext) -> Counts:
+        """Does what is due and says what it did, in numbers by name."""
+        ...
 
 
 class Progressing(Protocol):

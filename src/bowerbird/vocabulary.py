@@ -10,6 +10,7 @@ from bowerbird.flows.built_in import builtin_flows
 from bowerbird.flows.flow import Vocabulary
 from bowerbird.limits.filling import fill
 from bowerbird.model import Area, KeywordStream
+from bowerbird.modules.running.found import KnownModules, KnownWords
 from bowerbird.policies.keywords import METHODS, checked
 from bowerbird.policies.registry import RANKERS
 from bowerbird.ports import GeographicProvider, KeywordProvider, StreamProvider
@@ -64,6 +65,7 @@ def vocabulary() -> Vocabulary:
         place_ways=_ByProvider(lambda each: each.place_ways if isinstance(each, GeographicProvider) else None),
         check_limits=lambda name, limits: _check_limits(_known(name), limits),
         methods=METHODS,
+        modules=KnownWords(KnownModules()),
         keywords=_keyword_stream,
         geography=lambda name, areas, way: geographic[name].geography(areas, way),
     )

@@ -92,7 +92,7 @@ def make_plan(
     if isinstance(flow, str):
         if flow not in words.flows:
             raise UserError(f"there is no built-in flow {flow!r}{meant(flow, words.flows)}; there are: {listed(words.flows)}")
-        flow = parse_flow(words.flows[flow], f"flow {flow!r}", speaks.facets, words.rankers, words.methods)
+        flow = parse_flow(words.flows[flow], f"flow {flow!r}", speaks.facets, words.rankers, words.methods, words.modules)
     check(flow, speaks.facets, words.rankers)
     service = Service(name=on, provider=on, base=base or TRAITS[on].base)
     called = name or flow.name

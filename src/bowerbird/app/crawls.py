@@ -23,7 +23,7 @@ from bowerbird.event.probing import ProbeLane
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Arrival, Flavour
-from bowerbird.ports import Clock, Database, KeywordProvider, MediaTransport, Part, Transport, Vault
+from bowerbird.ports import Clock, Database, KeywordProvider, MediaTransport, Messenger, Part, Transport, Vault
 
 NO_EXTENSIONS = Extensions()
 NOT_ASKED: Mapping[str, Survey] = {}
@@ -37,6 +37,8 @@ class Outside(Struct, frozen=True, kw_only=True):
     vault: Vault
     media: MediaTransport | None = None
     """Fetches pictures, for crawls that keep them."""
+    messenger: Messenger | None = None
+    """Tells somebody outside what happened, for crawls that wish it."""
     glance: timedelta = timedelta(seconds=1)
     """How often a waiting loop looks up for what other processes did."""
     is_paced: bool = True

@@ -14,6 +14,9 @@ from bowerbird.analysis.language.judge import language_judges
 from bowerbird.analysis.places.judge import place_judge
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
 from bowerbird.app.events import Keeping, event_parts, opened_event
+from bowerbird.app.modules.questions import LaneQuestions
+from bowerbird.app.modules.runners import judge_named, knows_place, module_runners
+from bowerbird.app.modules.stored import StoredThings
 from bowerbird.app.opt_outs import keep_out
 from bowerbird.app.seeds import seeds_of
 from bowerbird.app.services import add_service, unknown_servers
@@ -55,6 +58,7 @@ from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.limits.purses import Means, money_in
 from bowerbird.modules.parts import module_parts
+from bowerbird.modules.running.context import Surroundings
 from bowerbird.ports import Database, Judge, Part, Transaction
 from bowerbird.ports import Store as StorePort
 from bowerbird.reports.counting.hours import posts_by_hour
@@ -166,6 +170,7 @@ class _Opening(Struct, frozen=True):
             *event_parts(who.event, gathered, streamers, targets, Keeping(books, WorkerClaims(me.number), tally)),
             *gathered.mute,
             *module_parts(plan, self.database, clock, self.outside.media, WorkerClaims(me.number)),
+            *module_runners(plan.flow, self._surroundings(who, lanes, targets), lambda: tally.calls),
             Rebuilder(books, targets, Recall(self.database), tally).part(gathered.queues),
             *self._sample(tally, worker),
         ]
@@ -188,6 +193,22 @@ class _Opening(Struct, frozen=True):
             number=who.crawl,
             log=who.log,
             scheduler=scheduler,
+        )
+
+    def _surroundings(self, who: _Enrolled, lanes: Lanes, targets: Targets) -> Surroundings:
+        """What the modules of the crawl work with."""
+        return Surroundings(
+            crawl=who.crawl,
+            crawl_name=self.plan.name,
+            database=self.database,
+            clock=self.outside.clock,
+            claims=WorkerClaims(who.me.number),
+            worker=who.me.number,
+            questions=LaneQuestions(self.database, lanes, targets, self.outside.clock),
+            stored=StoredThings(self.database),
+            judge=partial(judge_named, self._judges),
+            knows_place=knows_place,
+            messenger=self.outside.messenger,
         )
 
     def _scheduler(self, gathered: Gathered) -> Scheduler:

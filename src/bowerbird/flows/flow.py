@@ -20,8 +20,10 @@ from msgspec import Struct
 from bowerbird.errors import UserError
 from bowerbird.flows.keywords import KeywordUse
 from bowerbird.flows.language import condition
+from bowerbird.flows.modules import ModuleUse
 from bowerbird.model import Area, Channel, Facet, Geography, KeywordStream, Subject, Subscription
 from bowerbird.model.keywords import Methods
+from bowerbird.model.modules import Modules
 from bowerbird.model.times import span
 
 STREAM = "stream"
@@ -208,6 +210,8 @@ class Flow(Struct, frozen=True):
     about: str = ""
     keywords: KeywordUse | None = None
     """Its seeds are keywords that change while it runs; None: they are targets like any other."""
+    modules: tuple[ModuleUse, ...] = ()
+    """Periodic jobs that run with it."""
 
     def facet(self, name: str) -> FacetUse:
         return next(use for use in self.facets if use.name == name)
@@ -317,6 +321,8 @@ class Vocabulary(Struct, frozen=True):
     """Names of the methods that adapt keywords, and the options of each."""
     keywords: Callable[[str, Sequence[str]], KeywordStream | None] = lambda provider, keywords: None
     """Provider and keywords as somebody wrote them to the stream that brings them; raises `UserError` for what is no keyword."""
+    modules: Modules = {}
+    """Names of the modules there are, and what each takes."""
     check_limits: Callable[[str, Mapping[str, Mapping[str, Any]]], object] = lambda provider, limits: None
     """Provider and limits by facet; raises `UserError` for limits that the provider does not have."""
 

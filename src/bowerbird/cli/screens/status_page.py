@@ -250,6 +250,10 @@ def _show_trouble(output: Output, page: StatusPage) -> None:
             f"  {refusal.service} refused the credential {refusal.credential}: {refusal.reason}; "
             f"unless you did since, renew it with: {renew_line(refusal.credential, refusal.provider)}"
         )
+    for each in page.status.failing:
+        output.line(
+            f"  the module {each.name} of {each.crawl} failed {numbers.many(each.failures, 'time')} in a row: {each.error}"
+        )
     if calls:
         other = ", ".join(numbers.answers(_count(count), name) for name, count in calls.items())
         output.line(f"  answers without what was asked for: {other}")
@@ -259,7 +263,7 @@ def _show_trouble(output: Output, page: StatusPage) -> None:
     for error in summary.errors:
         said = f"{numbers.outcome_words(error.outcome)}: {error.message}" if error.outcome else error.message
         output.line(f"  {numbers.span(page.status.now - error.at)} ago, {error.part}: {said}".rstrip(": "))
-    if not (more.refusals or calls or more.quarantine or summary.errors):
+    if not (more.refusals or calls or more.quarantine or summary.errors or page.status.failing):
         output.line("  none")
 
 

@@ -58,6 +58,8 @@ def document(plan: CrawlPlan) -> Document:
             }
             for each in plan.streams
         },
+        # Module by module, and None where there are none: earlier versions said nothing of them.
+        "modules": {each.name: _said(each, "name") for each in flow.modules} or None,
         "places": {each.area.name: {**_said(each.area, "name"), **_said(each, "area")} for each in plan.places},
         "media": None if media is None else {"kinds": list(media.kinds), "max_bytes": media.max_bytes},
         "history counters": str(plan.counters_every),

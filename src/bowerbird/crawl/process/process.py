@@ -73,6 +73,10 @@ class Process:
                 await watcher
         ending = self._rules.judged(ending, self._prevented)
         await self._life.finish(ending.state, ending.reason)
+        for ended in [part.ended for part in self._rules.parts if part.ended is not None]:
+            # It is over, whatever somebody makes of that.
+            with suppress(Exception):
+                await ended(ending.state, ending.reason)
         return ending
 
     async def abandon(self, reason: str) -> None:

@@ -48,6 +48,7 @@ CRAWL_KEYS = (
     "streams",
     "places",
     "keywords",
+    "modules",
     "stop",
     "filters",
     "backup",
@@ -61,7 +62,7 @@ CRAWL_KEYS = (
 )
 BACKUP_KEYS = ("every", "folder", "keep")
 HISTORY_KEYS = ("counters",)
-OVERLAID = ("stop", "filters", "keywords")
+OVERLAID = ("stop", "filters", "keywords", "modules")
 """Tables of a crawl file that change those of its flow."""
 DAILY = timedelta(days=1)
 IN_MEMORY = 512
@@ -302,7 +303,9 @@ def _number(table: Table, key: str, value: object) -> Any:
 def _flow(table: Table, path: Path, vocabulary: Vocabulary, services: tuple[ServicePlan, ...]) -> Flow:
     document = _flow_document(table, path, vocabulary)
     words = vocabulary
-    flows = [flow_of(document, words.facets(plan.service.provider), words.rankers, words.methods) for plan in services]
+    # Where the users' own modules are is looked up only for those who name any.
+    modules = words.modules if document.values.get("modules") else None
+    flows = [flow_of(document, words.facets(plan.service.provider), words.rankers, words.methods, modules) for plan in services]
     return flows[0]
 
 

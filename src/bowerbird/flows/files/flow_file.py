@@ -12,10 +12,12 @@ from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow, Stop
 from bowerbird.flows.keywords import keyword_use
 from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import Document, read
+from bowerbird.flows.modules import module_uses
 from bowerbird.model import Facet
 from bowerbird.model.keywords import Methods
+from bowerbird.model.modules import Modules
 
-FLOW_KEYS = ("name", "about", "seeds", "weight", "facets", "edges", "stop", "filters", "keywords")
+FLOW_KEYS = ("name", "about", "seeds", "weight", "facets", "edges", "stop", "filters", "keywords", "modules")
 FACET_KEYS = (
     "ranker",
     "options",
@@ -40,15 +42,29 @@ Words = Mapping[str, frozenset[str]]
 NO_METHODS: Methods = {}
 
 
-def parse_flow(text: str, file: str, facets: Mapping[str, Facet], rankers: Words, methods: Methods = NO_METHODS) -> Flow:
+def parse_flow(
+    text: str,
+    file: str,
+    facets: Mapping[str, Facet],
+    rankers: Words,
+    methods: Methods = NO_METHODS,
+    modules: Modules | None = None,
+) -> Flow:
     """The flow a text declares; raises `FlowError` naming file and line."""
-    return flow_of(read(text, file), facets, rankers, methods)
+    return flow_of(read(text, file), facets, rankers, methods, modules)
 
 
-def flow_of(document: Document, facets: Mapping[str, Facet], rankers: Words, methods: Methods = NO_METHODS) -> Flow:
-    """The flow of a document; the whole file is a flow. `rankers` and `methods` (of keywords) are those it may name."""
+def flow_of(
+    document: Document,
+    facets: Mapping[str, Facet],
+    rankers: Words,
+    methods: Methods = NO_METHODS,
+    modules: Modules | None = None,
+) -> Flow:
+    """The flow of a document; the whole file is a flow. `rankers`, `methods` (of keywords) and `modules` are those it may name;
+    modules are not checked where they are not told."""
     table = Table(document)
-    whole = _flow(table, methods)
+    whole = _flow(table, methods, modules)
     flow = _switched(whole, table)
     for problem in problems(flow, facets, rankers):
         raise document.wrong(_as_written(problem.path, flow, whole, table), problem.message)
@@ -72,7 +88,7 @@ def _as_written(path: Path, flow: Flow, whole: Flow, table: Table) -> Path:
     return ("edges", tables[[each is flow.edges[int(path[1])] for each in whole.edges].index(True)], *path[2:])
 
 
-def _flow(table: Table, methods: Methods) -> Flow:
+def _flow(table: Table, methods: Methods, modules: Modules | None) -> Flow:
     table.only(FLOW_KEYS, "a flow")
     return Flow(
         name=table.required("name", 'name = "timelines"'),
@@ -84,6 +100,7 @@ def _flow(table: Table, methods: Methods) -> Flow:
         stop=stop_of(table.table("stop")),
         filters=_filters(table.table("filters")),
         keywords=keyword_use(table, methods),
+        modules=module_uses(table, modules, frozenset(name for name, inner in table.named("facets") if inner.truth("on", True))),
     )
 
 

@@ -7,13 +7,16 @@ exists on a network, whether an edge leads anywhere) is checked by `bowerbird fl
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from bowerbird.flows.files.place_plans import WAYS
 from bowerbird.flows.flow import TAKES, Vocabulary
 from bowerbird.flows.keywords import WAYS as KEYWORD_WAYS
+from bowerbird.flows.language.spelling import spell
 from bowerbird.model import Signal
 from bowerbird.model.keywords import MethodOption
+from bowerbird.model.modules import ModuleOption
 
 Schema = dict[str, Any]
 _DURATION = {"type": "string", "pattern": r"^\s*(\d+(\.\d+)?\s*[wdhmsWDHMS]\s*)+$"}
@@ -152,6 +155,7 @@ def crawl_schema(words: Vocabulary) -> Schema:
         "streams": ({"type": "array", "items": _table(_STREAM, is_open=True)}, "What to listen to."),
         "places": ({"type": "array", "items": _table(_PLACE)}, "The areas it is about."),
         "keywords": (_keywords(words), "How the keywords of an event come and go."),
+        "modules": (_modules(words), "Periodic jobs, by name."),
         "stop": (_table(_STOP), "When to end."),
         "filters": (_table(_FILTERS), "Whom to follow."),
         "backup": (_table(_BACKUP), "Copies of the store while it crawls."),
@@ -193,6 +197,7 @@ def _flow(words: Vocabulary) -> Schema:
         "stop": (_table(_STOP), "When the crawl ends by itself."),
         "filters": (_table(_FILTERS), "Whom it follows."),
         "keywords": (_keywords(words), "Its seeds are keywords that change while it runs."),
+        "modules": (_modules(words), "Periodic jobs that run with it, by name."),
     }
     return _table(keys)
 
@@ -206,6 +211,28 @@ def _keywords(words: Vocabulary) -> Schema:
             {option: (_option(options[option]), f"An option of {name}.") for option in sorted(options)}
         )
     return schema
+
+
+def _modules(words: Vocabulary) -> Schema:
+    """With a table for each module: how often, whether at all, and its own options."""
+    found: dict[str, tuple[Schema, str]] = {}
+    for name, module in words.modules.items():
+        keys: dict[str, tuple[Schema, str]] = {
+            "every": (_DURATION, f'How often. Default: "{spell(module.every)}".'),
+            "on": (_TRUTH, "false switches it off."),
+            **{key: (_module_option(option), option.about) for key, option in module.options.items()},
+        }
+        found[name] = (_table(keys), module.about)
+    return _table(found)
+
+
+def _module_option(option: ModuleOption) -> Schema:
+    if option.words:
+        return {"enum": list(option.words)}
+    if isinstance(option.default, int | float) and not isinstance(option.default, bool):
+        return {"type": "integer" if isinstance(option.default, int) else "number", "minimum": option.least}
+    kinds: dict[type, Schema] = {bool: _TRUTH, str: _TEXT, timedelta: _DURATION, tuple: _TEXTS}
+    return kinds[type(option.default)]
 
 
 def _option(option: MethodOption) -> Schema:

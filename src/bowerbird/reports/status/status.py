@@ -12,6 +12,7 @@ from bowerbird.limits.purses import Purse, purses
 from bowerbird.limits.rows import read_all
 from bowerbird.ports import Database
 from bowerbird.reports.keywords.standing import KeywordStanding, read_standing
+from bowerbird.reports.modules import Failing, read_failing
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.status.health import Health, read_health
 from bowerbird.reports.status.left_out import NotAsked, read_left_out
@@ -36,6 +37,8 @@ class Status(Struct, frozen=True, kw_only=True):
     left_out: tuple[NotAsked, ...] = ()
     keywords: tuple[KeywordStanding, ...] = ()
     """Of crawls whose seeds are keywords, by method."""
+    failing: tuple[Failing, ...] = ()
+    """Modules whose last runs failed."""
 
 
 async def read_status(database: Database, now: datetime, *, errors: int = 5) -> Status:
@@ -53,4 +56,5 @@ async def read_status(database: Database, now: datetime, *, errors: int = 5) -> 
             left_alone=await registry.left_alone(tx),
             left_out=tuple(await read_left_out(tx)),
             keywords=tuple(await read_standing(tx)),
+            failing=tuple(await read_failing(tx)),
         )

@@ -51,7 +51,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "quarantine": ("facet",), "quarantine_sources": ("facet",), "shortfalls": ("detail",), "gaps": ("detail",),
         "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
         "keyword_decisions": ("posts", "background", "numbers"), "keyword_candidates": ("counts", "verdict", "numbers"),
-        "keyword_orders": ("who",), "keyword_labels": ("tagger",),
+        "keyword_orders": ("who",), "keyword_labels": ("tagger",), "modules": ("name", "memory"), "growth": ("name",),
+        "module_runs": ("module", "counts"), "place_names": ("who",),
     },
     _CHOSEN: {
         "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
@@ -62,11 +63,12 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "gaps": ("cause",), "changes": ("kind", "manner"), "shortfalls": ("cause",), "media": ("kind",),
         "media_files": ("kind", "state"),
         "quarantine": ("subject",), "keyword_orders": ("said",), "keyword_labels": ("label",),
+        "candidates": ("source", "state", "reason"), "place_names": ("said",),
     },
     _SERVICE: {
         "services": ("flavour",), "lanes": ("left_out",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",),
         "tasks": ("failure",), "credentials": ("reason",), "streams": ("reason",), "trends": ("place", "word"),
-        "results": ("told",),
+        "results": ("told",), "module_runs": ("error",),
     },
     _POSITION: {
         "tombstone_state": ("after_key",),
@@ -81,6 +83,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keyword_methods": ("state",), "keywords": ("term",), "keyword_candidates": ("term", "together"),
         "keyword_orders": ("term",), "keyword_labels": ("term",), "keyword_probes": ("term", "target"),
     },
+    "names of places that several profiles share; none is kept because one has it": {"place_names": ("name", "written")},
     "terms of sampled posts, without names of posts or authors; deleted with the decision of their frame": {
         "keyword_samples": ("terms",), "keyword_probes": ("found",),
     },

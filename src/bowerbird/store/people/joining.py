@@ -42,6 +42,14 @@ insert into reactions (post_no, user_no, kind, at, sweep, place, found_at, found
 select post_no, cast(? as bigint), kind, at, sweep, place, found_at, found_by, seen_at, gone_at from reactions where user_no = ?
 on conflict (post_no, kind, user_no) do nothing
 """
+_MOVE_CANDIDATES = """
+insert into candidates (crawl, user_no, source, state, reason, found_at, asked_at, mentions, replies, reposts, listed, is_mined)
+select crawl, cast(? as bigint), source, state, reason, found_at, asked_at, mentions, replies, reposts, listed, is_mined
+from candidates where user_no = ?
+on conflict (crawl, user_no) do update set mentions = candidates.mentions + excluded.mentions,
+    replies = candidates.replies + excluded.replies, reposts = candidates.reposts + excluded.reposts,
+    listed = candidates.listed + excluded.listed
+"""
 _ID = "(select id from users where user_no = ?)"
 _RENAME_JUDGEMENTS = f"update judgements set id = ? where subject = 'user' and id = {_ID}"
 _NAME = "update users set id = ? where user_no = ?"
@@ -75,11 +83,22 @@ _LEFTOVERS = (
     "delete from user_tags where user_no = ?",
     "delete from list_members where user_no = ?",
     "delete from reactions where user_no = ?",
+    "delete from candidates where user_no = ?",
     f"delete from judgements where subject = 'user' and id = {_ID}",
     "delete from users where user_no = ?",
 )
 _JOINS = (
-    *(_JOIN_OUT, _JOIN_IN, _MOVE_MENTIONS, _MOVE_LISTINGS, _MOVE_TAGS, _MOVE_MEMBERSHIPS, _MOVE_REACTIONS, _MOVE_JUDGEMENTS),
+    *(
+        _JOIN_OUT,
+        _JOIN_IN,
+        _MOVE_MENTIONS,
+        _MOVE_LISTINGS,
+        _MOVE_TAGS,
+        _MOVE_MEMBERSHIPS,
+        _MOVE_REACTIONS,
+        _MOVE_JUDGEMENTS,
+        _MOVE_CANDIDATES,
+    ),
     *_MOVES,
 )
 """Every table that names users; a test holds this against the schema."""

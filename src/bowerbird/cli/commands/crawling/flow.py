@@ -102,7 +102,7 @@ def _named(name: str, words: Vocabulary) -> tuple[str, Flow]:
     """What a built-in name or a file is, and the flow in it."""
     if name in words.flows:
         return "built-in flow", flow_of(
-            read(words.flows[name], f"built-in flow {name!r}"), words.facets(), words.rankers, words.methods
+            read(words.flows[name], f"built-in flow {name!r}"), words.facets(), words.rankers, words.methods, words.modules
         )
     if not Path(name).is_file():
         hint = meant(name, words.flows)
@@ -127,7 +127,7 @@ def _checked(file: Path, words: Vocabulary) -> tuple[str, Flow]:
         plan = parse_crawl(text, file, words)
         sorted_seeds(plan, {}).check()
         return "crawl file", plan.flow
-    return "flow file", flow_of(document, words.facets(), words.rankers, words.methods)
+    return "flow file", flow_of(document, words.facets(), words.rankers, words.methods, words.modules)
 
 
 def _facets(flow: Flow) -> str:

@@ -1,0 +1,34 @@
+"""What modules may do to what is stored, by the store's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from bowerbird.clock import to_micros
+from bowerbird.ports import Database, Judge, Transaction
+from bowerbird.store.absences.purge import PurgeStatements, bury, purge_posts
+from bowerbird.store.context import SaveContext
+from bowerbird.store.judgements.again import JudgeAgain
+from bowerbird.store.posts.counts import save_counts
+
+
+class StoredThings:
+    """Implements `ports.Stored`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._purge = PurgeStatements(database)
+        self._again = JudgeAgain(database)
+        self._ids = f"select post_no, id from posts where deleted_at is null and post_no {database.any('bigint')}"
+
+    async def erase_posts(self, tx: Transaction, posts: Sequence[int], reason: str, now: datetime) -> int:
+        s = SaveContext(tx=tx, database=self._database, service=0, service_name="", network="", call=0, at=to_micros(now))
+        found = {row["post_no"]: row["id"] for row in await s.fetch_in(self._ids, posts)}
+        await purge_posts(s, self._purge, found)
+        await bury(s, "post", found.values(), reason)
+        await save_counts(s)
+        return len(found)
+
+    async def judge_again(self, tx: Transaction, judge: Judge, posts: Sequence[int], now: datetime) -> int:
+        return await self._again.judge(tx, judge, posts, now)

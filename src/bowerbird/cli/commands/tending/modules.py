@@ -1,0 +1,128 @@
+"""`bowerbird modules`: the periodic jobs of a crawl, what their last runs did, and one of them run by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from msgspec import Struct
+
+from bowerbird.app.modules.by_hand import surroundings_by_hand
+from bowerbird.app.modules.runners import runner_by_hand
+from bowerbird.cli.module_screens import showing
+from bowerbird.cli.screens.output import JsonFlag, Output
+from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, meant_crawl, opened_place, read_place
+from bowerbird.clock import RealClock
+from bowerbird.errors import UserError
+from bowerbird.flows.language.spelling import meant
+from bowerbird.modules.running.found import KnownModules
+from bowerbird.modules.running.runner import Ran
+from bowerbird.ports import Database
+from bowerbird.reports.modules import read_history, read_standings
+
+FAILED = 3
+
+
+class Action(StrEnum):
+    """What is done besides listing."""
+
+    LIST = "list"
+    RUN = "run"
+    RUNS = "runs"
+
+
+class _Asked(Struct, frozen=True, kw_only=True):
+    """What a user wants."""
+
+    place: Place
+    crawl: str | None
+    name: str
+    output: Output
+
+
+def command(
+    place: PlaceArgument = None,
+    action: Annotated[str | None, typer.Argument(metavar="[ACTION]", help=f"{', '.join(Action)}; default: list.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="For run and runs: the module.")] = None,
+    crawl: CrawlOption = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="For runs: so many, the newest first.")] = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the modules of a crawl: what each does, its last run with counts and errors, and when it runs next.
+
+    `runs NAME` shows the history of one. `run NAME` runs it now, also beside a running crawl; of the processes of a crawl only
+    one runs a module at a time. A module that failed exits with 3.
+    """
+    place, does, name = _words(place, action, name)
+    asked = _Asked(place=find_place(place), crawl=crawl, name=name or "", output=Output(as_json=as_json))
+    if does is Action.LIST:
+        asked.output.result(asyncio.run(_list(asked)))
+    elif does is Action.RUNS:
+        asked.output.result(asyncio.run(_runs(asked, most)))
+    else:
+        ran, values = asyncio.run(_run(asked))
+        asked.output.result(values)
+        if ran.error:
+            raise typer.Exit(FAILED)
+
+
+def _words(place: str | None, action: str | None, name: str | None) -> tuple[str | None, Action, str | None]:
+    """Place, action and module as they are meant: the place may be left out before an action."""
+    known = [each.value for each in Action]
+    if place in known and name is None and not Path(place).exists():
+        place, action, name = None, place, action
+    if action is not None and action not in known:
+        raise UserError(
+            f"{action!r} is nothing that can be done with modules{meant(action, known)}; there are: {', '.join(known)}"
+        )
+    does = Action(action or Action.LIST)
+    if does is not Action.LIST and name is None:
+        raise UserError(f"say which module is meant: bowerbird modules {place or 'FILE'} {does} NAME")
+    if does is Action.LIST and name is not None:
+        raise UserError(f"list takes no name; its history: bowerbird modules {place or 'FILE'} runs {name}")
+    modules = KnownModules()
+    if name is not None and name not in modules:
+        raise UserError(f"there is no module {name!r}{meant(name, modules)}; there are: {', '.join(modules)}")
+    return place, does, name
+
+
+async def _crawl(database: Database, asked: _Asked) -> str:
+    """The one crawl that is meant; raises `UserError` where there are several and none is named."""
+    if (meant_one := await meant_crawl(database, asked.place, asked.crawl)) is not None:
+        return meant_one
+    async with database.reading() as tx:
+        names = [str(row["name"]) for row in await tx.fetch("select name from crawls order by crawl")]
+    if len(names) != 1:
+        raise UserError(f"{asked.place.shown} holds {len(names)} crawls ({', '.join(names)}): say which with --crawl NAME")
+    return names[0]
+
+
+async def _list(asked: _Asked) -> dict[str, Any]:
+    async with read_place(asked.place, clock := RealClock()) as database:
+        crawl = await meant_crawl(database, asked.place, asked.crawl)
+        async with database.reading() as tx:
+            found = await read_standings(tx, KnownModules(), crawl)
+    showing.show_standings(asked.output, found, clock.now())
+    return {"store": asked.place.shown, "modules": [showing.standing_values(each) for each in found]}
+
+
+async def _runs(asked: _Asked, most: int) -> dict[str, Any]:
+    async with read_place(asked.place, clock := RealClock()) as database:
+        crawl = await _crawl(database, asked)
+        async with database.reading() as tx:
+            found = await read_history(tx, crawl, asked.name, most)
+    showing.show_runs(asked.output, asked.name, found, clock.now())
+    return {"crawl": crawl, "module": asked.name, "runs": [showing.run_values(each) for each in found]}
+
+
+async def _run(asked: _Asked) -> tuple[Ran, dict[str, Any]]:
+    clock = RealClock()
+    async with opened_place(asked.place, clock) as database:
+        crawl = await _crawl(database, asked)
+        async with surroundings_by_hand(database, crawl, clock) as (flow, around):
+            ran = await runner_by_hand(asked.name, flow, around).by_hand()
+    showing.show_ran(asked.output, asked.name, ran)
+    return ran, {"crawl": crawl, "module": asked.name, "counts": ran.counts, "error": ran.error, "took": ran.took}

@@ -1,0 +1,1 @@
+"""How modules, samples and audits look on the screen."""

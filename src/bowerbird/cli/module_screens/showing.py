@@ -1,0 +1,112 @@
+"""How `bowerbird modules` looks: lists, histories and the counts of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.output import Output
+from bowerbird.flows.language.spelling import spell
+from bowerbird.modules.running.rows import RunRow
+from bowerbird.modules.running.runner import Ran
+from bowerbird.reports.modules import ModuleStanding
+
+_MOST_COUNTS = 6
+
+
+def show_standings(output: Output, found: Sequence[ModuleStanding], now: datetime) -> None:
+    on = [each for each in found if each.is_on]
+    several = len({each.crawl for each in found}) > 1
+    if on:
+        rows = [
+            [*([each.crawl] if several else []), each.name, spell(each.every), *_last(each, now), _next(each, now)] for each in on
+        ]
+        head = [*(["crawl"] if several else []), "module", "every", "last run", "took", "counts", "next"]
+        output.table("", head, rows)
+    else:
+        output.line("No module runs by itself: name one in the crawl file, such as [modules.growth].")
+    for each in (each for each in on if each.failures and each.last is not None):
+        output.line(
+            f"{each.name} failed {numbers.many(each.failures, 'time')} in a row: {each.last and each.last.error}", style="red"
+        )
+    off = {each.name: each.about for each in found if not each.is_on}
+    if off:
+        output.line()
+        output.table("There are also, each with [modules.NAME] in the crawl file:", ["  module", "what it does"],
+                     [(f"  {name}", about) for name, about in off.items()])  # fmt: skip
+
+
+def _last(each: ModuleStanding, now: datetime) -> tuple[str, str, str]:
+    if each.last is None:
+        return "never", "", ""
+    return numbers.at(each.last.started_at, now), _took(each.last), counts_words(each.last.counts, _MOST_COUNTS)
+
+
+def _took(run: RunRow) -> str:
+    if run.took is None:
+        return "never ended" if run.is_lost else "running"
+    return numbers.span(run.took)
+
+
+def _next(each: ModuleStanding, now: datetime) -> str:
+    if each.next is None:
+        return "when the crawl starts"
+    return "now" if each.next <= now else f"in {numbers.span(each.next - now)}"
+
+
+def counts_words(counts: Mapping[str, Any], most: int) -> str:
+    """The first counts in words; what is no number, or zero, is left out of a line."""
+    told = [f"{value:,} {name.replace('_', ' ')}" for name, value in counts.items() if isinstance(value, int | float) and value]
+    return ", ".join(told[:most]) + (" …" if len(told) > most else "")
+
+
+def show_runs(output: Output, name: str, found: Sequence[RunRow], now: datetime) -> None:
+    if not found:
+        output.line(f"{name} never ran.")
+        return
+    rows = [
+        (
+            numbers.at(run.started_at, now),
+            _took(run),
+            "by hand" if run.is_by_hand else "",
+            run.error or counts_words(run.counts, 9),
+        )
+        for run in found
+    ]
+    output.table("", ["run", "took", "", "what came of it"], rows)
+
+
+def show_ran(output: Output, name: str, ran: Ran) -> None:
+    if ran.error:
+        output.line(f"{name} failed after {numbers.span(ran.took)}: {ran.error}", style="red")
+        return
+    output.line(f"{name} took {numbers.span(ran.took)}.")
+    plain = [(key.replace("_", " "), f"{value:,}") for key, value in ran.counts.items() if isinstance(value, int | float)]
+    if plain:
+        output.table("", ["", ""], plain)
+    for key, value in ran.counts.items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            output.line()
+            output.table(key.replace("_", " "), list(value[0]), [list(row.values()) for row in value])
+
+
+def run_values(run: RunRow) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(run)
+    return {**values, "took": run.took}
+
+
+def standing_values(each: ModuleStanding) -> dict[str, Any]:
+    return {
+        "crawl": each.crawl,
+        "module": each.name,
+        "about": each.about,
+        "on": each.is_on,
+        "every": each.every,
+        "last": None if each.last is None else run_values(each.last),
+        "next": each.next,
+        "failures": each.failures,
+    }

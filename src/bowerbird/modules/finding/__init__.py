@@ -1,0 +1,1 @@
+"""Modules that find accounts which may belong, and have them asked about."""

@@ -1,0 +1,1 @@
+"""Modules that judge what is stored, or bring what judges go by."""

@@ -1,0 +1,1 @@
+"""Modules that look after what is stored, and tell what befalls a crawl."""

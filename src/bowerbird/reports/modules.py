@@ -1,0 +1,102 @@
+"""How the modules of a crawl stand: which run, what their last runs did, and when each runs next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.errors import UserError
+from bowerbird.flows.flow import Flow
+from bowerbird.modules.running.rows import RunRow, read_runs, read_schedule
+from bowerbird.ports import Module, Transaction
+
+_CRAWLS = "select crawl, name, flow from crawls order by crawl"
+_FAILING = """
+select w.name as crawl, m.name, m.failures,
+    (select r.error from module_runs r where r.crawl = m.crawl and r.module = m.name order by r.run desc limit 1) as error
+from modules m join crawls w on w.crawl = m.crawl where m.failures > 0 order by w.name, m.name
+"""
+_GROWTH = "select at, name, rows, is_exact from growth where name = ? order by at"
+
+
+class ModuleStanding(Struct, frozen=True, kw_only=True):
+    """One module of one crawl."""
+
+    crawl: str
+    name: str
+    about: str
+    is_on: bool
+    every: timedelta
+    last: RunRow | None = None
+    next: datetime | None = None
+    """None: it does not run by itself."""
+    failures: int = 0
+    """In a row, up to now."""
+
+
+class Failing(Struct, frozen=True):
+    """A module whose last runs failed."""
+
+    crawl: str
+    name: str
+    failures: int
+    error: str | None
+
+
+class Size(Struct, frozen=True):
+    """Rows of a table at a time."""
+
+    at: datetime
+    rows: int
+    is_exact: bool
+
+
+async def read_standings(tx: Transaction, known: Mapping[str, Module], crawl: str | None) -> Sequence[ModuleStanding]:
+    """All modules there are, for one crawl or for each: those that the flow names first."""
+    found: list[ModuleStanding] = []
+    for row in await tx.fetch(_CRAWLS):
+        if crawl not in (None, row["name"]):
+            continue
+        flow = msgspec.json.decode(row["flow"], type=Flow)
+        uses = {use.name: use for use in flow.modules}
+        for name in (*uses, *(each for each in known if each not in uses)):
+            if name in known:
+                every = (uses[name].every if name in uses else None) or known[name].every
+                found.append(await _standing(tx, row["crawl"], row["name"], known[name], every, is_on=name in uses))
+    return found
+
+
+async def _standing(tx: Transaction, number: int, crawl: str, module: Module, every: timedelta, *, is_on: bool) -> ModuleStanding:
+    schedule, runs = await read_schedule(tx, number, module.name), await read_runs(tx, number, module.name, 1)
+    return ModuleStanding(
+        crawl=crawl,
+        name=module.name,
+        about=module.about,
+        is_on=is_on,
+        every=every,
+        last=runs[0] if runs else None,
+        next=schedule.due if schedule is not None and is_on else None,
+        failures=schedule.failures if schedule is not None else 0,
+    )
+
+
+async def read_history(tx: Transaction, crawl: str, module: str, most: int) -> Sequence[RunRow]:
+    """The last runs of one module, newest first."""
+    row = await tx.fetch_one("select crawl from crawls where name = ?", crawl)
+    if row is None:
+        raise UserError(f"there is no crawl {crawl!r} here")
+    return await read_runs(tx, row["crawl"], module, most)
+
+
+async def read_failing(tx: Transaction) -> Sequence[Failing]:
+    """Modules whose last runs failed, of all crawls."""
+    return [Failing(row["crawl"], row["name"], row["failures"], row["error"]) for row in await tx.fetch(_FAILING)]
+
+
+async def read_growth(tx: Transaction, table: str) -> Sequence[Size]:
+    """How many rows a table had, over time."""
+    return [Size(from_micros(row["at"]), row["rows"], bool(row["is_exact"])) for row in await tx.fetch(_GROWTH, table)]
