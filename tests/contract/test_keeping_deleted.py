@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from store_pages import FEDIVERSE, OTHER, POSTS, TIMELINE, Crawled, federated, post, toot, user
@@ -42,13 +43,13 @@ async def crawled(database: Database) -> Crawled:
     return found
 
 
-async def exported(crawled: Crawled, out: Path, what: str = "posts", *, deleted: bool = False) -> list[dict[str, str]]:
-    request = Request(what=what, out=str(out), choice=Choice(deleted=deleted))
+async def exported(crawled: Crawled, out: Path, what: str = "posts", *, deleted: bool = False, raw: bool = False) -> list[Any]:
+    request = Request(what=what, out=str(out), choice=Choice(deleted=deleted), raw=raw)
     await export(crawled.database, request, Source("a store", 1), RealClock())
     return _lines(out)
 
 
-def _lines(out: Path) -> list[dict[str, str]]:
+def _lines(out: Path) -> list[Any]:
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
@@ -70,6 +71,8 @@ async def test_exports_and_views_leave_it_out_unless_they_are_told_otherwise(cra
     marks = {row["id"]: row.get("deleted_why") for row in everything}
     assert marks == {"x:10": "not_found", "x:11": None, "x:20": "suspended", "x:21": "suspended"}
     assert {bool(row.get("deleted_at")) for row in everything if row["id"] != "x:11"} == {True}
+    sent = await exported(crawled, tmp_path / "r.jsonl", deleted=True, raw=True)
+    assert {"n": 10} in sent
     people = await exported(crawled, tmp_path / "v.jsonl", "users", deleted=True)
     assert [(row["handle"], row.get("deleted_why")) for row in people] == [("ada", None), ("bob", "suspended")]
     manifest = json.loads((tmp_path / "b.jsonl.manifest.json").read_text())

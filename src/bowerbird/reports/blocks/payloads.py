@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.block import Block
@@ -19,9 +21,11 @@ class Payloads:
 
     async def fill(self, block: Block) -> None:
         """Puts in a column of payloads, None where there is none."""
-        read = {"posts": self._items.posts_numbered, "users": self._items.users_numbered}.get(self._table.name)
-        if read is None:
+        if self._table.name not in ("posts", "users"):
             raise UserError(f"no payloads are kept of {self._table.name}: leave --raw out")
         numbers = block.values("number")
-        found = await read(numbers, True)
-        block.columns["raw"] = Texts.of([found[number]["raw"] if number in found else None for number in numbers])
+        found = await (self._items.payloads(numbers) if self._table.name == "posts" else self._profiles(numbers))
+        block.columns["raw"] = Texts.of([found.get(number) for number in numbers])
+
+    async def _profiles(self, numbers: Sequence[int]) -> dict[int, bytes | None]:
+        return {number: user["raw"] for number, user in (await self._items.users_numbered(numbers, True)).items()}

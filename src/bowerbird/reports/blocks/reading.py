@@ -46,9 +46,11 @@ class BlockReader:
             where = await conditions(self._database, tx, self.table, self._choice)
         while True:
             async with self._database.reading() as tx:
-                block = await self._next(tx, where, after, raw)
+                block = await self._next(tx, where, after)
             if block is None:
                 return
+            if raw:
+                await self._payloads.fill(block)
             after = block.last
             yield block
 
@@ -61,7 +63,7 @@ class BlockReader:
             found = await tx.fetch_columns(f"select {keys} from {source[0]} {source[1]} order by {order} limit 1")
         return tuple(plain(column[0]) for column in found) or None
 
-    async def _next(self, tx: Transaction, where: Conditions, after: Key | None, raw: bool) -> Block | None:
+    async def _next(self, tx: Transaction, where: Conditions, after: Key | None) -> Block | None:
         found = await self._found(tx, where, after, self._rows)
         if not found:
             return None
@@ -75,8 +77,6 @@ class BlockReader:
             keep_words(self.table, block, self._choice.words)
             if self._sample is not None:
                 block.keep(self._sample.chosen(self.table, block))
-        if raw:
-            await self._payloads.fill(block)
         return block
 
     async def _found(self, tx: Transaction, where: Conditions, after: Key | None, rows: int) -> list[Column]:

@@ -51,7 +51,8 @@ class ItemReader:
         several = database.any("bigint")
         self._numbered = f"{_USERS} where user_no {several} order by user_no"
         self._there = f"{_USERS} where user_no {several} and not {is_gone('users')} order by user_no"
-        self._posts = f"{_POSTS} where p.post_no {several} and p.deleted_at is null and coalesce(u.opts_out, 0) = 0"
+        self._kept = f"{_POSTS} where p.post_no {several} and coalesce(u.opts_out, 0) = 0"
+        self._posts = f"{self._kept} and p.deleted_at is null"
         self._tags = f"select post_no, tag, coalesce(written, tag) as written from post_tags where post_no {several} order by tag"
         self._cashtags = f"select post_no, cashtag from post_cashtags where post_no {several} order by cashtag"
         self._mentions = (
@@ -82,6 +83,11 @@ class ItemReader:
             after = rows[-1]["post_no"]
             for item in (await self._whole(rows, payloads, with_raw)).values():
                 yield item
+
+    async def payloads(self, numbers: Sequence[int]) -> dict[int, bytes | None]:
+        """What was sent of posts, deleted ones too where that is kept."""
+        rows, payloads = await self._fetched(self._kept, self._database.members(numbers), True)
+        return {number: item["raw"] for number, item in (await self._whole(rows, payloads, True)).items()}
 
     async def posts_numbered(self, numbers: Sequence[int], with_raw: bool) -> dict[int, dict[str, Any]]:
         """Posts by number: those that are there, and whose authors did not ask to be left alone."""
