@@ -366,3 +366,16 @@ async def test_a_server_without_room_for_more_locks_says_what_to_set(migrated_ur
     async with database.transaction() as tx:
         assert await tx.fetch_one("select 1 as one") is not None
     await database.close()
+
+
+async def test_what_does_not_wait_for_the_disk_is_seen_by_others_all_the_same(tmp_path: Path) -> None:
+    store = str(tmp_path / "passing.db")
+    database = await open_database(store, RealClock(), waits_for_disk=False)
+    await database.migrate()
+    async with database.transaction() as tx:
+        await tx.execute("insert into claims (name, worker, token, until) values ('x', 1, 1, 5)")
+    # Never closed in order: this is all that a killed process leaves behind.
+    other = sqlite.sqlite_module().connect(store)
+    assert other.execute("select until from claims where name = 'x'").fetchone() == (5,)
+    other.close()
+    await database.close()

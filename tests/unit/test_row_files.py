@@ -161,6 +161,15 @@ def test_columns_of_an_input_are_carried_through(tmp_path: Path) -> None:
         FOLLOWS.with_columns(["network"])
 
 
+def test_columns_of_an_input_may_be_called_anything(tmp_path: Path) -> None:
+    names = ['the "best" name', "class", "a b", "back\\slash"]
+    path = tmp_path / "things.jsonl"
+    with open_rows(path, SHAPE.with_columns(names)) as file:
+        file.write([(*names, "1", "hello", 3, ("x",))])
+    told = msgspec.json.decode(path.read_bytes())
+    assert told == {**{name: name for name in names}, "id": "1", "text": "hello", "n": 3, "tags": ["x"]}
+
+
 def test_a_post_of_a_page_becomes_a_row() -> None:
     author = User(id="did:a", key="did:a", handle="alice.example")
     post = Post(

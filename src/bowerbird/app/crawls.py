@@ -46,6 +46,8 @@ class Outside(Struct, frozen=True, kw_only=True):
     """Whether a crawl that another process runs already is refused."""
     applies: bool | None = None
     """Whether a plan that differs from the crawl's becomes it or is refused; None: it does where nobody else runs the crawl."""
+    waits_for_disk: bool = True
+    """Whether what is saved is on the disk before anything else happens: see `db.open_database`."""
 
 
 class Crawl(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.analysis.language.judge import language_judges
-from bowerbird.analysis.places.judge import place_judge
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
 from bowerbird.app.events import Keeping, event_parts, opened_event
 from bowerbird.app.modules.questions import LaneQuestions
@@ -57,6 +56,7 @@ from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.limits.purses import Means, money_in
+from bowerbird.model.places import Area
 from bowerbird.modules.parts import module_parts
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.ports import Database, Judge, Part, Transaction
@@ -80,7 +80,7 @@ async def open_crawl(
 ) -> AsyncIterator[Crawl]:
     """Everything a crawl needs, wired; its rows exist in the database when this returns. `asked`: by service what it said of
     itself just now."""
-    async with open_store(plan.store, outside.clock) as database:
+    async with open_store(plan.store, outside.clock, waits_for_disk=outside.waits_for_disk) as database:
         await keep_out(plan, database, outside.clock)
         opening = _Opening(plan, outside, database, extensions, BookedLedgers(pace=outside.is_paced))
         yield opening.composed(await opening.enrolled(asked))
@@ -264,7 +264,14 @@ class _Opening(Struct, frozen=True):
         """Who says what things are: where, in a crawl that is about places; in which language, in one whose conditions ask; and
         whatever the program that runs it adds."""
         areas = [place.area for place in self.plan.places]
-        places = [place_judge(areas, load_settings().cache_folder)] if areas else []
+        places = _place_judges(areas) if areas else []
         added = self.extensions.judges
         asked = self.plan.flow.judges - {judge.name for judge in added}
         return (*places, *language_judges(asked), *added)
+
+
+def _place_judges(areas: Sequence[Area]) -> Sequence[Judge]:
+    # Loaded for crawls that are about places: it takes a while.
+    from bowerbird.analysis.places.judge import place_judge
+
+    return [place_judge(areas, load_settings().cache_folder)]

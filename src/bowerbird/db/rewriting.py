@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import asyncpg
-
 from bowerbird.db.private import SIDE_FILES, create_private
 from bowerbird.db.sqlite import sqlite_module
 from bowerbird.errors import StoreError
@@ -109,6 +107,9 @@ def _remove(copy: Path) -> None:
 async def _rewrite_postgres(where: str) -> None:
     """Also the planner's statistics: they are samples of what stands in a column. What the server's own log still holds is
     overwritten by the server in its own time (docs/operations.md)."""
+    # The driver takes longer to load than most commands take to run.
+    import asyncpg
+
     try:
         connection = await asyncpg.connect(where)
         try:

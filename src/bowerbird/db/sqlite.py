@@ -65,10 +65,12 @@ class SqliteDatabase:
 
     dialect = "sqlite"
 
-    def __init__(self, where: str, clock: Clock, module: Any) -> None:
+    def __init__(self, where: str, clock: Clock, module: Any, *, waits_for_disk: bool = True) -> None:
         self._where = where
         self._clock = clock
         self._module = module
+        # In WAL mode `normal` writes the log at every commit, and waits for the disk only when it is emptied.
+        self._synchronous = "full" if waits_for_disk else "normal"
         self._writer = self._connect()
         self._readers: list[Any] = []
         self._idle: list[Any] = []
@@ -76,8 +78,8 @@ class SqliteDatabase:
         self._lock = asyncio.Lock()
         self._ended: list[tuple[asyncio.Future[None], Hooks]] = []
         """Transactions that wait for their commit, in their order."""
-        has_disk = where != ":memory:" and not clock.is_virtual
-        self._thread = ThreadPoolExecutor(1, "commit") if has_disk else None
+        self._turns = 0 if where == ":memory:" or clock.is_virtual else _TURNS
+        self._thread = ThreadPoolExecutor(1, "commit") if self._turns and waits_for_disk else None
         self._committing: asyncio.Future[BaseException | None] | None = None
         """The commit that the thread is busy with; nobody else touches the writer meanwhile."""
         self._is_closed = False
@@ -86,7 +88,7 @@ class SqliteDatabase:
         self._empty_log_at = clock.now()
 
     @classmethod
-    def open(cls, where: str, clock: Clock) -> SqliteDatabase:
+    def open(cls, where: str, clock: Clock, *, waits_for_disk: bool = True) -> SqliteDatabase:
         module = sqlite_module()
         _bind_quickly(module)
         if where != ":memory:":
@@ -94,7 +96,7 @@ class SqliteDatabase:
         try:
             if where != ":memory:":
                 create_private(Path(where))
-            database = cls(where, clock, module)
+            database = cls(where, clock, module, waits_for_disk=waits_for_disk)
         except (module.Error, OSError) as error:
             raise StoreError(
                 f"cannot open the database {public(where)}: {error}. Check the path, its permissions and the disk."
@@ -113,7 +115,8 @@ class SqliteDatabase:
         if self._where == ":memory:":
             # Each commit walks the list of all pages of a database in memory: few large ones, then.
             connection.execute("pragma page_size = 16384")
-        for pragma in ("synchronous = full", f"cache_size = -{_WRITER_CACHE}", "temp_store = memory", "foreign_keys = off"):
+        connection.execute(f"pragma synchronous = {self._synchronous}")
+        for pragma in (f"cache_size = -{_WRITER_CACHE}", "temp_store = memory", "foreign_keys = off"):
             connection.execute(f"pragma {pragma}")
         # Not `fast`: that leaves what was deleted in pages that became free as a whole.
         connection.execute("pragma secure_delete = on")
@@ -148,7 +151,7 @@ class SqliteDatabase:
                 self._ended.append((durable, mine))
         finally:
             # Whatever befell this one, others may wait for the commit.
-            loop.call_soon(self._commit, _TURNS if self._thread is not None else 0)
+            loop.call_soon(self._commit, self._turns)
         await durable
 
     def _undo(self, mine: Hooks, error: BaseException, is_joining: bool) -> None:

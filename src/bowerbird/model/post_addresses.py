@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from bowerbird.model.networks import NETWORKS
 
@@ -21,6 +22,10 @@ def post_at(address: str) -> str | None:
 
 def _said_otherwise(text: str, form: str, other: str) -> str | None:
     """The same author and key in another form; None where the text does not have the first one."""
-    pattern = re.escape(form).replace(r"\{author\}", "(?P<author>[^/?#]+)").replace(r"\{key\}", "(?P<key>[^/?#]+)")
-    found = re.fullmatch(pattern, text)
-    return None if found is None else other.format(**found.groupdict())
+    found = _pattern(form).fullmatch(text)
+    return None if found is None else other.format(author=found["author"], key=found["key"])
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    return re.compile(re.escape(form).replace(r"\{author\}", "(?P<author>[^/?#]+)").replace(r"\{key\}", "(?P<key>[^/?#]+)"))

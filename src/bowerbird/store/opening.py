@@ -12,11 +12,11 @@ from bowerbird.store.payloads.repacking import repack
 
 
 @asynccontextmanager
-async def open_store(where: str, clock: Clock) -> AsyncIterator[Database]:
-    """The migrated database of a crawl, closed at the end."""
+async def open_store(where: str, clock: Clock, *, waits_for_disk: bool = True) -> AsyncIterator[Database]:
+    """The migrated database of a crawl, closed at the end; `waits_for_disk` as for `open_database`."""
     # Before and after: a process that was killed did not get to the second.
     await rewrite_small(where, clock)
-    database = await open_database(where, clock)
+    database = await open_database(where, clock, waits_for_disk=waits_for_disk)
     try:
         await database.migrate()
         await repack(database, clock)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bowerbird.cli import collect_garbage
 from bowerbird.cli.everyday.options import (
     CONSENT,
     GRANULARITY,
@@ -36,6 +37,7 @@ def _command(name: str, doc: str, *groups: Options) -> Callable[..., None]:
         # Loaded when it runs: help needs none of it.
         from bowerbird.cli.everyday.steps import carry_out
 
+        collect_garbage()
         carry_out(_wish(name, values))
 
     return with_options(run, doc + _ENDS, *groups, NETWORK, CONSENT, OUTPUT)

@@ -13,7 +13,7 @@ from bowerbird.reports.status.glimpse import Glimpse
 
 
 class Progress:
-    """Shows how many rows there are, how quickly they come, and how long it will take; implements `cli.live.views.View`."""
+    """Shows how many rows there are, how quickly they come, and how long it will take; implements `cli.live.view.View`."""
 
     def __init__(self, what: str, count: Callable[[], int], total: int | None, *, is_quiet: bool, as_json: bool) -> None:
         """`count`: the rows so far; `total`: as many as there can be, where that is known."""

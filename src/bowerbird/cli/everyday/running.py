@@ -37,6 +37,10 @@ from bowerbird.store.results.collecting import CollectingStore
 from bowerbird.transport import HttpTransport
 
 _EMIT_EVERY = timedelta(milliseconds=500)
+_MANY = 200
+"""So many results are written at once, without waiting for more."""
+_SENDING = timedelta(milliseconds=2)
+"""By then the next question is on its way: rows are written while the server thinks."""
 _EMIT_LIVE = timedelta(milliseconds=200)
 _HANDLE_WAIT = timedelta(seconds=2)
 _AT_ONCE = 500
@@ -68,12 +72,19 @@ async def run_job(job: Job, wish: Wish, vault: Vault, progress: Progress, counte
     clock = RealClock()
     transport = HttpTransport(clock, load_settings().user_agent)
     # A changed budget is no other crawl: the plan of today counts.
-    outside = Outside(clock=clock, transport=transport, vault=vault, is_alone=True, applies=True)
+    outside = Outside(
+        clock=clock, transport=transport, vault=vault, is_alone=True, applies=True, waits_for_disk=_is_precious(wish)
+    )
     try:
         plan = structs.replace(job.plan, name=await _free_name(job, wish, clock))
         return await _Command(structs.replace(job, plan=plan), wish, outside, progress, counted).run()
     finally:
         await transport.close()
+
+
+def _is_precious(wish: Wish) -> bool:
+    """Whether a power cut may take nothing of what was saved: a store that stays, or what was paid for."""
+    return wish.store is not None or wish.budget is not None
 
 
 class Counted:
@@ -96,7 +107,10 @@ class _Command:
         self._counted = counted
         self._collecting: CollectingStore | None = None
         self._failure: BaseException | None = None
-        self._is_over = asyncio.Event()
+        self._is_over = False
+        self._stirred = asyncio.Event()
+        """There is something to write, or the end has come."""
+        self._written_of = 0
 
     async def run(self) -> Done:
         plan, outside = self._job.plan, self._outside
@@ -122,7 +136,13 @@ class _Command:
 
     def _store(self, usual: Store, database: Database, crawl: int) -> Store:
         self._collecting = CollectingStore(usual, database, crawl, self._job.wanted)
+        self._collecting.when_found = self._stir
         return self._collecting
+
+    def _stir(self) -> None:
+        """Wakes whoever writes rows where many wait."""
+        if self._collecting is not None and self._collecting.found - self._written_of >= _MANY:
+            self._stirred.set()
 
     async def _emitted(self, crawl: Crawl) -> Done:
         emitter = self._counted.emitter = await self._emitter(crawl)
@@ -142,10 +162,12 @@ class _Command:
         """Runs the crawl with its rows written beside it, and at last those that came at the end."""
         writing = asyncio.create_task(self._write(crawl, emitter))
         try:
-            run = await run_shown(crawl, self._outside, self._progress, enough=self._enough)
+            enough = self._enough if self._job.plan.streams else None
+            run = await run_shown(crawl, self._outside, self._progress, enough=enough)
         finally:
             # Never cancelled: between a row and the word that it is written there must be no end but that of the process.
-            self._is_over.set()
+            self._is_over = True
+            self._stirred.set()
             await writing
         if self._failure is not None:
             raise self._failure
@@ -168,9 +190,12 @@ class _Command:
         """Writes rows while they are found; what goes wrong with the output ends the crawl in order."""
         clock, every = self._outside.clock, _EMIT_LIVE if self._job.plan.streams else _EMIT_EVERY
         try:
-            while not emitter.is_closed_by_reader and not self._is_over.is_set():
+            while not emitter.is_closed_by_reader and not self._is_over:
+                self._stirred.clear()
+                self._written_of = self._collecting.found if self._collecting is not None else 0
                 await emitter.emit(with_raw=self._wish.raw, is_ripe=self._is_ripe if self._job.plan.streams else None)
-                await clock.wait(self._is_over, clock.now() + every)
+                await clock.wait(self._stirred, clock.now() + every)
+                await clock.sleep_until(clock.now() + _SENDING)
             if emitter.is_closed_by_reader:
                 crawl.process.end("nobody reads the output any more")
         except (BowerbirdError, OSError) as error:

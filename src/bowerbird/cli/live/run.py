@@ -14,7 +14,7 @@ from msgspec import Struct
 from bowerbird.app import Crawl, Outside
 from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.live.dump import write_dump
-from bowerbird.cli.live.views import View
+from bowerbird.cli.live.view import View
 from bowerbird.cli.live.watcher import Watcher
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.endings import NOTHING_LEFT, Ending

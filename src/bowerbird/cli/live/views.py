@@ -6,30 +6,16 @@ import io
 import json
 import sys
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from rich.console import Console
 from rich.live import Live
 
 from bowerbird.cli.live.panel import panel
+from bowerbird.cli.live.view import View
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.money import spent_lines
 from bowerbird.cli.screens.output import printable
 from bowerbird.reports.status.glimpse import Glimpse, as_values
-
-
-class View(Protocol):
-    """Shows glimpses of a crawl until it is closed."""
-
-    every: timedelta
-
-    def show(self, glimpse: Glimpse) -> None: ...
-
-    def say(self, words: str) -> None:
-        """Something the user must know at once."""
-        ...
-
-    def close(self) -> None: ...
 
 
 class PanelView:

@@ -66,9 +66,10 @@ class ServiceSeeds(Struct, frozen=True):
 
     def _check_server(self, text: str, facet: Facet) -> None:
         """On networks of many servers the number in a post's address means something on that server alone."""
-        host = urlsplit(text).netloc.lower() if "://" in text else ""
-        has_local_keys = NETWORKS[self.provider.network].keys is KeyForm.LOCAL
-        if host and has_local_keys and facet.subject is Subject.POST and host != host_of(self.service):
+        if facet.subject is not Subject.POST or NETWORKS[self.provider.network].keys is not KeyForm.LOCAL:
+            return
+        host = _host_in(text)
+        if host and host != host_of(self.service):
             raise UserError(
                 f"{text!r} is a post on {host}, and this crawl asks {self.service.name}: add that server as another "
                 f"[[services]], or open the post on {host_of(self.service)} and write its address there"
@@ -90,7 +91,7 @@ class SeedMeanings(Struct, frozen=True):
         if not is_text(text):
             shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
             raise UserError(f"{shown!r:.60} is not UTF-8 text; save the file as UTF-8")
-        host = urlsplit(text).netloc.lower() if "://" in text else ""
+        host = _host_in(text) if len(self.plots) > 1 else ""
         return next((each for each in self.plots if host and host_of(each.service) == host), self.plots[0]).place(text)
 
     def sort(self, seeds: Iterable[Seed], unusable: UnusableSeeds) -> Iterator[tuple[Seed, Placed]]:
@@ -103,6 +104,11 @@ class SeedMeanings(Struct, frozen=True):
             else:
                 unusable.good += 1
                 yield seed, placed
+
+
+def _host_in(text: str) -> str:
+    """The server that an address names."""
+    return urlsplit(text).netloc.lower() if "://" in text else ""
 
 
 class UnusableSeeds:

@@ -17,7 +17,8 @@ _UNSAFE = re.compile(UNSAFE)
 
 def told_time(when: datetime) -> str:
     """`2026-01-05T12:00:00.000000Z`: all times are as long, so that their order is that of their texts."""
-    return f"{when.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"
+    inside = when if when.tzinfo is UTC else when.astimezone(UTC)
+    return f"{inside.isoformat(timespec='microseconds')[:26]}Z"
 
 
 def safe(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from io import RawIOBase
 from pathlib import Path
@@ -174,33 +174,45 @@ class _Jsonl:
     """One object a line, in the order of the columns; what is not known is null, documents are objects."""
 
     def __init__(self, shape: Shape) -> None:
-        self._names = shape.names
-        self._documents = [column.name for column in shape.columns if column.kind is Kind.DOCUMENT]
-        self._times = [column.name for column in shape.columns if column.kind is Kind.TIME]
-        self._encode = msgspec.json.Encoder(enc_hook=str).encode
+        self._object = _object_of(shape.names)
+        self._documents = [place for place, column in enumerate(shape.columns) if column.kind is Kind.DOCUMENT]
+        self._times = [place for place, column in enumerate(shape.columns) if column.kind is Kind.TIME]
+        self._encode = msgspec.json.Encoder(enc_hook=str).encode_lines
 
     def header(self) -> bytes:
         return b""
 
     def rows(self, rows: Iterable[Row]) -> bytes:
-        return b"".join(self._line(row) + b"\n" for row in rows)
-
-    def _line(self, row: Row) -> bytes:
+        batch = list(rows)
         try:
-            return self._encode(self._told(row))
+            return self._encode(self._told(batch))
         except UnicodeEncodeError:
             # Half a character, which a text may hold and no file may.
-            return self._encode(self._told(tuple(map(_plain, row))))
+            return self._encode(self._told([tuple(map(_plain, row)) for row in batch]))
 
-    def _told(self, row: Row) -> dict[str, Any]:
-        told: dict[str, Any] = dict(zip(self._names, row, strict=True))
-        for name in self._times:
-            if isinstance(told[name], datetime):
-                told[name] = told_time(told[name])
-        for name in self._documents:
-            if told[name] is not None:
-                told[name] = msgspec.Raw(told[name].encode())
-        return told
+    def _told(self, rows: list[Row]) -> list[Any]:
+        """The rows as objects. By columns: most are empty or as they are written, and times repeat within a page."""
+        columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
+        for place in self._times if columns else ():
+            columns[place] = _times_told(columns[place])
+        for place in self._documents if columns else ():
+            columns[place] = [None if value is None else msgspec.Raw(value.encode()) for value in columns[place]]
+        return [self._object(*row) for row in zip(*columns, strict=True)]
+
+
+def _object_of(names: Sequence[str]) -> Callable[..., Any]:
+    """What is encoded as an object with these names: a struct of its own is made ten times as quickly as a dict."""
+    fields = {f"column_{place}": name for place, name in enumerate(names)}
+    try:
+        return msgspec.defstruct("RowObject", [(field, Any) for field in fields], rename=fields, gc=False)
+    except ValueError:
+        # Columns of a user's file may be called anything, also with quotes.
+        return lambda *row: dict(zip(names, row, strict=True))
+
+
+def _times_told(values: Sequence[Any]) -> Sequence[Any]:
+    told = {value: told_time(value) if isinstance(value, datetime) else value for value in set(values)}
+    return [told[value] for value in values]
 
 
 class _Ids:

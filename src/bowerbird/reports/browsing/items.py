@@ -23,6 +23,8 @@ _TIMES = frozenset(
 _FLAGS = frozenset({"is_protected", "is_bot", "is_verified", "opts_out", "is_sensitive", "is_cut"})
 _DOCUMENTS = frozenset({"links", "place", "labels", "poll", "emoji"})
 
+_PARTS = ("tags", "written_tags", "cashtags", "mentions", "media")
+
 _USER_COLUMNS = ("id", "network", *USER_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "changed_at")
 _POST_COLUMNS = ("id", "network", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "deleted_at")
 _RELATION_COLUMNS = ("kind", "found_at", "found_by", "seen_at", "removed_at")
@@ -96,8 +98,7 @@ class ItemReader:
             return await self._whole(rows, payloads, with_raw)
         async with self._database.reading() as tx:
             columns = await tx.fetch_columns(self._posts, self._database.members(numbers))
-        found, parts = _by_number(columns), await self._parts(list(numbers))
-        return {number: item | parts[number] for number, item in found.items()}
+        return _by_number(columns, await self._parts(list(numbers))) if columns else {}
 
     async def users_numbered(self, numbers: Sequence[int], with_raw: bool) -> dict[int, dict[str, Any]]:
         """Accounts by number: those that are there, and did not ask to be left alone."""
@@ -142,9 +143,7 @@ class ItemReader:
             return rows, await self._frames.payloads(tx, rows) if with_raw and rows else {}
 
     async def _parts(self, posts: list[int]) -> dict[int, dict[str, list[Any]]]:
-        parts: dict[int, dict[str, list[Any]]] = defaultdict(
-            lambda: {"tags": [], "written_tags": [], "cashtags": [], "mentions": [], "media": []}
-        )
+        parts: dict[int, dict[str, list[Any]]] = defaultdict(lambda: {name: [] for name in _PARTS})
         async with self._database.reading() as tx:
             for row in await self._of(tx, self._tags, posts):
                 parts[row["post_no"]]["tags"].append(row["tag"])
@@ -161,22 +160,26 @@ class ItemReader:
         return await tx.fetch(sql, self._database.members(posts))
 
 
-def _by_number(columns: Sequence[Sequence[Any]]) -> dict[int, dict[str, Any]]:
+def _by_number(columns: Sequence[Sequence[Any]], parts: Mapping[int, Mapping[str, list[Any]]]) -> dict[int, dict[str, Any]]:
     """Posts by number, of what `_POSTS` selects, by columns: far quicker than value by value."""
-    if not columns:
-        return {}
-    names = (*_POST_COLUMNS, "author", "author_handle")
-    decoded = [_decoded_column(name, values) for name, values in zip(names, columns[1:], strict=False)]
-    items = {
-        number: dict(zip(names, row, strict=True)) for number, row in zip(columns[0], zip(*decoded, strict=True), strict=True)
-    }
+    numbers, told = columns[0], (*_POST_COLUMNS, "author", "author_handle")
+    decoded = [_decoded_column(name, values) for name, values in zip(told, columns[1:], strict=False)]
+    decoded += [[parts[number][name] if number in parts else [] for number in numbers] for name in _PARTS]
+    names = (*told, *_PARTS)
+    items = {number: dict(zip(names, row, strict=True)) for number, *row in zip(numbers, *decoded, strict=True)}
     for item in items.values():
         item["url"] = item["url"] or (None if item["text"] is None else post_address(item["id"]))
     return items
 
 
 def _decoded_column(name: str, values: Sequence[Any]) -> Sequence[Any]:
-    if name in _TIMES or name in _FLAGS or name in _DOCUMENTS:
+    if not any(values) and values.count(None) == len(values):
+        return values
+    if name in _TIMES:
+        # All of a page was found at one time.
+        known = {value: _decoded_value(name, value) for value in set(values)}
+        return [known[value] for value in values]
+    if name in _FLAGS or name in _DOCUMENTS:
         return [_decoded_value(name, value) for value in values]
     return [value.decode() if type(value) is bytes else value for value in values]
 

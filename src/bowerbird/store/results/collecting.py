@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -38,6 +39,10 @@ class CollectingStore:
         self._wanted = wanted
         self.left_out: Counter[str] = Counter()
         """How many items were listed and are no results, by the reason, in this run."""
+        self.found = 0
+        """Results that this run has noted, as often as pages brought them."""
+        self.when_found: Callable[[], None] = lambda: None
+        """Called when there are more, once they are committed."""
         text = database.any("text")
         self._members = database.members
         self._posts = f"select id, post_no from posts where {with_ids(database)}"
@@ -123,8 +128,13 @@ class CollectingStore:
             rows, counts = await self._limited(tx, number, rows, known)
         if rows:
             await tx.execute_many(_ADD, [(self._crawl, number, *row) for row in rows])
+            tx.after_commit(partial(self._has_found, len(rows)))
         limit = self._wanted.limit
         return limit is not None and len(targets) == 1 and all(counts[each] >= limit for each in known)
+
+    def _has_found(self, count: int) -> None:
+        self.found += count
+        self.when_found()
 
     async def _limited(
         self, tx: Transaction, service: int, rows: list[_Row], targets: Iterable[str]

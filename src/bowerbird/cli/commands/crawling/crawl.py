@@ -21,7 +21,8 @@ from bowerbird.cli.checks.trials import check_tokens
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
-from bowerbird.cli.live.views import View, chosen_view
+from bowerbird.cli.live.view import View
+from bowerbird.cli.live.views import chosen_view
 from bowerbird.cli.next.again import place_of, with_seeds
 from bowerbird.cli.next.reading import step_after
 from bowerbird.cli.screens.output import JsonFlag, Output
