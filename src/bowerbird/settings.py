@@ -37,6 +37,8 @@ class Settings:
     contact: str = ""
     """An address or page where a service's operators can reach whoever runs this crawl."""
     vault_password: str | None = field(default=None, repr=False)
+    worker_token: str | None = field(default=None, repr=False)
+    """What a worker shows to its coordinator."""
     config_file: Path | None = None
     """The file that was read, if there is one."""
 
@@ -68,6 +70,7 @@ def load_settings(
         log_level=_level(_first(log_level, _variable(env, "LOG_LEVEL"), values.get("log_level"), "warning")),
         contact=_header_safe(_first(contact, _variable(env, "CONTACT"), values.get("contact"), "")),
         vault_password=_variable(env, "VAULT_PASSWORD"),
+        worker_token=_variable(env, "WORKER_TOKEN"),
         config_file=file if file.exists() else None,
     )
 

@@ -1,4 +1,5 @@
-"""What every work source promises: the local one on each database, and one behind which everything is sent as bytes."""
+"""What every work source promises: the local one on each database, one behind which everything is sent as bytes, and one that is
+reached over HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from starlette.applications import Starlette
 from stream_scene import TinyVault
 from work_scene import ALLOWANCE, MINUTE, SECOND, SERVICE, UNASKABLE, Scene, Wrap, play
 
@@ -16,10 +18,20 @@ from bowerbird.crawl.process.caller import Caller
 from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
+from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.errors import Fenced
 from bowerbird.flows.flow import Stop
 from bowerbird.model import Answer, CallReport, Due, Later, Lease, Leased, Loss, Nothing, Offer, Outcome, Request, Service
 from bowerbird.ports import WorkSource
+from bowerbird.remote import tokens
+from bowerbird.remote.client import HttpWorkSource
+from bowerbird.remote.coordinator import Opened
+from bowerbird.remote.desk import Desk
+from bowerbird.remote.link import Address, Link
+from bowerbird.remote.roster import Roster
+from bowerbird.remote.routes import fleet_routes
+from bowerbird.remote.tokens import Tokens
+from bowerbird.transport.serving import Listening, serving
 
 Play = Callable[[Callable[[Scene], Awaitable[None]]], None]
 
@@ -58,11 +70,29 @@ class Travelling:
         return due
 
 
-def _as_it_is(source: WorkSource) -> WorkSource:
+async def _as_it_is(scene: Scene, source: LocalWorkSource) -> WorkSource:
     return source
 
 
-@pytest.fixture(params=[_as_it_is, Travelling], ids=["local", "travelling"])
+async def _travelling(scene: Scene, source: LocalWorkSource) -> WorkSource:
+    return Travelling(source)
+
+
+async def _over_http(scene: Scene, source: LocalWorkSource) -> WorkSource:
+    """A worker of that number, which has a token and no database, and a coordinator on loopback."""
+    async with scene.database.transaction() as tx:
+        token = await tokens.add(tx, f"worker-{scene.worker}", scene.clock.now())
+    desk = Desk(Roster(scene.database, scene.clock, "crawl"), scene.clock)
+    desk.open(Opened(source=source))
+    desk.admit(scene.worker, f"worker-{scene.worker}")
+    app = Starlette(routes=fleet_routes(desk, Tokens(scene.database, scene.clock), scene.clock))
+    base = await scene.ends.enter_async_context(serving(app, Listening()))
+    link = Link(Address(base=base, token=token), scene.clock)
+    scene.ends.push_async_callback(link.close)
+    return HttpWorkSource(link)
+
+
+@pytest.fixture(params=[_as_it_is, _travelling, _over_http], ids=["local", "travelling", "http"])
 def on_stage(request: pytest.FixtureRequest, database_url: str) -> Play:
     """Plays a scene with each kind of source on each database."""
     wrap: Wrap = request.param
@@ -114,13 +144,13 @@ def test_a_worker_gets_only_what_its_credentials_and_facets_serve(on_stage: Play
     async def work(scene: Scene) -> None:
         source = await scene.source("mine", "yours")
         await scene.add("profile", *map(str, range(1, 19)))
-        await scene.add("timeline", "1")
+        await scene.add("timeline", "1", "2", "3", "4")
         assert {each.credential for each in await leased(scene, source, scene.offer("mine", room=3))} <= {"mine", None}
         (own,) = await leased(scene, source, scene.offer("yours", facets=["profile"]))
         assert own.credential == "yours"
         (free,) = await leased(scene, source, scene.offer(facets=["timeline"]))
         assert free.credential is None
-        for stranger in (scene.offer("another"), scene.offer("mine", facets=["search"])):
+        for stranger in (scene.offer("another", facets=["profile"]), scene.offer("mine", facets=["search"])):
             found = await asked(scene, source, stranger)
             # There is work, though not for this one: it must not take the crawl for ended.
             assert isinstance(found, Later)

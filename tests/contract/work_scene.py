@@ -6,6 +6,7 @@ The service answers in words: `posts 3 4` or, for a refusal, an HTTP status alon
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -98,7 +99,8 @@ class WordyProvider:
         return text
 
 
-Wrap = Callable[[WorkSource], WorkSource]
+Wrap = Callable[["Scene", LocalWorkSource], Awaitable[WorkSource]]
+"""How a worker reaches a source."""
 
 
 class Scene:
@@ -111,6 +113,8 @@ class Scene:
         self.worker = 0
         self._lanes: dict[str, int] = {}
         self._targets: Targets
+        self.ends = AsyncExitStack()
+        """What ends with the scene."""
 
     async def source(self, *keys: str) -> WorkSource:
         """A work source of a crawl that may ask `profile` with these credentials."""
@@ -141,7 +145,7 @@ class Scene:
         self._targets = Targets(frontier, lanes, scheduler)
         watch = ServerWatch(lanes, scheduler, frontier, lambda: keys)
         settler = Settler(books, Store(self.database), self._targets, watch)
-        return self._wrap(LocalWorkSource(books, lanes, scheduler, watch, settler))
+        return await self._wrap(self, LocalWorkSource(books, lanes, scheduler, watch, settler))
 
     async def add(self, facet: str, *targets: str) -> None:
         async with self.database.transaction() as tx:
@@ -193,7 +197,9 @@ def play(work: Callable[[Scene], Awaitable[None]], where: str, wrap: Wrap) -> No
         database = await open_database(where, clock)
         await database.migrate()
         try:
-            await work(Scene(clock, database, wrap))
+            scene = Scene(clock, database, wrap)
+            async with scene.ends:
+                await work(scene)
         finally:
             await database.close()
 

@@ -13,16 +13,18 @@ from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.crawl.life.rebuilding import Queues
 from bowerbird.crawl.process.enrolment import Enrolment
 from bowerbird.crawl.process.process import Process
+from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.work.call_log import QueryLog
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.scheduler import Scheduler
+from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.event.opened import OpenedEvent
 from bowerbird.event.probing import ProbeLane
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.booked_ledgers import BookedLedgers
-from bowerbird.model import Arrival, Flavour
+from bowerbird.model import Arrival, Credential, Flavour
 from bowerbird.ports import Clock, Database, KeywordProvider, MediaTransport, Messenger, Part, Transport, Vault
 
 NO_EXTENSIONS = Extensions()
@@ -44,6 +46,14 @@ class Outside(Struct, frozen=True, kw_only=True):
     is_paced: bool = True
     is_alone: bool = False
     """Whether a crawl that another process runs already is refused."""
+    label: str = ""
+    """What its user calls this worker among those of a crawl."""
+    is_continued: bool = False
+    """Whether this process only opens its crawl anew: a pause or a stop holds then."""
+    makes_calls: bool = True
+    """Whether the process makes calls itself, or only hands them out to others."""
+    offered: tuple[Credential, ...] = ()
+    """What these others can sign with; the secrets are theirs."""
     applies: bool | None = None
     """Whether a plan that differs from the crawl's becomes it or is refused; None: it does where nobody else runs the crawl."""
     waits_for_disk: bool = True
@@ -65,6 +75,10 @@ class Crawl(Struct, frozen=True, kw_only=True):
     """Of its row."""
     log: QueryLog
     scheduler: Scheduler
+    source: LocalWorkSource
+    """Who hands out its calls here."""
+    me: Enrolment
+    rules: StopRules
     notes: Sequence[str] = ()
     """What the servers of the crawl cannot do of what it would ask, each as a sentence."""
 
@@ -74,6 +88,9 @@ class Given(Struct, frozen=True, kw_only=True):
 
     plan: CrawlPlan
     vault: Vault
+    """With what lanes are asked; not all of its secrets need be here."""
+    own: Vault
+    """With what this process opens streams itself."""
     crawl: int
     me: Enrolment
     extensions: Extensions

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.analysis.language.judge import language_judges
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
@@ -16,6 +16,7 @@ from bowerbird.app.events import Keeping, event_parts, opened_event
 from bowerbird.app.modules.questions import LaneQuestions
 from bowerbird.app.modules.runners import judge_named, knows_place, module_runners
 from bowerbird.app.modules.stored import StoredThings
+from bowerbird.app.offered import known_vault
 from bowerbird.app.opt_outs import keep_out
 from bowerbird.app.seeds import seeds_of
 from bowerbird.app.services import add_service, unknown_servers
@@ -23,7 +24,7 @@ from bowerbird.crawl.access.credentials import check_named
 from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.surveys import Survey, Surveyor
-from bowerbird.crawl.life import not_asked, registry
+from bowerbird.crawl.life import controls, not_asked, registry
 from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.crawl.life.good_enough import sample_part
 from bowerbird.crawl.life.life import Life
@@ -110,22 +111,26 @@ class _Opening(Struct, frozen=True):
     async def enrolled(self, asked: Mapping[str, Survey]) -> _Enrolled:
         """Asks servers of many kinds what they are, then writes down in one transaction who takes part."""
         plan, outside, database = self.plan, self.outside, self.database
-        check_named(plan.flow.facets, plan.services, outside.vault)
+        vault = known_vault(outside)
+        check_named(plan.flow.facets, plan.services, vault)
         surveyor = Surveyor(database, self.ledgers, outside.transport, outside.clock)
         flavours = {each.service.name: await surveyor.learn(each, asked) for each in unknown_servers(plan, outside.clock)}
         now = outside.clock.now()
         async with database.transaction() as tx:
-            row = await registry.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
-            me = await enrol(tx, plan.name, now, is_alone=outside.is_alone)
+            row = await self._row(tx, now)
+            me = await enrol(tx, plan.name, now, is_alone=outside.is_alone, label=outside.label)
+            await controls.begin(tx, row.crawl, me.label)
             await agree(tx, plan, row.crawl, me, now, applies=outside.applies)
-            await go_on(tx, row, me, now)
+            if not outside.is_continued:
+                await go_on(tx, row, me, now)
             log, tally = QueryLog(row.crawl, me.number), Tally(now, row.size)
             tally.asked(await surveyor.log(tx, log, row.crawl))
             event = opened_event(plan, row.crawl, database)
             given = Given(
                 plan=plan,
                 event=event,
-                vault=outside.vault,
+                vault=vault,
+                own=outside.vault,
                 crawl=row.crawl,
                 me=me,
                 extensions=self.extensions,
@@ -136,6 +141,12 @@ class _Opening(Struct, frozen=True):
                 await event.begin(tx, [seed.text for seed in plan.seeds.located()], now)
             gathered, admission = await self._gathered(tx, given)
         return _Enrolled(me=me, log=log, tally=tally, gathered=gathered, admission=admission, crawl=row.crawl, event=event)
+
+    async def _row(self, tx: Transaction, now: datetime) -> registry.CrawlRow:
+        plan = self.plan
+        if plan.is_joined:
+            return await registry.join_crawl(tx, plan.name, now)
+        return await registry.enrol_crawl(tx, plan.name, msgspec.json.encode(plan.flow).decode(), plan.told(), now)
 
     async def _gathered(self, tx: Transaction, given: Given) -> tuple[Gathered, Admission]:
         """Lanes, streams and limits of all services, and who may still come in."""
@@ -169,7 +180,7 @@ class _Opening(Struct, frozen=True):
             *(each.part() for each in streamers),
             *event_parts(who.event, gathered, streamers, targets, Keeping(books, WorkerClaims(me.number), tally)),
             *gathered.mute,
-            *module_parts(plan, self.database, clock, self.outside.media, WorkerClaims(me.number)),
+            *module_parts(_at_home(plan), self.database, clock, self.outside.media, WorkerClaims(me.number)),
             *module_runners(plan.flow, self._surroundings(who, lanes, targets), lambda: tally.calls),
             Rebuilder(books, targets, Recall(self.database), tally).part(gathered.queues),
             *self._sample(tally, worker),
@@ -193,6 +204,9 @@ class _Opening(Struct, frozen=True):
             number=who.crawl,
             log=who.log,
             scheduler=scheduler,
+            source=source,
+            me=me,
+            rules=rules,
         )
 
     def _surroundings(self, who: _Enrolled, lanes: Lanes, targets: Targets) -> Surroundings:
@@ -235,7 +249,7 @@ class _Opening(Struct, frozen=True):
         return Signer(vault, outside.transport, outside.clock, book)
 
     def _caller(self, signer: Signer, lanes: Lanes, me: Enrolment) -> Caller:
-        facets = frozenset(lane.facet.name for lane in lanes.asked.values())
+        facets = frozenset(lane.facet.name for lane in lanes.asked.values() if self.outside.makes_calls)
         return Caller(signer, {lane.service.name: lane.provider for lane in lanes.asked.values()}, facets, me.number)
 
     def _sample(self, tally: Tally, worker: Worker) -> Sequence[Part]:
@@ -275,3 +289,8 @@ def _place_judges(areas: Sequence[Area]) -> Sequence[Judge]:
     from bowerbird.analysis.places.judge import place_judge
 
     return [place_judge(areas, load_settings().cache_folder)]
+
+
+def _at_home(plan: CrawlPlan) -> CrawlPlan:
+    """The plan without what needs folders of the machine that has the crawl file."""
+    return structs.replace(plan, media=None, backup=None) if plan.is_joined else plan

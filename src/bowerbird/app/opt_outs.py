@@ -21,7 +21,7 @@ _FILES = "select 1 as kept from media_files where path is not null limit 1"
 
 async def keep_out(plan: CrawlPlan, database: Database, clock: Clock) -> None:
     """Forgets whoever is on the list and was not forgotten before; what was done already costs a look at the list."""
-    if not plan.consent.opt_out:
+    if not plan.consent.opt_out or plan.is_joined:
         return
     listed = read_opt_outs(Path(plan.consent.opt_out), [each.service for each in plan.services])
     marks = Tombstones()

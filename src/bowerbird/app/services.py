@@ -204,7 +204,7 @@ async def _stream(tx: Transaction, given: Given, gathered: Gathered, view: _View
         wanted = await given.event.heard_from_now(tx, speaks, wanted)
     number = await registry.enrol_service(tx, service, speaks.network)
     channel = channel_of(planned, speaks)
-    able = stream_credentials(planned, channel, given.plan.services, given.vault) or (None,)
+    able = stream_credentials(planned, channel, given.plan.services, given.own) or (None,)
     stream = await enrol_stream(tx, given.crawl, number, wanted)
     if isinstance(speaks, KeywordProvider) and is_tuned:
         gathered.tuned[stream] = speaks

@@ -46,6 +46,8 @@ GROUPS = {
         "doctor": "Check the set-up and say what is wrong.",
         "plan": "Say what a crawl will take and bring, before anything is called.",
         "crawl": "Run a crawl, or go on with it where it stopped.",
+        "serve": "Hand the calls of a crawl out to workers that have no database.",
+        "worker": "Work on a crawl that others have begun, with its database or through a coordinator.",
         "status": "Say how a crawl stands: items, tasks, limits, errors.",
         "pause": "Let a running crawl finish what is in flight and wait.",
         "resume": "Let a paused crawl go on.",

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from bowerbird.crawl.life import registry
+from bowerbird.crawl.life import controls, registry
 from bowerbird.crawl.life.clock_set_back import note_pulled_back, pull_back
 from bowerbird.crawl.life.plan_versions import OUTDATED, version_held
 from bowerbird.crawl.life.recovery import Recovery
@@ -86,7 +86,9 @@ class Life:
             if not is_paused:
                 await registry.set_state(tx, crawl, CrawlState.RUNNING, None, now)
             ran_before = await registry.time_run(tx, row.name, me)
-        return Begun(is_paused, row.size, ran_before, trouble, is_stopped=row.wanted == CrawlState.STOPPED)
+            wishes = await controls.read(tx, crawl, self._me.label)
+        self._lanes.hold(wishes.paused_facets)
+        return Begun(is_paused or wishes.is_paused, row.size, ran_before, trouble, is_stopped=row.wanted == CrawlState.STOPPED)
 
     async def add_seeds(self, seeds: Iterable[Arrival] | AsyncIterable[Arrival]) -> None:
         """Adds the seeds, which may be millions, in transactions of bearable size; known ones change nothing."""
@@ -111,15 +113,18 @@ class Life:
             await books.ledgers.load(tx, now)
             freed = await self._recovery.recover(tx, me, now)
             row = await registry.read_crawl(tx, crawl)
+            wishes = await controls.read(tx, crawl, self._me.label)
             is_outdated = await version_held(tx, crawl) != self._me.plan
             is_paused = row.wanted == CrawlState.PAUSED
             if is_paused != (row.state == CrawlState.PAUSED):
                 await registry.set_state(tx, crawl, CrawlState.PAUSED if is_paused else CrawlState.RUNNING, None, now)
         if self._me.confirm(me):
             books.frontier.let_go()
+        self._lanes.hold(wishes.paused_facets)
         self._targets.wake()
-        stop = ASKED_TO_STOP if row.wanted == CrawlState.STOPPED else OUTDATED if is_outdated else ""
-        return Look(is_paused, stop, row.size, [*freed, *(each.words for each in woken)], made)
+        is_stopped = row.wanted == CrawlState.STOPPED or wishes.is_stopped
+        stop = ASKED_TO_STOP if is_stopped else OUTDATED if is_outdated else ""
+        return Look(is_paused or wishes.is_paused, stop, row.size, [*freed, *(each.words for each in woken)], made)
 
     async def note(self, part: str, words: str) -> None:
         """Writes down what befell a part of the process, unless our own database refuses."""

@@ -18,6 +18,7 @@ from bowerbird.clock import to_micros
 from bowerbird.crawl.process.enrolment import Enrolment
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.flows.files.seed_list import SeedList
 from bowerbird.flows.flow import Edge
 from bowerbird.ports import Transaction
 
@@ -28,6 +29,8 @@ _OWN = ("credentials", "dollars")
 _HOLDS = "select plan, document from crawls c join plans p on p.crawl = c.crawl and p.version = c.plan where c.name = ?"
 _ADD = "insert into plans (crawl, version, document, since) values (?, ?, ?, ?)"
 _SET = "update crawls set plan = ? where crawl = ?"
+_KEEP = "update plans set whole = ? where crawl = ? and version = ?"
+_WHOLE = "select whole from crawls c left join plans p on p.crawl = c.crawl and p.version = c.plan where c.name = ?"
 
 Document = dict[str, Any]
 
@@ -124,6 +127,45 @@ async def held(tx: Transaction, crawl: str) -> Held | None:
     return None if row is None else Held(row["plan"], msgspec.json.decode(row["document"]))
 
 
+def whole(plan: CrawlPlan) -> str:
+    """The plan for those who join without the file: seeds are targets by now, and what is one machine's own is left out."""
+    kept = structs.replace(
+        with_any_credentials(plan),
+        store="",
+        seeds=SeedList(),
+        backup=None,
+        called={},
+        dollars=None,
+        owned_as=plan.owner,
+    )
+    return msgspec.json.encode(kept).decode()
+
+
+def with_any_credentials(plan: CrawlPlan) -> CrawlPlan:
+    """The plan without the names of credentials: every worker has its own."""
+    services = tuple(structs.replace(each, credentials=()) for each in plan.services)
+    facets = tuple(structs.replace(use, credentials=()) for use in plan.flow.facets)
+    return structs.replace(plan, services=services, flow=structs.replace(plan.flow, facets=facets))
+
+
+async def joined(tx: Transaction, crawl: str, store: str) -> CrawlPlan:
+    """The plan that holds, for a process that has no file; raises `UserError` where it cannot be read without one."""
+    row = await tx.fetch_one(_WHOLE, crawl)
+    if row is None or row["whole"] is None:
+        raise UserError(
+            f"the plan of the crawl {crawl} is not in the database yet: start the crawl once with its file, "
+            "`bowerbird crawl FILE`, with this version of bowerbird"
+        )
+    try:
+        plan = msgspec.json.decode(row["whole"], type=CrawlPlan)
+    except msgspec.ValidationError as error:
+        raise UserError(
+            f"the plan of the crawl {crawl} was written by another version of bowerbird and cannot be read ({error}): upgrade "
+            "this one, or start the crawl once with its file and this version"
+        ) from None
+    return structs.replace(plan, store=store, is_joined=True)
+
+
 async def version_held(tx: Transaction, crawl: int) -> int:
     """The version that holds; 0 where there is none."""
     row = await tx.fetch_one("select plan from crawls where crawl = ?", crawl)
@@ -138,6 +180,12 @@ async def agree(
 
     The caller has written the row of the crawl: of two that start at the same time, the second waits there for the first.
     """
+    await _agree(tx, plan, crawl, me, now, applies)
+    if not plan.is_joined:
+        await tx.execute(_KEEP, whole(plan), crawl, me.plan)
+
+
+async def _agree(tx: Transaction, plan: CrawlPlan, crawl: int, me: Enrolment, now: datetime, applies: bool | None) -> None:
     known, new = await held(tx, plan.name), document(plan)
     # Not the documents themselves: a later bowerbird writes down what nobody has said anything about.
     changes = list(differences(known.document, new)) if known is not None else []

@@ -11,7 +11,7 @@ from msgspec import Struct
 from bowerbird import __version__
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.moved_service import mend
-from bowerbird.crawl.process.identity import myself, runs
+from bowerbird.crawl.process.identity import Process, myself, runs
 from bowerbird.flows.flow import Size
 from bowerbird.model import CrawlState, CredentialState, Service
 from bowerbird.ports import Row, Transaction
@@ -52,6 +52,16 @@ async def enrol_crawl(tx: Transaction, name: str, flow: str, settings: str, now:
     return _crawl_row(row)
 
 
+async def join_crawl(tx: Transaction, name: str, now: datetime) -> CrawlRow:
+    """The row of a crawl that was begun by somebody who has its file; nothing of it changes but the time."""
+    row = await tx.fetch_one(
+        "update crawls set updated_at = ? where name = ? "
+        "returning crawl, name, state, wanted, reason, calls, items, users, posts",
+        *(to_micros(now), name),
+    )
+    return _crawl_row(row)
+
+
 async def enrol_service(tx: Transaction, service: Service, network: str) -> int:
     await mend(tx, service, network)
     row = await tx.fetch_one(
@@ -71,12 +81,22 @@ async def enrol_lane(tx: Transaction, crawl: int, service: int, facet: str) -> i
     return _number(row, "lane")
 
 
-async def enrol_worker(tx: Transaction, name: str, now: datetime) -> int:
-    at, me = to_micros(now), myself()
+class Guest(Struct, frozen=True, kw_only=True):
+    """A process that works on a crawl without its database: it gets its calls through another worker."""
+
+    process: Process
+    coordinator: int
+    version: str
+
+
+async def enrol_worker(tx: Transaction, name: str, now: datetime, label: str = "", guest: Guest | None = None) -> int:
+    """The number of a new worker of a crawl: this process, or a guest of it. `label`: what its user calls it."""
+    at, who, version = to_micros(now), guest.process if guest else myself(), guest.version if guest else __version__
     row = await tx.fetch_one(
-        "insert into workers (name, host, pid, identity, place, process_started, started_at, seen_at, version) "
-        "values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning worker",
-        *(name, me.host, me.pid, me.identity, me.place, me.started, at, at, __version__),
+        "insert into workers (name, host, pid, identity, place, process_started, started_at, seen_at, version, label, "
+        "coordinator) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning worker",
+        *(name, who.host, who.pid, who.identity, who.place, who.started, at, at, version),
+        *(label or None, guest.coordinator if guest else None),
     )
     return _number(row, "worker")
 
@@ -102,6 +122,11 @@ def _is_dead(row: Row, now: int, never: int) -> bool:
     return is_own or not runs(row["pid"], started)
 
 
+def is_guest(row: Row) -> bool:
+    """Whether a worker has no database and gets its calls through another one."""
+    return _known(row, "coordinator") is not None
+
+
 def is_namesake(row: Row) -> bool:
     """Whether a worker has the name of our host and is not to be seen from here."""
     here = myself()
@@ -120,9 +145,9 @@ async def end_workers(tx: Transaction, workers: Sequence[int], now: datetime) ->
 
 
 async def has_company(tx: Transaction, me: int) -> bool:
-    """Whether another worker of the same crawl is still at it."""
+    """Whether another worker of the same crawl is still at it. Guests do not count: alone they can do nothing."""
     row = await tx.fetch_one(
-        "select 1 as there from workers where ended_at is null and worker <> ? "
+        "select 1 as there from workers where ended_at is null and worker <> ? and coordinator is null "
         "and name = (select name from workers where worker = ?)",
         *(me, me),
     )

@@ -11,14 +11,14 @@ from bowerbird.model import CrawlState
 from bowerbird.ports import Transaction
 
 
-async def enrol(tx: Transaction, crawl: str, now: datetime, *, is_alone: bool) -> Enrolment:
+async def enrol(tx: Transaction, crawl: str, now: datetime, *, is_alone: bool, label: str = "") -> Enrolment:
     """Enrols this process; where it is to work alone, it looks for company in the same transaction.
 
     The caller has written the row of the crawl: of two that start at the same time, the second waits there for the first.
     """
     if is_alone and (others := await living(tx, crawl, now)):
         raise UserError(running_already(crawl, others[0], now))
-    return Enrolment(crawl, await registry.enrol_worker(tx, crawl, now))
+    return Enrolment(crawl, await registry.enrol_worker(tx, crawl, now, label), label)
 
 
 async def go_on(tx: Transaction, row: registry.CrawlRow, me: Enrolment, now: datetime) -> None:
@@ -37,9 +37,11 @@ class Enrolment:
     it held was given to them. When it wakes up it enrols anew: under its old number its next death would be seen by nobody.
     """
 
-    def __init__(self, name: str, worker: int) -> None:
+    def __init__(self, name: str, worker: int, label: str = "") -> None:
         self._name = name
         self._worker = worker
+        self.label = label
+        """What its user calls this worker; empty: nothing."""
         self.plan = 0
         """The version of the crawl's plan that this process follows."""
 
@@ -53,7 +55,7 @@ class Enrolment:
     async def renew(self, tx: Transaction, now: datetime) -> int:
         """A sign of life; answers our number, which is another when it came too late. `confirm` it after the commit."""
         is_alive = await registry.heartbeat(tx, self._worker, now)
-        return self._worker if is_alive else await registry.enrol_worker(tx, self._name, now)
+        return self._worker if is_alive else await registry.enrol_worker(tx, self._name, now, self.label)
 
     def confirm(self, worker: int) -> bool:
         """Whether the number is a new one: then nothing that was held under the old one is ours."""

@@ -51,9 +51,10 @@ async def is_lone(tx: Transaction, crawl: str, me: int, now: datetime) -> bool:
 
 
 async def living(tx: Transaction, crawl: str | None, now: datetime) -> list[Member]:
-    """The processes that work on a crawl (or on any), without those that died before they could say so."""
+    """The processes that work on a crawl (or on any) with its database, without those that died before they could say so."""
     dead = set(await registry.dead_workers(tx, _NOBODY, now))
     rows = [row for row in await tx.fetch(_WORKERS) if row["worker"] not in dead and crawl in (None, row["name"])]
+    rows = [row for row in rows if not registry.is_guest(row)]
     return [
         Member(
             worker=row["worker"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -69,6 +69,13 @@ class Lanes(Struct, frozen=True):
     """Changed while the crawl runs, where a server takes no batches after all."""
     waiting: Mapping[int, Lane] = {}
     """Those that are not asked in this run: what is led to them waits there."""
+    paused: set[str] = set()
+    """Facets that the user holds back for now."""
+
+    def hold(self, facets: Collection[str]) -> None:
+        """Holds back these facets, and lets all others go on."""
+        self.paused.clear()
+        self.paused.update(facets)
 
     def of(self, number: int) -> Lane:
         """Where a target goes, be it to wait."""

@@ -5,6 +5,7 @@ Steps 1 and 2 of the way of one call (docs/architecture.md) are here, steps 4 to
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -53,16 +54,23 @@ class LocalWorkSource:
         self._scheduler = scheduler
         self._watch = watch
         self._settler = settler
+        self._leasing = asyncio.Lock()
         self._swept_at: datetime | None = None
         self._forgotten: int | None = None
         """Which requests to forget were known when tasks were last chosen."""
         self._out: dict[int, tuple[datetime, Lane]] = {}
         """By call: until when it is leased, and its lane as it was then. An answer is read as what was asked."""
         self._served: dict[tuple[frozenset[str], frozenset[str]], May | None] = {}
+        """Which calls may be made with these credentials and for these facets; None: all there are."""
 
     # -- lease ---------------------------------------------------------------------------------------------------
 
     async def lease(self, offer: Offer) -> Leased | Later | Nothing:
+        # One at a time, whoever asks: what is chosen is there until it is leased.
+        async with self._leasing:
+            return await self._lease(offer)
+
+    async def _lease(self, offer: Offer) -> Leased | Later | Nothing:
         now, may = self._books.clock.now(), self._may(offer)
         choice = self._scheduler.next(now, may)
         if isinstance(choice, Choice):
@@ -77,10 +85,10 @@ class LocalWorkSource:
 
     def _may(self, offer: Offer) -> May | None:
         """Which calls this worker can make; None: all there are."""
-        asked = offer.credentials, offer.facets
+        asked = offer.credentials, offer.facets - self._lanes.paused
         if asked not in self._served:
             facets = {lane.facet.name for lane in self._lanes.asked.values()}
-            is_able = facets <= offer.facets and self._scheduler.credentials <= offer.credentials
+            is_able = facets <= asked[1] and self._scheduler.credentials <= offer.credentials
             self._served[asked] = None if is_able else partial(self._can, *asked)
         return self._served[asked]
 
@@ -187,6 +195,15 @@ class LocalWorkSource:
                 await registry.note_error(tx, books.crawl, part, loss.outcome, lease.call, loss.why, now)
         self._ended(lease)
         return sum(each.failure is not None for each in setbacks)
+
+    async def hand_on(self, lease: Lease, why: str) -> None:
+        """Ends a call that nobody will settle: it counts as spent, and its tasks are ready for others at once."""
+        books, now = self._books, self._books.clock.now()
+        async with books.database.transaction() as tx:
+            await books.lose(tx, lease, Loss("lost", why), now)
+            await books.frontier.give_back(tx, lease.tasks, now)
+        self._ended(lease)
+        self._scheduler.wake([lease.tasks[0].lane])
 
     # -- what comes due ------------------------------------------------------------------------------------------
 

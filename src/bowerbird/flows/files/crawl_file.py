@@ -116,11 +116,15 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     """What this run alone may spend."""
     called: Mapping[str, Any] = {}
     """How the command line called it, which the database remembers."""
+    is_joined: bool = False
+    """It was read from the database: what is a matter of the machine that has the file (media, backups, lists) is left to it."""
+    owned_as: str = ""
+    """The owner as whoever has the file calls it; empty: that is us."""
 
     @property
     def owner(self) -> str:
         """A short name that no other crawl has, for what is left at a service."""
-        return sha256(f"{self.store} {self.name}".encode()).hexdigest()[:8]
+        return self.owned_as or sha256(f"{self.store} {self.name}".encode()).hexdigest()[:8]
 
     def budget_on(self, service: str) -> Budget:
         """What it may spend on one of its services."""

@@ -91,7 +91,8 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _OURS: {
         "crawls": ("name", "flow", "reason"), "lanes": ("facet", "left_out"),
         "services": ("name", "provider", "base", "flavour"),
-        "workers": ("name", "host", "identity", "place", "version"), "plans": ("document",), "rebuilds": ("edges",),
+        "workers": ("name", "host", "identity", "place", "version", "label"), "worker_tokens": ("name", "hash"),
+        "plans": ("document", "whole"), "rebuilds": ("edges",), "controls": ("name",),
         "claims": ("name",), "outputs": ("path",), "remaps": ("version", "fields"),
         "migrations": ("name",), "streams": ("name", "channel", "options"), "ledgers": ("bucket",),
         "credentials": ("credential", "reason"), "bills": ("payer",), "calls": ("facet", "credential", "charges"),
@@ -104,6 +105,7 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "tombstones": ("mark",), "tombstone_keys": ("secret",), "judgements": ("judge", "version"),
     },
     _CHOSEN: {
+        "controls": ("kind", "wanted"),
         "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
         "credentials": ("state",), "calls": ("state", "outcome"), "errors": ("outcome",), "tasks": ("state",),
         "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"), "judgements": ("subject",),

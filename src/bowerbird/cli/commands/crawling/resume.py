@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from bowerbird.cli.controls import Control, control
+from bowerbird.cli.controls import Control, FacetOption, WorkerOption, control, part_of
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import CrawlOption, PlaceArgument
 from bowerbird.model import CrawlState
 
 
-def command(place: PlaceArgument = None, crawl: CrawlOption = None, as_json: JsonFlag = False) -> None:
-    """Let a paused crawl go on."""
-    control(Control(CrawlState.RUNNING, "resume", "goes on"), place, crawl, Output(as_json=as_json))
+def command(
+    place: PlaceArgument = None,
+    crawl: CrawlOption = None,
+    facet: FacetOption = None,
+    worker: WorkerOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Let a paused crawl, facet or worker go on."""
+    wish = Control(CrawlState.RUNNING, "resume", "goes on", part_of(facet, worker))
+    control(wish, place, crawl, Output(as_json=as_json))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from bowerbird.cli.controls import Control, control
+from bowerbird.cli.controls import Control, WorkerOption, control, part_of
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import CrawlOption, PlaceArgument
 from bowerbird.model import CrawlState
 
 
-def command(place: PlaceArgument = None, crawl: CrawlOption = None, as_json: JsonFlag = False) -> None:
-    """Let a running crawl finish what is in flight and end."""
-    control(Control(CrawlState.STOPPED, "stop", "has stopped"), place, crawl, Output(as_json=as_json))
+def command(
+    place: PlaceArgument = None, crawl: CrawlOption = None, worker: WorkerOption = None, as_json: JsonFlag = False
+) -> None:
+    """Let a running crawl, or one of its workers, finish what is in flight and end."""
+    part = part_of(None, worker)
+    done = "is to stop" if part is not None else "has stopped"
+    control(Control(CrawlState.STOPPED, "stop", done, part), place, crawl, Output(as_json=as_json))

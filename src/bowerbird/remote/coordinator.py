@@ -1,0 +1,246 @@
+"""The coordinator: hands the calls of one work source out to workers that have no database, and takes in what came of them.
+
+It knows every lease that it gave out, and a worker names it by its number: what a worker sends back is the answer, never the
+lease. What is put twice is settled once: the second time the same is said as the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Protocol
+
+from msgspec import Struct, structs
+
+from bowerbird.errors import Busy, Fenced
+from bowerbird.model import CallReport, Due, Later, Lease, Leased, Offer
+from bowerbird.ports import Clock, WorkSource
+from bowerbird.remote.problems import problem_of
+from bowerbird.remote.wire import (
+    Drop,
+    Dropped,
+    Ended,
+    Endings,
+    Get,
+    GiveBack,
+    Orders,
+    Put,
+    PutError,
+    Refused,
+    Returned,
+    Settle,
+    Settled,
+    Work,
+    written,
+)
+
+AGAIN = timedelta(seconds=1)
+"""When a worker that is held back asks again."""
+MOST_CALLS = 256
+"""That one answer hands out."""
+_LEFT = timedelta(seconds=90)
+"""What must be left of a lease for its call to begin: a lost answer that is sent again may come late."""
+_KEPT = timedelta(minutes=5)
+"""How long it is remembered what became of a call, for those who put it again; longer than any lease."""
+_TRIES = 3
+
+
+class Source(WorkSource, Protocol):
+    """A work source whose leases can be taken from a worker that is gone."""
+
+    async def hand_on(self, lease: Lease, why: str) -> None:
+        """Ends a call that nobody will settle: it counts as spent, and its tasks are ready for others at once."""
+        ...
+
+
+class Opened(Struct, frozen=True, kw_only=True):
+    """A crawl as it is served now."""
+
+    source: Source
+    worker: int = 0
+    """The number of the coordinator itself."""
+    facets: frozenset[str] = frozenset()
+    held_until: Callable[[int], datetime | None] = lambda in_flight: None
+    """When the crawl's own rules let the next call go, told how many are out; None: now."""
+    settled: Callable[[CallReport], object] = lambda report: None
+    """Hears of every call that was settled."""
+
+
+class _Put(Struct, frozen=True):
+    """How a call ended, and with which words."""
+
+    digest: bytes
+    ended: Ended
+    at: datetime
+
+
+class _Hand(Struct, frozen=True):
+    """The last calls that a worker was given."""
+
+    once: str
+    leases: tuple[Lease, ...]
+
+
+class Coordinator:
+    """What workers without a database get and put, for whatever source is open just now."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._opened: Opened | None = None
+        self._out: dict[int, Lease] = {}
+        self._putting: dict[int, asyncio.Future[_Put]] = {}
+        self._ended: dict[int, _Put] = {}
+        self._hands: dict[int, _Hand] = {}
+        self.orders: dict[int, Orders] = {}
+        """By worker, what is wanted of it."""
+        self.is_closing = False
+        """Nothing more is handed out: what is out comes home."""
+
+    def open(self, opened: Opened) -> None:
+        """Hands out calls of this crawl from now on. Leases of another source are not known here any more."""
+        self._opened = opened
+        self._out.clear()
+        self._hands.clear()
+
+    def close(self) -> None:
+        """Hands out nothing until a source is opened again."""
+        self._opened = None
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._out)
+
+    # -- get ---------------------------------------------------------------------------------------------------------------
+
+    async def get(self, asked: Get) -> Work:
+        """The next calls for a worker, as many as it has room for; a moment later while there is no source to ask."""
+        worker, now = asked.offer.worker, self._clock.now()
+        hand = self._hands.get(worker)
+        if hand is not None and hand.once == asked.once:
+            return Leased(hand.leases) if all(each.until - now >= _LEFT for each in hand.leases) else Later(now)
+        if self.is_closing or self._opened is None or self.orders.get(worker, Orders()).is_paused:
+            return Later(now + AGAIN)
+        room = self._room(self._opened, min(asked.offer.room, MOST_CALLS))
+        if isinstance(room, datetime):
+            return Later(room)
+        work = await self._leased(self._opened.source, structs.replace(asked.offer, room=room))
+        if isinstance(work, Leased):
+            self._out.update((lease.call, lease) for lease in work.leases)
+            self._hands[worker] = _Hand(asked.once, work.leases)
+        return work
+
+    async def _leased(self, source: WorkSource, offer: Offer) -> Work:
+        """Calls of several lanes, one after the other, until there is no more room or nothing more to ask."""
+        leases: list[Lease] = []
+        tries = 0
+        while True:
+            try:
+                work = await source.lease(structs.replace(offer, room=offer.room - len(leases)))
+            except Exception:
+                # Those that were given out before it failed are the worker's.
+                if leases:
+                    return Leased(tuple(leases))
+                raise
+            if isinstance(work, Leased):
+                leases += work.leases
+            elif not isinstance(work, Later) or work.at > self._clock.now() or tries >= _TRIES:
+                return Leased(tuple(leases)) if leases else work
+            else:
+                tries += 1
+            if len(leases) >= offer.room:
+                return Leased(tuple(leases))
+
+    def _room(self, opened: Opened, wanted: int) -> int | datetime:
+        """How many calls may be begun, as far as the crawl's own rules go; none of them: when to ask again."""
+        for room in range(wanted):
+            if (until := opened.held_until(len(self._out) + room)) is not None:
+                return room or until
+        return wanted
+
+    # -- put and put_error -------------------------------------------------------------------------------------------------
+
+    async def put(self, sent: Put) -> Endings:
+        return Endings(tuple(await asyncio.gather(*(self._put(sent.worker, each) for each in sent.calls))))
+
+    async def put_error(self, sent: PutError) -> Endings:
+        return Endings(tuple([await self._put(sent.worker, each) for each in sent.calls]))
+
+    async def _put(self, worker: int, sent: Settle | GiveBack | Drop) -> Ended:
+        """What becomes of one call, once, however often it is put."""
+        digest = sha256(written(sent)).digest()
+        if (known := await self._known(sent.call)) is not None and known.digest == digest:
+            return known.ended
+        lease = self._out.get(sent.call)
+        if lease is None or lease.worker != worker:
+            return _unknown(sent)
+        self._putting[sent.call] = coming = asyncio.get_running_loop().create_future()
+        try:
+            put = _Put(digest, await self._end(lease, sent), self._clock.now())
+            coming.set_result(put)
+        finally:
+            del self._putting[sent.call]
+            if not coming.done():
+                coming.cancel()
+        if not isinstance(put.ended, Refused):
+            # A refused one may still be dropped, or tried again when the database answers.
+            self._out.pop(sent.call, None)
+            self._ended[sent.call] = put
+        return put.ended
+
+    async def _known(self, call: int) -> _Put | None:
+        """How a call has ended; one that is being put just now is waited for."""
+        if (coming := self._putting.get(call)) is not None:
+            with suppress(asyncio.CancelledError):
+                return await asyncio.shield(coming)
+        return self._ended.get(call)
+
+    async def _end(self, lease: Lease, sent: Settle | GiveBack | Drop) -> Ended:
+        try:
+            if self._opened is None:
+                raise Busy("the coordinator is opening its crawl; put it again in a moment")
+            source = self._opened.source
+            if isinstance(sent, Settle):
+                report = await source.settle(lease, sent.answer, has_expired=sent.has_expired)
+                self._opened.settled(report)
+                return Settled(report)
+            if isinstance(sent, GiveBack):
+                await source.give_back(lease, sent.until)
+                return Returned()
+            return Dropped(await source.drop(lease, sent.loss))
+        except Exception as error:
+            problem = problem_of(error)
+            return Refused(problem.kind, problem.why)
+
+    # -- wake and the watch ------------------------------------------------------------------------------------------------
+
+    async def wake(self) -> Due:
+        return await self._opened.source.wake() if self._opened is not None else Due(self._clock.now() + AGAIN)
+
+    async def look(self, living: Callable[[frozenset[int]], Awaitable[frozenset[int]]]) -> None:
+        """Hands on what workers hold that are dead, and forgets what nobody will ask about any more."""
+        now = self._clock.now()
+        self._ended = {call: put for call, put in self._ended.items() if now - put.at < _KEPT}
+        self._out = {call: lease for call, lease in self._out.items() if now - lease.until < _KEPT}
+        holders = frozenset(lease.worker for lease in self._out.values())
+        dead = holders - await living(holders) if holders else frozenset()
+        for lease in [each for each in self._out.values() if each.worker in dead]:
+            await self._hand_on(lease)
+
+    async def _hand_on(self, lease: Lease) -> None:
+        if lease.call in self._putting or self._opened is None:
+            return
+        await self._opened.source.hand_on(lease, f"worker {lease.worker} is gone")
+        self._out.pop(lease.call, None)
+
+
+def _unknown(sent: Settle | GiveBack | Drop) -> Ended:
+    """Of a call that is not out: whoever has it now, its answer is late. It is booked as spent already, or will be."""
+    if isinstance(sent, Drop):
+        return Dropped(0)
+    if isinstance(sent, GiveBack):
+        return Returned()
+    problem = problem_of(Fenced(f"call {sent.call} is no longer out: its lease ran out, or the coordinator began anew"))
+    return Refused(problem.kind, problem.why)

@@ -1,0 +1,124 @@
+"""One crawl and the workers at its door: who they are, which credentials they bring, what is wanted of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from bowerbird.errors import Fenced, UserError
+from bowerbird.model import Credential, Due
+from bowerbird.ports import Clock
+from bowerbird.remote.coordinator import Coordinator, Opened
+from bowerbird.remote.roster import Roster
+from bowerbird.remote.wire import Beat, Endings, Enrol, Enrolled, Get, Orders, Put, PutError, Work
+
+
+class Desk:
+    """Everything that a worker may ask of a coordinator, once it is known who asks."""
+
+    def __init__(self, roster: Roster, clock: Clock, contact: str = "") -> None:
+        self._roster = roster
+        self._clock = clock
+        self._contact = contact
+        self._opened: Opened | None = None
+        self._labels: dict[int, str] = {}
+        """By number, the workers that were enrolled here."""
+        self.coordinator = Coordinator(clock)
+        self.credentials: dict[str, Credential] = {}
+        """All that workers have offered."""
+        self.has_new = asyncio.Event()
+        """Somebody offered a credential that the crawl was not opened with."""
+        self.over = ""
+        """Why all workers are to stop; empty: they are not."""
+
+    @property
+    def workers(self) -> dict[int, str]:
+        return dict(self._labels)
+
+    def open(self, opened: Opened) -> None:
+        self._opened = opened
+        self.coordinator.open(opened)
+
+    def close(self) -> None:
+        self._opened = None
+        self.coordinator.close()
+
+    def admit(self, worker: int, label: str) -> None:
+        """This number belongs to the worker of this name."""
+        self._labels[worker] = label
+
+    async def enrol(self, label: str, asked: Enrol) -> Enrolled:
+        self._check_credentials(label, asked.credentials)
+        opened = self._opened
+        worker = await self._roster.enrol(label, asked, opened.worker if opened is not None else 0)
+        self.admit(worker, label)
+        for each in asked.credentials:
+            if each.name not in self.credentials:
+                self.credentials[each.name] = each
+                self.has_new.set()
+        orders = self._told((await self._roster.orders([label]))[label])
+        self.coordinator.orders[worker] = orders
+        return Enrolled(worker=worker, crawl=self._roster.crawl, contact=self._contact, orders=orders)
+
+    def _check_credentials(self, label: str, offered: Sequence[Credential]) -> None:
+        for each in offered:
+            known = self.credentials.get(each.name)
+            if known is not None and known != each:
+                raise UserError(
+                    f"the worker {label} offers a credential called {each.name!r}, which is another one than that of this name "
+                    "which is in use already; limits are kept by name: give one of them another name"
+                )
+
+    async def get(self, label: str, asked: Get) -> Work:
+        self._check(label, asked.offer.worker)
+        return await self.coordinator.get(asked)
+
+    async def put(self, label: str, sent: Put) -> Endings:
+        self._check(label, sent.worker)
+        return await self.coordinator.put(sent)
+
+    async def put_error(self, label: str, sent: PutError) -> Endings:
+        self._check(label, sent.worker)
+        return await self.coordinator.put_error(sent)
+
+    async def heartbeat(self, label: str, sent: Beat) -> Orders:
+        self._check(label, sent.worker)
+        if not await self._roster.beat(sent.worker):
+            self._labels.pop(sent.worker, None)
+            raise _gone(sent.worker)
+        return self._told(self.coordinator.orders.get(sent.worker, Orders()))
+
+    async def wake(self, label: str) -> Due:
+        return await self.coordinator.wake()
+
+    async def leave(self, label: str, sent: Beat) -> Orders:
+        """The worker has ended in order."""
+        if self._labels.get(sent.worker) == label:
+            await self._roster.leave([sent.worker])
+            self._labels.pop(sent.worker, None)
+        return Orders(stop="left")
+
+    async def look(self) -> None:
+        """Reads what is wanted of everybody, and hands on what the dead held; every second or so."""
+        wanted = await self._roster.orders(set(self._labels.values()))
+        self.coordinator.orders = {worker: self._told(wanted[label]) for worker, label in self._labels.items()}
+        await self.coordinator.look(self._roster.living)
+
+    async def dismiss(self) -> None:
+        """Nobody of ours works on the crawl any more."""
+        if self._labels:
+            await self._roster.leave(list(self._labels))
+
+    def _told(self, orders: Orders) -> Orders:
+        facets = self._opened.facets if self._opened is not None else frozenset[str]()
+        return structs.replace(orders, facets=facets, stop=self.over or orders.stop)
+
+    def _check(self, label: str, worker: int) -> None:
+        if self._labels.get(worker) != label:
+            raise _gone(worker)
+
+
+def _gone(worker: int) -> Fenced:
+    return Fenced(f"worker {worker} is not known here, or was taken for dead: enrol anew")

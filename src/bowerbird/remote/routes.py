@@ -1,0 +1,119 @@
+"""The coordinator's services as HTTP routes: who asks, in which version and how much, is looked at here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bowerbird.clock import to_micros
+from bowerbird.errors import UserError
+from bowerbird.ports import Clock
+from bowerbird.remote.bodies import PLAIN, Sizes, TooLarge, packed, unpacked
+from bowerbird.remote.description import openapi
+from bowerbird.remote.desk import Desk
+from bowerbird.remote.problems import PROBLEMS, REFUSED, Problem, problem_of
+from bowerbird.remote.services import SERVICES, Service
+from bowerbird.remote.tokens import Tokens
+from bowerbird.remote.versions import misunderstanding
+from bowerbird.remote.wire import JSON, MESSAGEPACK, PREFIX, TIME_HEADER, VERSION_HEADER, WIRE, read, written
+
+
+class _Denied(Exception):
+    """A request that is answered with this status and these words."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+def fleet_routes(desk: Desk, tokens: Tokens, clock: Clock, sizes: Sizes | None = None) -> list[Route]:
+    """All that a coordinator serves; a dashboard may stand beside it in the same application."""
+    door = _Door(desk, tokens, clock, sizes or Sizes())
+    return [
+        Route(f"{PREFIX}/openapi.json", door.describe, methods=["GET"]),
+        *(Route(f"{PREFIX}/{name}", door.serving(name, service), methods=["POST"]) for name, service in SERVICES.items()),
+        Route("/fleet/{rest:path}", door.elsewhere, methods=["GET", "POST"]),
+    ]
+
+
+class _Door:
+    """Reads requests, answers them, and lets nothing through that is not understood."""
+
+    def __init__(self, desk: Desk, tokens: Tokens, clock: Clock, sizes: Sizes) -> None:
+        self._desk = desk
+        self._tokens = tokens
+        self._clock = clock
+        self._sizes = sizes
+
+    def serving(self, name: str, service: Service) -> Callable[[Request], Awaitable[Response]]:
+        handle = getattr(self._desk, name)
+
+        async def serve(request: Request) -> Response:
+            try:
+                label = await self._label(request)
+                asked = await self._read(request, service.asks) if service.asks is not None else None
+                value = await (handle(label) if asked is None else handle(label, asked))
+                return self._answered(request, 200, value)
+            except _Denied as denied:
+                return self._answered(request, denied.status, Problem(REFUSED, str(denied)))
+            except ClientDisconnect:
+                return Response(status_code=400)
+            except Exception as error:
+                problem = problem_of(error)
+                return self._answered(request, PROBLEMS[problem.kind][0], problem)
+
+        return serve
+
+    async def describe(self, request: Request) -> Response:
+        return Response(msgspec.json.encode(openapi()), media_type=JSON)
+
+    async def elsewhere(self, request: Request) -> Response:
+        why = misunderstanding(request.headers.get(VERSION_HEADER, "")) or f"there is no {request.url.path} here"
+        return self._answered(request, 404, Problem(REFUSED, why))
+
+    async def _label(self, request: Request) -> str:
+        """The name of the worker that asks."""
+        if why := misunderstanding(request.headers.get(VERSION_HEADER, "")):
+            raise _Denied(426, why)
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        label = await self._tokens.owner(token.strip()) if scheme.lower() == "bearer" else None
+        if label is None:
+            raise _Denied(401, "this token is nobody's, or was revoked; make one with: bowerbird worker tokens add NAME")
+        return label
+
+    async def _read(self, request: Request, kind: Any) -> Any:
+        try:
+            body = unpacked(await self._body(request), request.headers.get("content-encoding", PLAIN), self._sizes.unpacked)
+            return read(body, kind, request.headers.get("content-type", MESSAGEPACK).partition(";")[0])
+        except TooLarge as error:
+            raise _Denied(413, str(error)) from None
+        except msgspec.DecodeError as error:
+            raise _Denied(400, f"the body is not what {request.url.path} takes: {error}") from None
+        except UserError as error:
+            raise _Denied(400, str(error)) from None
+
+    async def _body(self, request: Request) -> bytes:
+        most, body = self._sizes.packed, bytearray()
+        said = request.headers.get("content-length", "")
+        if said.isdecimal() and int(said) > most:
+            raise TooLarge(f"the body has {int(said):,} bytes; {most:,} are allowed")
+        async for piece in request.stream():
+            body += piece
+            if len(body) > most:
+                raise TooLarge(f"the body has more than {most:,} bytes")
+        return bytes(body)
+
+    def _answered(self, request: Request, status: int, value: Any) -> Response:
+        manner = JSON if JSON in request.headers.get("accept", "") else MESSAGEPACK
+        body, packing = packed(written(value, manner), request.headers.get("accept-encoding", ""))
+        headers = {VERSION_HEADER: str(WIRE), TIME_HEADER: str(to_micros(self._clock.now()))}
+        if packing != PLAIN:
+            headers["content-encoding"] = packing
+        if status == 401:
+            headers["www-authenticate"] = "Bearer"
+        return Response(body, status, headers, manner)

@@ -1,0 +1,119 @@
+"""Serves an application over HTTP, here or to others: for the coordinator of a fleet, and for a dashboard beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from bowerbird.errors import UserError
+
+_GOODBYE = 5
+"""Seconds that open requests have to end."""
+_MOST_AT_ONCE = 2000
+_IDLE = 120
+"""Seconds after which a connection on which nobody asks is closed."""
+
+
+class Listening(Struct, frozen=True, kw_only=True):
+    """Where and how an application is served."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0: any that is free."""
+    certificate: Path | None = None
+    key: Path | None = None
+    may_be_plain: bool = False
+    """Whether others may ask without TLS: where something in front of it does that."""
+
+    def check(self) -> None:
+        """Raises `UserError` for what would send tokens and answers over a network that anybody can read."""
+        if (self.certificate is None) != (self.key is None):
+            raise UserError("a certificate and its key belong together: give both --certificate FILE and --key FILE")
+        for file in (self.certificate, self.key):
+            if file is not None and not file.is_file():
+                raise UserError(f"there is no file {file}; --certificate and --key name files in PEM format")
+        if self.certificate is None and not is_loopback(self.host) and not self.may_be_plain:
+            raise UserError(
+                f"{self.host} can be reached from other machines, and without TLS tokens and answers could be read on the way: "
+                "give --certificate FILE and --key FILE, or say --plain where something in front of it does that"
+            )
+
+    @property
+    def scheme(self) -> str:
+        return "https" if self.certificate is not None else "http"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def needed_for_web(package: str) -> Any:
+    """A package that serving needs; raises `UserError` with what to install where it is missing."""
+    try:
+        return import_module(package)
+    except ImportError:
+        name = package.partition(".")[0]
+        raise UserError(f"this needs the package {name}: install it with `pip install 'bowerbird[web]'`") from None
+
+
+@asynccontextmanager
+async def serving(app: Any, where: Listening) -> AsyncIterator[str]:
+    """Serves an ASGI application until the block ends; gives its base URL."""
+    where.check()
+    uvicorn = needed_for_web("uvicorn")
+    door = _bound(where)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        limit_concurrency=_MOST_AT_ONCE,
+        timeout_keep_alive=_IDLE,
+        timeout_graceful_shutdown=_GOODBYE,
+        ssl_certfile=where.certificate,
+        ssl_keyfile=where.key,
+    )
+    server = uvicorn.Server(config)
+    # The process has signals of its own to heed.
+    server.capture_signals = _no_signals
+    task = asyncio.create_task(server.serve(sockets=[door]), name="serving")
+    try:
+        host, port = door.getsockname()[:2]
+        yield f"{where.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    finally:
+        server.should_exit = True
+        await task
+
+
+@contextmanager
+def _no_signals() -> Iterator[None]:
+    yield
+
+
+def _bound(where: Listening) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)[0]
+        door = socket.socket(family, kind, protocol)
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.bind(address)
+        # From here on nobody is turned away: who comes before the server is ready waits.
+        door.listen(_MOST_AT_ONCE)
+    except OSError as problem:
+        raise UserError(
+            f"cannot listen on {where.host}:{where.port} ({problem.strerror}); choose another --host or --port"
+        ) from None
+    return door

@@ -1,0 +1,112 @@
+"""What passes between coordinator and workers: bodies, versions, addresses and the description of it all."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import msgspec
+import pytest
+import zstandard
+
+from bowerbird.errors import Busy, DiskFull, Fenced, UserError
+from bowerbird.remote.bodies import GZIP, PLAIN, ZSTD, TooLarge, packed, unpacked
+from bowerbird.remote.description import openapi
+from bowerbird.remote.link import Address
+from bowerbird.remote.problems import Fault, Problem, error_of, problem_of
+from bowerbird.remote.services import SERVICES
+from bowerbird.remote.versions import misunderstanding
+from bowerbird.remote.wire import JSON, MESSAGEPACK, OLDEST, WIRE, Beat, read, written
+from bowerbird.transport.serving import Listening
+
+_LARGE = b"much of the same " * 500
+
+
+@pytest.mark.parametrize(("accepted", "manner"), [("zstd, gzip", ZSTD), ("gzip", GZIP), ("", PLAIN)])
+def test_a_body_comes_out_as_it_went_in(accepted: str, manner: str) -> None:
+    body, how = packed(_LARGE, accepted)
+    assert how == manner
+    assert unpacked(body, how) == _LARGE
+    assert packed(b"short", accepted) == (b"short", PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("bomb", "manner"),
+    [(zlib.compress(bytes(1 << 20), wbits=31), GZIP), (zstandard.compress(bytes(1 << 20)), ZSTD), (bytes(5000), PLAIN)],
+)
+def test_no_more_is_unpacked_than_is_allowed(bomb: bytes, manner: str) -> None:
+    with pytest.raises(TooLarge, match="more than 4,000 bytes"):
+        unpacked(bomb, manner, 4000)
+
+
+@pytest.mark.parametrize("manner", [GZIP, ZSTD, "br"])
+def test_what_cannot_be_unpacked_is_refused_in_words(manner: str) -> None:
+    with pytest.raises(UserError, match=r"unpacked|understood"):
+        unpacked(b"no such thing", manner)
+
+
+def test_a_value_is_the_same_in_both_formats() -> None:
+    for manner in (JSON, MESSAGEPACK):
+        assert read(written(Beat(worker=7), manner), Beat, manner) == Beat(worker=7)
+
+
+def test_the_newer_side_says_which_of_them_is_to_be_upgraded() -> None:
+    assert misunderstanding(str(WIRE)) == misunderstanding(str(OLDEST)) == ""
+    assert "on the coordinator first" in misunderstanding(str(WIRE + 1))
+    assert "upgrade bowerbird on it" in misunderstanding(str(OLDEST - 1))
+    assert "missing" in misunderstanding("")
+
+
+@pytest.mark.parametrize("error", [Fenced("a"), Busy("b"), DiskFull("c"), UserError("d")])
+def test_an_error_is_the_same_on_the_other_side(error: Exception) -> None:
+    heard = error_of(problem_of(error))
+    assert (type(heard), str(heard)) == (type(error), str(error))
+
+
+def test_a_fault_of_the_coordinator_costs_one_call_and_ends_no_worker() -> None:
+    assert isinstance(error_of(problem_of(ZeroDivisionError("x"))), Fault)
+    assert isinstance(error_of(Problem("of a later version", "y")), Fault)
+
+
+def test_the_description_names_every_service_and_all_its_references_are_there() -> None:
+    document = openapi()
+    assert document["openapi"].startswith("3.1")
+    assert {path.rsplit("/", 1)[1] for path in document["paths"]} == set(SERVICES)
+    text = msgspec.json.encode(document).decode()
+    named = {part.split('"', 1)[0] for part in text.split('"#/components/schemas/')[1:]}
+    assert named
+    assert named <= document["components"]["schemas"].keys()
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (Address(base="coordinator", token="t"), "is no address"),
+        (Address(base="http://10.0.0.1:8440", token="t"), "is not encrypted"),
+        (Address(base="https://10.0.0.1", token="t", authority=Path("/no/such/file")), "there is no file"),
+    ],
+)
+def test_a_worker_does_not_send_its_token_where_others_could_read_it(address: Address, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        address.check()
+
+
+def test_a_worker_may_go_to_its_own_machine_or_where_it_is_told_to_without_tls() -> None:
+    for base in ("http://127.0.0.1:8440", "http://localhost:1", "http://[::1]:8440", "https://coordinator.example"):
+        Address(base=base, token="t").check()
+    Address(base="http://10.0.0.1", token="t", may_be_plain=True).check()
+    assert "secret" not in repr(Address(base="https://a.example", token="secret"))
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        (Listening(host="0.0.0.0"), "can be reached from other machines"),
+        (Listening(certificate=Path("a.pem")), "belong together"),
+        (Listening(certificate=Path("/no/a.pem"), key=Path("/no/b.pem")), "there is no file"),
+    ],
+)
+def test_a_coordinator_serves_others_with_tls_alone(where: Listening, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        where.check()
+    Listening(host="0.0.0.0", may_be_plain=True).check()
