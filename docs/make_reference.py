@@ -98,6 +98,8 @@ def keys_page() -> str:
             parts += _table(
                 f"`{'[[' if kind.get('type') == 'array' else '['}{name}{']]' if kind.get('type') == 'array' else ']'}`", inner
             )
+    for name, kind in schema["properties"]["modules"]["properties"].items():
+        parts += _table(f"`[modules.{name}]`", kind)
     return "\n\n".join(parts) + "\n"
 
 

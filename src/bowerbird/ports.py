@@ -746,8 +746,12 @@ class Stored(Protocol):
         """Empties posts for good, as if their authors had deleted them; answers how many."""
         ...
 
-    async def judge_again(self, tx: Transaction, judge: Judge, posts: Sequence[int], now: datetime) -> int:
+    async def judge_posts(self, tx: Transaction, judge: Judge, posts: Sequence[int], now: datetime) -> int:
         """Asks a judge about stored posts, and keeps what it says; answers how many judgements that were."""
+        ...
+
+    async def judge_users(self, tx: Transaction, judge: Judge, users: Sequence[int], now: datetime) -> int:
+        """The same about stored profiles."""
         ...
 
 
@@ -788,6 +792,10 @@ class ModuleContext(Protocol):
     messenger: Messenger | None
     """None where nobody may be told: in rehearsals."""
 
+    def found(self, count: int) -> None:
+        """Says that so much more waits for other modules: a crawl that has nothing left to ask waits until they have looked."""
+        ...
+
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """A small piece of work and what the module remembers then, all or nothing; raises `Fenced` when another worker has
         taken the module over."""
@@ -795,7 +803,10 @@ class ModuleContext(Protocol):
 
 
 class Module(Protocol):
-    """A periodic job. Each run does a bounded amount of work in small transactions and remembers where to go on."""
+    """A periodic job. Each run does a bounded amount of work in small transactions and remembers where to go on.
+
+    Two more may be there: `finds = True`, where it may lead to more questions though it asks none itself, and `hears_end = True`,
+    where it runs once more when the crawl has ended, with state and reason as `ended` in its memory."""
 
     name: str
     about: str

@@ -34,6 +34,19 @@ _COLUMNS = {
 _BY_END = "substr(id, length(id) - 18) = substr('x:30', length('x:30') - 18) and id = 'x:30'"
 
 
+_MODULES = (
+    "insert into growth (at, name, rows, is_exact) values (?, 'posts', 7, 1)",
+    """insert into module_runs (crawl, module, worker, is_by_hand, started_at, ended_at, counts)
+    values (1, 'growth', 1, 1, ?, ?, '{"posts":7}')""",
+    """insert into candidates (crawl, user_no, source, state, found_at, mentions, votes_at, followed_by_yes)
+    select 1, user_no, 'mentions', 'valid', ?, 3, ?, 2 from users""",
+    """insert into label_samples (crawl, judge, said, place, user_no, drawn_at)
+    select 1, 'place', 'yes', user_no, user_no, ? from users""",
+    "insert into labels (crawl, judge, user_no, who, label, at) select 1, 'place', user_no, 'ada', 'no', ? from users",
+)
+"""What modules and people leave behind."""
+
+
 @pytest.fixture
 async def crawled(database: Database) -> Crawled:
     """The store of the exports, with the query log and judgements that it lacks."""
@@ -67,6 +80,8 @@ async def crawled(database: Database) -> Crawled:
                 "values (1, 1, ?, ?, 'frequent', '{\"posts\":4}', ?, ?, ?)",
                 *(term, at, until, until and "quiet", until and '{"posts":0}'),
             )
+        for statement in _MODULES:
+            await tx.execute(statement, *[at] * statement.count("?"))
     return crawled
 
 

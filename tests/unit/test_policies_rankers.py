@@ -465,5 +465,22 @@ def test_every_ranker_asks_everybody_who_is_added(name: str) -> None:
 def test_options_that_make_no_sense_are_refused() -> None:
     with pytest.raises(UserError, match="must be at least 1, not 0"):
         ranker("rwrw", {"walkers": 0})
-    with pytest.raises(UserError, match="'echo' has no option 'seed'; it knows down, grace_hours, up, utc_offset"):
+    with pytest.raises(UserError, match="'echo' has no option 'seed'; it knows down, frozen_days, grace_hours, "):
         ranker("echo", {"seed": 1})
+    with pytest.raises(UserError, match="'night_from' of the ranker 'echo' must be an hour from 0 to 24, not 25"):
+        ranker("echo", {"night_from": 25})
+
+
+def test_the_night_the_thaw_and_the_freezing_of_echo_are_options() -> None:
+    night = Echo(up=10, down=40, grace_hours=0, night_from=22, night_to=2)
+    memory = level(night, NOON, None, new=1)[1]
+    assert [level(night, NOON + hours * HOUR, memory)[0] for hours in (11, 13, 15)] == [41.0, 41.0, 1.0]
+    early = Echo(frozen_days=5, thaw_from=23, thaw_to=1)
+    asleep = level(early, NOON, None, new=1, post_times=(NOON - 6 * 24 * HOUR,))
+    assert (asleep[0], asleep[2]) == (0.0, NOON + 11 * HOUR)
+    assert [early.draws(1, NOON + hours * HOUR)[-1].low == float("-inf") for hours in (0, 11, 12, 13)] == [
+        False,
+        True,
+        True,
+        False,
+    ]

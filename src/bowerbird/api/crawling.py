@@ -37,6 +37,7 @@ from bowerbird.reports.next_steps.again import Again
 from bowerbird.settings import load_settings
 from bowerbird.transport import HttpTransport
 from bowerbird.transport.media import HttpMedia
+from bowerbird.transport.messages import OutsideMessenger
 from bowerbird.vocabulary import vocabulary
 
 _LOOK = timedelta(seconds=2)
@@ -149,7 +150,9 @@ class _Run:
         agent = load_settings(contact=self._plan.contact or settings.contact).user_agent
         transport, media = HttpTransport(clock, agent), HttpMedia(agent)
         vault = FileVault(settings.vault, settings.vault_password)
-        outside = Outside(clock=clock, transport=transport, vault=vault, media=media, is_alone=True)
+        outside = Outside(
+            clock=clock, transport=transport, vault=vault, media=media, messenger=OutsideMessenger(vault), is_alone=True
+        )
         try:
             return await self._checked(outside, agree=agree, apply=apply)
         finally:

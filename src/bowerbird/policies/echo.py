@@ -4,7 +4,8 @@ A level goes up when a visit finds something new (a look-up: the newest post is 
 included) and down when it does not, but not at night and not sooner than some hours after
 the newest known post. Every choice is made up of sub-lists, one per class of levels, longer for higher classes; inside a class
 the least recently asked goes first. Whoever has been silent for a month is frozen: asked between 3 and 7 in the morning, and at
-other times only when nobody else is left. Not published, and therefore options: the steps, and the hour's distance from UTC.
+other times only when nobody else is left. Not published, and therefore options: the steps, and the hour's distance from UTC; the
+night, the hours of the thaw and after how many days somebody is frozen are as published unless they are said otherwise.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ LINK_CLASSES = (61, 21, 1)
 """The lowest level of each class, highest first; lists of followers and friends have fewer classes."""
 _FIRST_LEVEL = 50
 _FROZEN = 0.0
-_FROZEN_AFTER = 30.0
-_NIGHT = range(7)
-_THAW = range(3, 7)
+_FROZEN_DAYS = 30
+_NIGHT = (0, 7)
+_THAW = (3, 7)
+"""From one hour up to another; a span may go over midnight."""
 _CODE = struct.Struct("<?Bd")
 
 
@@ -42,6 +44,11 @@ class Echo:
         down: int = 1,
         grace_hours: int = 1,
         utc_offset: int = 0,
+        frozen_days: int = _FROZEN_DAYS,
+        night_from: int = _NIGHT[0],
+        night_to: int = _NIGHT[1],
+        thaw_from: int = _THAW[0],
+        thaw_to: int = _THAW[1],
     ) -> None:
         self._revisit = revisit or timedelta()
         self._classes = tuple(classes)
@@ -49,6 +56,10 @@ class Echo:
         self._down = down
         self._grace = grace_hours / 24
         self._offset = timedelta(hours=utc_offset)
+        self._frozen_days = float(frozen_days)
+        self._night = _hours(night_from, night_to)
+        self._thaw = _hours(thaw_from, thaw_to)
+        self._thaw_from = thaw_from % 24
 
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         return Placement(self._class(_FIRST_LEVEL), now)
@@ -64,7 +75,7 @@ class Echo:
         level = self._moved(level, visit.at, newest, is_news=had_news or _has_news(visit))
         memory = _CODE.pack(False, level, newest)
         rest = max(self._revisit, ABSENT) if visit.outcome.is_about_target else self._revisit
-        if days(visit.at) - newest > _FROZEN_AFTER:
+        if days(visit.at) - newest > self._frozen_days:
             return Placement(_FROZEN, self._morning(visit.at), memory)
         return Placement(self._class(level), visit.at + rest, memory)
 
@@ -79,7 +90,7 @@ class Echo:
             ends = [sum(list(weights)[: place + 1]) / sum(weights) for place in range(len(bands))]
             draws = [Draw(round(room * end), low, high) for (low, high), end in zip(bands, ends, strict=True)]
         frozen = Draw(room, _FROZEN, 1.0)
-        is_thaw = (now + self._offset).hour in _THAW
+        is_thaw = (now + self._offset).hour in self._thaw
         return (*draws, frozen, Draw(room)) if is_thaw else (*draws, Draw(room, low=1.0), frozen)
 
     def _bands(self) -> list[tuple[float, float]]:
@@ -92,14 +103,19 @@ class Echo:
     def _moved(self, level: int, now: datetime, newest: float, *, is_news: bool) -> int:
         if is_news:
             return min(100, level + self._up)
-        is_night = (now + self._offset).hour in _NIGHT
+        is_night = (now + self._offset).hour in self._night
         return level if is_night or days(now) - newest < self._grace else max(1, level - self._down)
 
     def _morning(self, now: datetime) -> datetime:
         """The next beginning of the hours in which the frozen are asked."""
         local = now + self._offset
-        start = local.replace(hour=_THAW.start, minute=0, second=0, microsecond=0)
+        start = local.replace(hour=self._thaw_from, minute=0, second=0, microsecond=0)
         return (start if start > local else start + timedelta(days=1)) - self._offset
+
+
+def _hours(first: int, end: int) -> frozenset[int]:
+    """The hours from one up to another, over midnight where the second is the smaller one; none where both are the same."""
+    return frozenset((first + step) % 24 for step in range((end - first) % 24))
 
 
 def _decoded(visit: Visit) -> tuple[bool, int, float]:

@@ -114,11 +114,13 @@ _MAKERS: Mapping[str, Maker] = {
     "rwrw": _walk(Rwrw),
     "frontier": _walk(FrontierSampling),
 }
+_HOURS = ("night_from", "night_to", "thaw_from", "thaw_to")
+"""Options that are hours of the day."""
 _WALK = frozenset({"walkers", "seed", "jump"})
 _OPTIONS: Mapping[str, frozenset[str]] = {
     "gather": frozenset({"minutes"}),
     "random": frozenset({"seed"}),
-    "echo": frozenset({"up", "down", "grace_hours", "utc_offset"}),
+    "echo": frozenset({"up", "down", "grace_hours", "utc_offset", "frozen_days", *_HOURS}),
     "repeat_first": frozenset({"rest_hours"}),
     "mhrw": frozenset({"walkers", "seed"}),
     "rwrw": _WALK,
@@ -150,6 +152,8 @@ def _check_option(name: str, option: str, value: Any) -> None:
         raise UserError(f"The ranker {name!r} has no option {option!r}; it knows {', '.join(sorted(RANKERS[name])) or 'none'}.")
     if not isinstance(value, int) or isinstance(value, bool):
         raise UserError(f"The option {option!r} of the ranker {name!r} must be a whole number, not {value!r}.")
-    least = {"walkers": 1, "minutes": 1, "up": 1, "down": 1, "jump": 0, "rest_hours": 0}.get(option)
+    least = {"walkers": 1, "minutes": 1, "up": 1, "down": 1, "jump": 0, "rest_hours": 0, "frozen_days": 1}.get(option)
+    if option in _HOURS and not 0 <= value <= 24:
+        raise UserError(f"The option {option!r} of the ranker {name!r} must be an hour from 0 to 24, not {value}.")
     if least is not None and value < least:
         raise UserError(f"The option {option!r} of the ranker {name!r} must be at least {least}, not {value}.")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+
+from msgspec import structs
 
 from bowerbird.errors import UserError
 from bowerbird.flows.flow import Flow
@@ -17,8 +20,9 @@ from bowerbird.settings import load_settings
 
 def module_runners(flow: Flow, around: Surroundings, progress: Callable[[], int]) -> Sequence[Part]:
     """Every module of a flow as a part of its process. `progress`: how much the crawl has done so far."""
-    known = KnownModules()
-    return [Runner(known[use.name], use, around, progress).part() for use in flow.modules]
+    known, found = KnownModules(), Counter[str]()
+    around = structs.replace(around, found=lambda count: found.update(waiting=count))
+    return [Runner(known[use.name], use, around, lambda: progress() + found["waiting"]).part() for use in flow.modules]
 
 
 def runner_by_hand(name: str, flow: Flow, around: Surroundings) -> Runner:

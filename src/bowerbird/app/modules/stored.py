@@ -30,5 +30,8 @@ class StoredThings:
         await save_counts(s)
         return len(found)
 
-    async def judge_again(self, tx: Transaction, judge: Judge, posts: Sequence[int], now: datetime) -> int:
-        return await self._again.judge(tx, judge, posts, now)
+    async def judge_posts(self, tx: Transaction, judge: Judge, posts: Sequence[int], now: datetime) -> int:
+        return await self._again.posts(tx, judge, posts, now)
+
+    async def judge_users(self, tx: Transaction, judge: Judge, users: Sequence[int], now: datetime) -> int:
+        return await self._again.users(tx, judge, users, now)

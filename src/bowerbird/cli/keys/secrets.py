@@ -16,11 +16,15 @@ from bowerbird.settings import SECRET_PREFIX, secret_from_environment
 
 DATABASE = "postgresql"
 """No network: an entry of the vault that holds the address of a database."""
+MESSAGE = "message"
+"""No network either: an entry that holds the address of a webhook or of a mail server."""
 ADDRESS = "address"
 FIELDS: Mapping[tuple[str, str], Fields] = {
     **{(name, kind): fields for name, each in TRAITS.items() for kind, fields in each.secrets.items()},
     (DATABASE, "user"): ((ADDRESS,),),
     (DATABASE, "app"): ((ADDRESS,),),
+    (MESSAGE, "user"): ((ADDRESS,),),
+    (MESSAGE, "app"): ((ADDRESS,),),
 }
 """By provider and kind: the sets of fields that will do; the first is the one a person is asked for."""
 

@@ -14,6 +14,7 @@ from bowerbird.flows.language.spelling import spell
 from bowerbird.modules.running.rows import RunRow
 from bowerbird.modules.running.runner import Ran
 from bowerbird.reports.modules import ModuleStanding
+from bowerbird.reports.place_names import PlaceName
 
 _MOST_COUNTS = 6
 
@@ -92,6 +93,16 @@ def show_ran(output: Output, name: str, ran: Ran) -> None:
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
             output.line()
             output.table(key.replace("_", " "), list(value[0]), [list(row.values()) for row in value])
+
+
+def show_names(output: Output, found: Sequence[PlaceName]) -> None:
+    if not found:
+        output.line("No name of a place is proposed; the module place_names does that.")
+        return
+    rows = [(each.name, f"{each.members:,}", f"{each.others:,}", each.said, each.who or "") for each in found]
+    output.table("", ["name", "members", "others", "", "by"], rows)
+    if any(each.said == "proposed" for each in found):
+        output.line("Decide with: bowerbird modules confirm NAME, or refuse NAME")
 
 
 def run_values(run: RunRow) -> dict[str, Any]:

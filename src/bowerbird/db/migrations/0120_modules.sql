@@ -49,7 +49,8 @@ create table candidates (
     state text not null,              -- named, asked, valid, invalid
     reason text,                      -- why it is invalid
     found_at bigint not null,
-    asked_at bigint,
+    asked_at bigint,                  -- when its profile was
+    posts_asked_at bigint,            -- when its posts were
     mentions bigint not null default 0, -- posts of members that mention it
     replies bigint not null default 0,
     reposts bigint not null default 0,

@@ -51,5 +51,9 @@ RULES = {
     "judgements": Rules(texts=("evidence",)),
     "calls": Rules(lines=("targets", "detail")),
     "keywords": Rules(texts=("term",)),
+    "candidates": Rules(users=(("id", "handle"),)),
+    "labels": Rules(users=(("id", "handle"),), lines=("who",)),
+    "module_runs": Rules(lines=("counts", "error")),
+    "growth": Rules(),
 }
 """By what was exported. Judgements are about an account or a post, which `subject` tells."""

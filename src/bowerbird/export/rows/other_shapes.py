@@ -91,4 +91,68 @@ KEYWORDS = Shape(
         Column("until_numbers", Kind.DOCUMENT),
     ),
 )
-SHAPES = {shape.name: shape for shape in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS, KEYWORDS)}
+CANDIDATES = Shape(
+    "candidates",
+    (
+        Column("crawl"),
+        Column("id"),
+        Column("handle"),
+        Column("source", means="who named it first: `member` (itself), `mentions`, `neighbours`"),
+        Column("state", means="`named`, `asked`, `valid`, `invalid`"),
+        Column("reason", means="why it is invalid"),
+        Column("found_at", _T),
+        Column("mentions", _N, "posts of members that mention it"),
+        Column("replies", _N),
+        Column("reposts", _N),
+        Column("listed", _N, "lists of members that it is on"),
+        Column("votes_at", _T, "when those around it were counted"),
+        Column("followed_by_yes", _N, "who are judged to belong, and follow it"),
+        Column("followed_by_no", _N),
+        Column("follows_yes", _N),
+        Column("follows_no", _N),
+        Column("mentioned_by_yes", _N),
+        Column("mentioned_by_no", _N),
+    ),
+)
+LABELS = Shape(
+    "labels",
+    (
+        Column("crawl"),
+        Column("judge"),
+        Column("said", means="what the judge said when the sample was drawn"),
+        Column("id"),
+        Column("handle"),
+        Column("who", means="the person who labelled"),
+        Column("label", means="`yes`, `no` or `unsure`"),
+        Column("at", _T),
+    ),
+)
+MODULE_RUNS = Shape(
+    "module_runs",
+    (
+        Column("run", _N),
+        Column("crawl"),
+        Column("module"),
+        Column("is_by_hand", Kind.FLAG),
+        Column("started_at", _T),
+        Column("ended_at", _T, "empty: it runs, or its process ended first"),
+        Column("counts", Kind.DOCUMENT, "what it did"),
+        Column("error"),
+    ),
+)
+GROWTH = Shape(
+    "growth",
+    (
+        Column("name", means="of the table"),
+        Column("at", _T),
+        Column("rows", _N),
+        Column("is_exact", Kind.FLAG, "counted, as against estimated"),
+    ),
+)
+SHAPES = {
+    shape.name: shape
+    for shape in (
+        *(POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS, KEYWORDS),
+        *(CANDIDATES, LABELS, MODULE_RUNS, GROWTH),
+    )
+}

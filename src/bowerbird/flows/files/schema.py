@@ -220,10 +220,24 @@ def _modules(words: Vocabulary) -> Schema:
         keys: dict[str, tuple[Schema, str]] = {
             "every": (_DURATION, f'How often. Default: "{spell(module.every)}".'),
             "on": (_TRUTH, "false switches it off."),
-            **{key: (_module_option(option), option.about) for key, option in module.options.items()},
+            **{key: (_module_option(option), _told(option)) for key, option in module.options.items()},
         }
         found[name] = (_table(keys), module.about)
     return _table(found)
+
+
+def _told(option: ModuleOption) -> str:
+    """What an option is, and what holds without it."""
+    value = option.default
+    if isinstance(value, timedelta):
+        usual = f'"{spell(value)}"'
+    elif isinstance(value, tuple):
+        usual = ", ".join(f'"{each}"' for each in value)
+    elif isinstance(value, bool):
+        usual = str(value).lower()
+    else:
+        usual = f'"{value}"' if isinstance(value, str) and value else str(value)
+    return f"{option.about} Default: {usual}." if usual else option.about
 
 
 def _module_option(option: ModuleOption) -> Schema:

@@ -33,6 +33,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     judge: Callable[[str], Judge | None] = lambda name: None
     knows_place: Callable[[str], bool] = lambda name: False
     messenger: Messenger | None = None
+    found: Callable[[int], None] = lambda count: None
 
 
 class RunContext:
@@ -50,6 +51,7 @@ class RunContext:
         self.crawl, self.crawl_name = around.crawl, around.crawl_name
         self.database, self.clock = around.database, around.clock
         self.questions, self.stored = around.questions, around.stored
+        self.found = around.found
         self.judge, self.knows_place, self.messenger = around.judge, around.knows_place, around.messenger
 
     @asynccontextmanager

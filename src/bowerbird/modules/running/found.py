@@ -14,7 +14,20 @@ from bowerbird.ports import Module
 
 GROUP = "bowerbird.modules"
 BUILT_IN: Mapping[str, str] = {
+    "mentions": "bowerbird.modules.finding.mentions:Mentions",
+    "validity": "bowerbird.modules.finding.validity:Validity",
+    "neighbours": "bowerbird.modules.finding.neighbours:Neighbours",
+    "profiles": "bowerbird.modules.judging.profiles:Profiles",
+    "collection": "bowerbird.modules.finding.collection:Collection",
+    "languages": "bowerbird.modules.judging.languages:Languages",
+    "vote": "bowerbird.modules.judging.vote:Vote",
+    "accounts": "bowerbird.modules.tending.accounts:Accounts",
+    "freezing": "bowerbird.modules.tending.freezing:Freezing",
+    "place_names": "bowerbird.modules.judging.place_names:PlaceNames",
     "growth": "bowerbird.modules.tending.growth:Growth",
+    "retention": "bowerbird.modules.tending.retention:Retention",
+    "deletions": "bowerbird.modules.tending.deletions:Deletions",
+    "notification": "bowerbird.modules.tending.notification:Notification",
 }
 """Names and where each is; a file is loaded when its module is named."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

@@ -63,7 +63,7 @@ class Runner:
             run=self.run,
             end=self._end,
             pause=self._pause,
-            listens=self._listens if self._module.needs else None,
+            listens=self._listens if self._module.needs or getattr(self._module, "finds", False) else None,
             ended=self._ended if getattr(self._module, "hears_end", False) else None,
         )
 

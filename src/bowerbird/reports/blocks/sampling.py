@@ -59,5 +59,9 @@ _NAMED = {
     "judgements": ("judge", "subject", "id", "value"),
     "calls": ("call",),
     "keywords": ("crawl", "method", "term", "since"),
+    "candidates": ("crawl", "id"),
+    "labels": ("crawl", "judge", "id", "who"),
+    "module_runs": ("run",),
+    "growth": ("name", "at"),
 }
 """What names a row of each table, for ever."""

@@ -226,7 +226,70 @@ KEYWORDS = Table(
     choices={"since": "k.since >= ?", "until": "k.since < ?", "found": "k.since"},
     numbers=_names("k.keyword since until"),
 )
-TABLES = {each.name: each for each in (POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS, KEYWORDS)}
+_CANDIDATE_COUNTS = (
+    "mentions", "replies", "reposts", "listed", "votes_at", "followed_by_yes", "followed_by_no", "follows_yes", "follows_no",
+    "mentioned_by_yes", "mentioned_by_no",
+)  # fmt: skip
+CANDIDATES = Table(
+    name="candidates",
+    keys=("c.crawl", "c.user_no"),
+    tables="candidates c join users u on u.user_no = c.user_no join crawls w on w.crawl = c.crawl",
+    columns={
+        "crawl": "w.name",
+        "id": "u.id",
+        "handle": "u.handle",
+        **{name: f"c.{name}" for name in ("source", "state", "reason", "found_at", *_CANDIDATE_COUNTS)},
+    },
+    where="coalesce(u.opts_out, 0) = 0",
+    choices={"since": "c.found_at >= ?", "until": "c.found_at < ?", "user": "c.user_no", "found": "c.found_at"},
+    judged=(("user", "u.id"),),
+    numbers=_names("c.crawl c.user_no found_at", *_CANDIDATE_COUNTS),
+)
+LABELS = Table(
+    name="labels",
+    keys=("l.crawl", "l.judge", "l.user_no", "l.who"),
+    tables="labels l join users u on u.user_no = l.user_no join crawls w on w.crawl = l.crawl "
+    "join label_samples s on s.crawl = l.crawl and s.judge = l.judge and s.user_no = l.user_no",
+    columns={
+        "crawl": "w.name",
+        "judge": "l.judge",
+        "said": "s.said",
+        "id": "u.id",
+        "handle": "u.handle",
+        **{name: f"l.{name}" for name in ("who", "label", "at")},
+    },
+    where="coalesce(u.opts_out, 0) = 0",
+    choices={"since": "l.at >= ?", "until": "l.at < ?", "user": "l.user_no", "found": "l.at"},
+    numbers=_names("l.crawl l.user_no at"),
+)
+MODULE_RUNS = Table(
+    name="module_runs",
+    keys=("r.run",),
+    tables="module_runs r join crawls w on w.crawl = r.crawl",
+    columns={
+        "crawl": "w.name",
+        **{name: f"r.{name}" for name in ("run", "module", "is_by_hand", "started_at", "ended_at", "counts", "error")},
+    },
+    where="1 = 1",
+    choices={"since": "r.started_at >= ?", "until": "r.started_at < ?", "found": "r.started_at"},
+    numbers=_names("r.run run is_by_hand started_at ended_at"),
+)
+GROWTH = Table(
+    name="growth",
+    keys=("g.name", "g.at"),
+    tables="growth g",
+    columns={name: f"g.{name}" for name in ("name", "at", "rows", "is_exact")},
+    where="1 = 1",
+    choices={"since": "g.at >= ?", "until": "g.at < ?", "found": "g.at"},
+    numbers=_names("g.at at rows is_exact"),
+)
+TABLES = {
+    each.name: each
+    for each in (
+        *(POSTS, USERS, FOLLOWS, REACTIONS, MEDIA, JUDGEMENTS, CALLS, KEYWORDS),
+        *(CANDIDATES, LABELS, MODULE_RUNS, GROWTH),
+    )
+}
 
 _PARTS = {
     "tags": "select post_no, tag from post_tags where post_no {which} order by post_no, tag",

@@ -52,7 +52,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
         "keyword_decisions": ("posts", "background", "numbers"), "keyword_candidates": ("counts", "verdict", "numbers"),
         "keyword_orders": ("who",), "keyword_labels": ("tagger",), "modules": ("name", "memory"), "growth": ("name",),
-        "module_runs": ("module", "counts"), "place_names": ("who",),
+        "module_runs": ("module", "counts"), "place_names": ("who",), "labels": ("judge", "who"), "label_samples": ("judge",),
+        "audits": ("result",),
     },
     _CHOSEN: {
         "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
@@ -63,7 +64,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "gaps": ("cause",), "changes": ("kind", "manner"), "shortfalls": ("cause",), "media": ("kind",),
         "media_files": ("kind", "state"),
         "quarantine": ("subject",), "keyword_orders": ("said",), "keyword_labels": ("label",),
-        "candidates": ("source", "state", "reason"), "place_names": ("said",),
+        "candidates": ("source", "state", "reason"), "place_names": ("said",), "labels": ("label",), "label_samples": ("said",),
+        "audit_accounts": ("state",),
     },
     _SERVICE: {
         "services": ("flavour",), "lanes": ("left_out",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",),

@@ -68,7 +68,8 @@ class EraseStatements:
             *(
                 f"delete from {table} where user_no {number}"
                 for table in ("post_mentions", "listings", "user_tags", "list_members", "reactions", "unavailable", "user_keys",
-                              "user_history", "former_handles", "post_counts", "candidates")
+                              "user_history", "former_handles", "post_counts", "candidates",
+                              "labels", "label_samples", "audit_accounts")
             ),
             *(f"delete from results where {name} {number}" for name in ("user_no", "owner")),
             f"delete from judgements where subject = 'user' and id in (select id from users where user_no {number})",

@@ -43,12 +43,28 @@ select post_no, cast(? as bigint), kind, at, sweep, place, found_at, found_by, s
 on conflict (post_no, kind, user_no) do nothing
 """
 _MOVE_CANDIDATES = """
-insert into candidates (crawl, user_no, source, state, reason, found_at, asked_at, mentions, replies, reposts, listed, is_mined)
-select crawl, cast(? as bigint), source, state, reason, found_at, asked_at, mentions, replies, reposts, listed, is_mined
+insert into candidates (crawl, user_no, source, state, reason, found_at, mentions, replies, reposts, listed, is_mined)
+select crawl, cast(? as bigint), source, state, reason, found_at, mentions, replies, reposts, listed, is_mined
 from candidates where user_no = ?
 on conflict (crawl, user_no) do update set mentions = candidates.mentions + excluded.mentions,
     replies = candidates.replies + excluded.replies, reposts = candidates.reposts + excluded.reposts,
     listed = candidates.listed + excluded.listed
+"""
+_MOVE_LABELS = """
+insert into labels (crawl, judge, user_no, who, label, at)
+select crawl, judge, cast(? as bigint), who, label, at from labels where user_no = ?
+on conflict (crawl, judge, user_no, who) do nothing
+"""
+# Who is in the same sample twice leaves a place empty; the places of rows that move come from below zero.
+_MOVE_SAMPLED = """
+insert into label_samples (crawl, judge, said, place, user_no, drawn_at)
+select crawl, judge, said, -place, cast(? as bigint), drawn_at from label_samples where user_no = ?
+on conflict do nothing
+"""
+_MOVE_AUDITED = """
+insert into audit_accounts (audit, user_no, since, until, asked, wrote, had, state)
+select audit, cast(? as bigint), since, until, asked, wrote, had, state from audit_accounts where user_no = ?
+on conflict (audit, user_no) do nothing
 """
 _ID = "(select id from users where user_no = ?)"
 _RENAME_JUDGEMENTS = f"update judgements set id = ? where subject = 'user' and id = {_ID}"
@@ -84,6 +100,9 @@ _LEFTOVERS = (
     "delete from list_members where user_no = ?",
     "delete from reactions where user_no = ?",
     "delete from candidates where user_no = ?",
+    "delete from labels where user_no = ?",
+    "delete from label_samples where user_no = ?",
+    "delete from audit_accounts where user_no = ?",
     f"delete from judgements where subject = 'user' and id = {_ID}",
     "delete from users where user_no = ?",
 )
@@ -98,6 +117,9 @@ _JOINS = (
         _MOVE_REACTIONS,
         _MOVE_JUDGEMENTS,
         _MOVE_CANDIDATES,
+        _MOVE_LABELS,
+        _MOVE_SAMPLED,
+        _MOVE_AUDITED,
     ),
     *_MOVES,
 )

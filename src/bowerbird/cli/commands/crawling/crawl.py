@@ -39,6 +39,7 @@ from bowerbird.reports.next_steps.step import Step
 from bowerbird.settings import Settings, load_settings
 from bowerbird.transport import HttpTransport
 from bowerbird.transport.media import HttpMedia
+from bowerbird.transport.messages import OutsideMessenger
 
 FAILED = 3
 INTERRUPTED = 130
@@ -133,7 +134,9 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
     contacted = load_settings(contact=plan.contact or settings.contact)
     transport = HttpTransport(clock, contacted.user_agent)
     media = HttpMedia(contacted.user_agent, allows_private=plan.media is not None and plan.media.allows_private)
-    outside = Outside(clock=clock, transport=transport, vault=vault, media=media, is_alone=not wish.joins)
+    outside = Outside(
+        clock=clock, transport=transport, vault=vault, media=media, messenger=OutsideMessenger(vault), is_alone=not wish.joins
+    )
     say = wish.view.say
     try:
         again = wish.again

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from bowerbird.cli.keys.registration import register
-from bowerbird.cli.keys.secrets import ADDRESS, DATABASE, PROVIDERS, read_secret, required_fields
+from bowerbird.cli.keys.secrets import ADDRESS, DATABASE, MESSAGE, PROVIDERS, read_secret, required_fields
 from bowerbird.cli.keys.servers import server_address, servers_named
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.crawl.access.how_to_add import add_line
@@ -82,6 +83,9 @@ def add(
     A database is added with --provider postgresql and address (postgresql://user:password@host/database): a crawl file or a
     command then names it as vault:NAME, and its password is in no file but the vault.
 
+    A webhook (https://…) or a mail server (smtp://user:password@host:587, smtps://…) for messages is added with --provider
+    message and address.
+
     It is sent to no server but its own: on mastodon and bluesky name it with --server; the others have one API for all.
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
@@ -92,8 +96,9 @@ def add(
     if before is not None:
         account, application = account or before.account, application or before.app
     required_fields(provider, kind)
-    if provider == DATABASE:
-        _add_database(opened, name, read_secret(provider, kind, from_stdin=from_stdin), output, replace=replace)
+    if provider in (DATABASE, MESSAGE):
+        add = _add_database if provider == DATABASE else _add_messages
+        add(opened, name, read_secret(provider, kind, from_stdin=from_stdin), output, replace=replace)
         return
     said = [*(server or ()), *([register_at] if register_at else ())]
     servers = servers_named(provider, said or (before.servers if before else ()))
@@ -130,6 +135,20 @@ def _add_database(vault: FileVault, name: str, values: dict[str, str], output: O
     credential = Credential(name=name, provider=DATABASE, account=name, servers=(public(address),))
     vault.add(credential, Secret(name=name, values=values), replace=replace)
     output.line(f'Added {name} to {vault.path} ({_seal(vault)}). In a crawl file write: store = "vault:{name}"')
+    output.result({"added": name, "vault": vault.path, "has_password": vault.has_password, "servers": credential.servers})
+
+
+def _add_messages(vault: FileVault, name: str, values: dict[str, str], output: Output, *, replace: bool) -> None:
+    server = urlsplit(values[ADDRESS])
+    if server.scheme not in ("http", "https", "smtp", "smtps") or not server.hostname:
+        raise CredentialError(
+            "the address for messages is https://… of a webhook, or smtp://user:password@host:587 of a mail server"
+        )
+    home = f"{server.scheme}://{server.hostname}"
+    credential = Credential(name=name, provider=MESSAGE, account=name, servers=(home,))
+    vault.add(credential, Secret(name=name, values=values), replace=replace)
+    key = "server" if server.scheme.startswith("smtp") else "webhook"
+    output.line(f'Added {name} to {vault.path} ({_seal(vault)}). In [modules.notification] write: {key} = "vault:{name}"')
     output.result({"added": name, "vault": vault.path, "has_password": vault.has_password, "servers": credential.servers})
 
 

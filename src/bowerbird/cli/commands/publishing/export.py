@@ -26,7 +26,10 @@ from bowerbird.export.jobs.streaming import stream
 from bowerbird.model.items import Judged
 from bowerbird.reports.blocks.choosing import Choice
 
-_WHAT = "posts, users, follows, reactions, media, judgements, calls or keywords; network: a graph."
+_WHAT = (
+    "posts, users, follows, reactions, media, judgements, calls, keywords, candidates, labels, module_runs or growth; "
+    "network: a graph."
+)
 _OUT = "A file, a folder, or s3://BUCKET/FOLDER; -: standard output (default)."
 _FORMAT = "jsonl, csv, xlsx, parquet or ids; default: by the ending of the name."
 _WORD = "With this in the text, or this #hashtag; may be repeated."

@@ -7,11 +7,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from msgspec import Struct
 
-from bowerbird.app.modules.by_hand import surroundings_by_hand
+from bowerbird.app.modules.by_hand import stored_flow, surroundings_by_hand
 from bowerbird.app.modules.runners import runner_by_hand
+from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.module_screens import showing
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, meant_crawl, opened_place, read_place
@@ -20,8 +22,11 @@ from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Ran
-from bowerbird.ports import Database
+from bowerbird.ports import Database, Messenger
 from bowerbird.reports.modules import read_history, read_standings
+from bowerbird.reports.place_names import read_names, say
+from bowerbird.settings import load_settings
+from bowerbird.transport.messages import OutsideMessenger
 
 FAILED = 3
 
@@ -32,6 +37,14 @@ class Action(StrEnum):
     LIST = "list"
     RUN = "run"
     RUNS = "runs"
+    NAMES = "names"
+    CONFIRM = "confirm"
+    REFUSE = "refuse"
+
+
+_OF_A_MODULE = (Action.RUN, Action.RUNS)
+_OF_A_NAME = {Action.CONFIRM: "confirmed", Action.REFUSE: "refused"}
+"""What a person says of a proposed name of a place."""
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -46,15 +59,21 @@ class _Asked(Struct, frozen=True, kw_only=True):
 def command(
     place: PlaceArgument = None,
     action: Annotated[str | None, typer.Argument(metavar="[ACTION]", help=f"{', '.join(Action)}; default: list.")] = None,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="For run and runs: the module.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="For run and runs: the module. For confirm and refuse: a name.")
+    ] = None,
     crawl: CrawlOption = None,
     most: Annotated[int, typer.Option("--most", min=1, help="For runs: so many, the newest first.")] = 20,
+    who: Annotated[str, typer.Option("--who", help="For confirm and refuse: who says so, for the record.")] = "user",
+    vault: VaultOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the modules of a crawl: what each does, its last run with counts and errors, and when it runs next.
 
     `runs NAME` shows the history of one. `run NAME` runs it now, also beside a running crawl; of the processes of a crawl only
     one runs a module at a time. A module that failed exits with 3.
+
+    `names` lists the names of places that the module `place_names` proposes; `confirm NAME` and `refuse NAME` decide.
     """
     place, does, name = _words(place, action, name)
     asked = _Asked(place=find_place(place), crawl=crawl, name=name or "", output=Output(as_json=as_json))
@@ -62,8 +81,13 @@ def command(
         asked.output.result(asyncio.run(_list(asked)))
     elif does is Action.RUNS:
         asked.output.result(asyncio.run(_runs(asked, most)))
+    elif does is Action.NAMES:
+        asked.output.result(asyncio.run(_names(asked)))
+    elif does in _OF_A_NAME:
+        asked.output.result(asyncio.run(_say(asked, _OF_A_NAME[does], who)))
     else:
-        ran, values = asyncio.run(_run(asked))
+        messenger = OutsideMessenger(open_vault(load_settings(vault=vault)))
+        ran, values = asyncio.run(_run(asked, messenger))
         asked.output.result(values)
         if ran.error:
             raise typer.Exit(FAILED)
@@ -79,13 +103,14 @@ def _words(place: str | None, action: str | None, name: str | None) -> tuple[str
             f"{action!r} is nothing that can be done with modules{meant(action, known)}; there are: {', '.join(known)}"
         )
     does = Action(action or Action.LIST)
-    if does is not Action.LIST and name is None:
-        raise UserError(f"say which module is meant: bowerbird modules {place or 'FILE'} {does} NAME")
-    if does is Action.LIST and name is not None:
-        raise UserError(f"list takes no name; its history: bowerbird modules {place or 'FILE'} runs {name}")
+    if does not in (Action.LIST, Action.NAMES) and name is None:
+        what = "module" if does in _OF_A_MODULE else "name"
+        raise UserError(f"say which {what} is meant: bowerbird modules {place or 'FILE'} {does} NAME")
+    if does in (Action.LIST, Action.NAMES) and name is not None:
+        raise UserError(f"{does} takes no name; the history of a module: bowerbird modules {place or 'FILE'} runs {name}")
     modules = KnownModules()
-    if name is not None and name not in modules:
-        raise UserError(f"there is no module {name!r}{meant(name, modules)}; there are: {', '.join(modules)}")
+    if does in _OF_A_MODULE and name not in modules:
+        raise UserError(f"there is no module {name!r}{meant(name or '', modules)}; there are: {', '.join(modules)}")
     return place, does, name
 
 
@@ -118,11 +143,30 @@ async def _runs(asked: _Asked, most: int) -> dict[str, Any]:
     return {"crawl": crawl, "module": asked.name, "runs": [showing.run_values(each) for each in found]}
 
 
-async def _run(asked: _Asked) -> tuple[Ran, dict[str, Any]]:
+async def _names(asked: _Asked) -> dict[str, Any]:
+    async with read_place(asked.place, RealClock()) as database:
+        crawl = await _crawl(database, asked)
+        async with database.reading() as tx:
+            found = await read_names(tx, (await stored_flow(tx, crawl))[0])
+    showing.show_names(asked.output, found)
+    return {"crawl": crawl, "names": msgspec.to_builtins(found)}
+
+
+async def _say(asked: _Asked, said: str, who: str) -> dict[str, Any]:
     clock = RealClock()
     async with opened_place(asked.place, clock) as database:
         crawl = await _crawl(database, asked)
-        async with surroundings_by_hand(database, crawl, clock) as (flow, around):
+        async with database.transaction() as tx:
+            await say(tx, (await stored_flow(tx, crawl))[0], asked.name, said, who, clock.now())
+    asked.output.line(f"{asked.name} is {said}.")
+    return {"crawl": crawl, "name": asked.name, "said": said, "who": who}
+
+
+async def _run(asked: _Asked, messenger: Messenger) -> tuple[Ran, dict[str, Any]]:
+    clock = RealClock()
+    async with opened_place(asked.place, clock) as database:
+        crawl = await _crawl(database, asked)
+        async with surroundings_by_hand(database, crawl, clock, messenger) as (flow, around):
             ran = await runner_by_hand(asked.name, flow, around).by_hand()
     showing.show_ran(asked.output, asked.name, ran)
     return ran, {"crawl": crawl, "module": asked.name, "counts": ran.counts, "error": ran.error, "took": ran.took}
