@@ -130,7 +130,6 @@ def test_posts_by_id_agree_too(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) 
     assert f"  stored     {ended['posts']} posts" in summary
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("flow", ["graph", "timelines"])
 @pytest.mark.parametrize("seeds", [["@nobody_here"], ["@nobody_here", "123456"]])
 def test_a_crawl_none_of_whose_seeds_is_there_has_failed_and_says_so(

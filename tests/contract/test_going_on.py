@@ -227,7 +227,7 @@ def test_in_a_terminal_a_renamed_file_goes_on_with_the_old_crawl_if_told(servers
     program = [sys.executable, "-c", "from bowerbird.cli import main; main()", "crawl", "new.toml", "--calls", "2"]
     with subprocess.Popen(program, stdin=there, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         os.write(here, b"\n")
-        said, _ = process.communicate(timeout=120)
+        said, _ = process.communicate(timeout=240)
     os.close(here)
     os.close(there)
     assert "Go on with 'old' instead? [Y/n]" in said

@@ -105,7 +105,7 @@ def test_in_a_terminal_it_asks_and_says_what_the_plan_expects(file: Path, answer
         [*PROGRAM, "crawl", str(file), "--calls", "1"], stdin=there, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     os.write(here, answer.encode())
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=240)
     os.close(here)
     os.close(there)
     assert re.search(r"The plan expects about \$[01]\.\d\d ", said)
