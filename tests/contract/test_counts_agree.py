@@ -150,10 +150,10 @@ def test_two_crawls_in_one_store_say_whose_posts_are_whose(monkeypatch: pytest.M
     with running() as server:
         add_credential(server, monkeypatch)
         write(server, "timelines", some_seeds(server))
-        assert cli.run(["crawl", "a.toml", "--for", "1s", "--quiet"]) == 0
+        assert cli.run(["crawl", "a.toml", "--calls", "6", "--quiet"]) == 0
         Path("b.toml").write_text('store = "a.db"\n' + Path("a.toml").read_text())
         capsys.readouterr()
-        assert cli.run(["crawl", "b.toml", "--as", "b", "--for", "1s", "--quiet"]) == 0
+        assert cli.run(["crawl", "b.toml", "--as", "b", "--calls", "6", "--quiet"]) == 0
         summary = capsys.readouterr().out
     _, status = told(capsys, "status", "a.toml")
     own = {each["name"]: each["posts"] for each in status["crawls"]}

@@ -192,7 +192,7 @@ def test_listening_to_nobody_fails_with_words_and_3(server: Server, folder: Path
     bind = next(line for line in told.split(": ") if line.startswith("bowerbird credentials bind"))
     assert cli.run(bind.split()[1:]) == 0, "the command that the refusal names"
     capsys.readouterr()
-    assert cli.run(["crawl", str(file), "--for", "1s", "--quiet", "--json"]) == 3
+    assert cli.run(["crawl", str(file), "--for", "3s", "--quiet", "--json"]) == 3
     ended = result(capsys)
     assert ended["state"] == "failed"
     assert "public never connected: without an answer (cannot reach 127.0.0.1:9: connection refused)" in ended["reason"]

@@ -44,7 +44,7 @@ def folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
 @pytest.fixture
 def file(server: Server, folder: Path) -> Path:
-    return with_dollars(server.crawl_file(folder / "crawl.toml", seeds=30, more="stop.dollars = 1.5\nstop.duration = '20s'"), 2)
+    return with_dollars(server.crawl_file(folder / "crawl.toml", seeds=30, more="stop.dollars = 1.5\nstop.duration = '4m'"), 2)
 
 
 def with_dollars(file: Path, dollars: float) -> Path:
