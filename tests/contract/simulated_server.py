@@ -61,10 +61,10 @@ def running(faults: Faults | None = None, dialect: str = "mastodon", flavour: st
 
     thread = threading.Thread(target=lambda: (asyncio.set_event_loop(loop), loop.run_until_complete(main())))
     thread.start()
-    up.wait(30)
+    assert up.wait(120)
     try:
         yield Server(service, bases[0])
     finally:
         loop.call_soon_threadsafe(down.set)
-        thread.join(30)
+        thread.join(120)
         loop.close()

@@ -170,7 +170,7 @@ def run(house: Path, *words: str) -> dict[str, Any]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert made.returncode == 0, made.stdout + made.stderr
     return dict(json.loads(made.stdout.splitlines()[-1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,12 @@ def people(server: Server, count: int) -> list[tuple[str, str]]:
 
 
 def crawled(*options: str) -> None:
-    assert cli.run(["crawl", "a.toml", "--calls", "12", "--for", "1s", *options]) == 0
+    """Crawls until nothing is left to ask before something comes round."""
+    while True:
+        assert cli.run(["crawl", "a.toml", "--for", "1s", *options]) == 0
+        with closing(sqlite3.connect("a.db")) as store:
+            if store.execute("select count(*) from tasks where ready = 1 or state = 'leased'").fetchone() == (0,):
+                return
 
 
 def asked(target: str) -> list[tuple[str, str]]:

@@ -173,7 +173,7 @@ async def test_who_writes_under_a_claim_keeps_others_from_taking_it_until_the_en
 async def _is_waiting(database: Database) -> None:
     """Returns when a session of the server waits for a row."""
     waiting = "select 1 as there from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             async with database.reading() as tx:
                 if await tx.fetch_one(waiting) is not None:

@@ -264,10 +264,11 @@ async def test_machines_whose_clocks_differ_go_by_the_time_of_their_database(mig
     for ahead in (timedelta(seconds=30), timedelta(seconds=-30)):
         clock = RealClock(lambda ahead=ahead: datetime.now(UTC) + ahead)  # type: ignore[misc]
         database = await open_database(migrated_url, clock)
-        assert abs(clock.correction() + ahead) < timedelta(seconds=2)
+        # As exactly as the database answers quickly, which it does not on a busy machine.
+        assert abs(clock.correction() + ahead) < timedelta(seconds=10)
         told = await database.time()
         assert told is not None
-        assert abs(clock.now() - told) < timedelta(seconds=2)
+        assert abs(clock.now() - told) < timedelta(seconds=10)
         await database.close()
 
 

@@ -66,7 +66,7 @@ def cast(servers: dict[str, Server]) -> Cast:
 def stores(servers: dict[str, Server], cast: Cast, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the stores that pages read."""
     folder = tmp_path_factory.mktemp("stores")
-    crawl = servers["mastodon"].crawl_file(folder / "crawl.toml", seeds=10, more="stop.duration = '3s'")
+    crawl = servers["mastodon"].crawl_file(folder / "crawl.toml", seeds=10, more="stop.calls = 11")
     assert cli.run(["crawl", str(crawl)]) == 0
     crawl.unlink()
     alice = shlex.split(f"bowerbird timeline @alice.bsky.social --limit 20 --store {folder}/alice.db -o {folder}/a.jsonl")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
-from datetime import timedelta
+from contextlib import ExitStack, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pandas
@@ -25,7 +24,15 @@ from bowerbird.simulated.world.hashing import generator
 from bowerbird.simulated.world.settings import to_ms
 
 Capsys = pytest.CaptureFixture[str]
-_SLOW = Faults(rates={"slow": 1.0}, slowness=timedelta(milliseconds=60))
+
+
+class Hesitation(Faults, frozen=True, kw_only=True):
+    """Calls are answered at once until so many were; from then on each takes its time."""
+
+    since: int
+
+    def at(self, serial: int, now: datetime) -> str | None:
+        return "slow" if serial >= self.since else None
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +43,8 @@ def servers() -> Iterator[dict[str, Server]]:
 
 @pytest.fixture(scope="module")
 def slow() -> Iterator[Server]:
-    with running(_SLOW, dialect="bluesky") as server:
+    """Begins to hesitate as soon as a command has to be caught at work."""
+    with running(dialect="bluesky") as server:
         yield server
 
 
@@ -287,38 +295,38 @@ def test_a_killed_command_goes_on_and_neither_loses_nor_doubles_a_row(slow: Serv
     names = [handle(slow, account) for account in writers(slow, 20)]
     Path("names.txt").write_text("\n".join(names))
     line = [sys.executable, "-m", "bowerbird", "timelines", "-i", "names.txt", *on(slow), "-o", "posts.jsonl"]
+    there = {post for account in writers(slow, 20) for post in posts_of(slow, account)}
     for least in (1, 60):
-        _end_after(line, Path("posts.jsonl"), least, signal.SIGKILL)
+        assert _ended_after(line, slow, Path("posts.jsonl"), least, signal.SIGKILL) == -signal.SIGKILL
     # What a machine leaves behind that died in the middle of a row.
     with Path("posts.jsonl").open("ab") as file:
         file.write(b'{"id":"at://did:plc:half')
     assert cli.run(line[3:]) == 0
     ids = [(row["input"], row["id"]) for row in rows("posts.jsonl")]
     assert len(ids) == len(set(ids))
-    assert {post for _, post in ids} >= {post for account in writers(slow, 20) for post in posts_of(slow, account)}
+    # Neither those that were written nor those that were deleted meanwhile.
+    assert {post for _, post in ids} >= there & {post for account in writers(slow, 20) for post in posts_of(slow, account)}
     assert kept_stores() == []
 
 
-def _end_after(line: list[str], out: Path, least: int, how: signal.Signals) -> None:
-    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None:
-            if out.exists() and out.read_bytes().count(b"\n") >= least:
-                process.send_signal(how)
-                break
-            os.sched_yield()
+def _ended_after(line: list[str], server: Server, out: Path, least: int, how: signal.Signals) -> int:
+    """Sends the signal when so many rows are there; the exit code, and in told.txt what was said."""
+    server.service.faults = Hesitation(since=server.service.calls + 12, slowness=timedelta(seconds=2))
+    with Path("told.txt").open("w") as told, subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=told) as process:
+        while process.poll() is None and not (out.exists() and out.read_bytes().count(b"\n") >= least):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.02)
+        process.send_signal(how)
+    server.service.faults = Faults()
+    return process.returncode
 
 
 def test_ctrl_c_saves_and_the_same_command_goes_on(slow: Server) -> None:
     names = [handle(slow, account) for account in writers(slow, 20)]
     Path("names.txt").write_text("\n".join(names))
     line = [sys.executable, "-m", "bowerbird", "timelines", "-i", "names.txt", *on(slow), "-o", "posts.csv"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not (Path("posts.csv").exists() and Path("posts.csv").read_bytes().count(b"\n") > 3):
-            os.sched_yield()
-        process.send_signal(signal.SIGINT)
-        told = process.communicate()[1]
-    assert process.returncode == 130
-    assert "The same command goes on where it stopped" in told
+    assert _ended_after(line, slow, Path("posts.csv"), 4, signal.SIGINT) == 130
+    assert "The same command goes on where it stopped" in Path("told.txt").read_text()
     assert cli.run(line[3:]) == 0
     ids = [(row["input"], row["id"]) for row in rows("posts.csv")]
     assert len(ids) == len(set(ids))
@@ -329,7 +337,8 @@ def begun(server: Server, how: signal.Signals) -> list[str]:
     """A command that was ended in this way after some rows in posts.jsonl."""
     Path("names.txt").write_text("\n".join(handle(server, account) for account in writers(server, 20)))
     command = ["timelines", "-i", "names.txt", *on(server), "-o", "posts.jsonl"]
-    _end_after([sys.executable, "-m", "bowerbird", *command], Path("posts.jsonl"), 30, how)
+    ended = _ended_after([sys.executable, "-m", "bowerbird", *command], server, Path("posts.jsonl"), 30, how)
+    assert ended == (130 if how == signal.SIGINT else -how)
     return command
 
 

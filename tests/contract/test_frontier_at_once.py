@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.frontier import TaskFrontier
@@ -66,7 +64,6 @@ async def test_the_tokens_go_on_above_those_of_an_older_store(database: Database
     assert task.token == 42
 
 
-@pytest.mark.timeout(30)
 async def test_a_worker_that_is_leasing_holds_up_nobody_else(migrated_url: str) -> None:
     database = await open_database(migrated_url, RealClock())
     await add(database, "a", "b")

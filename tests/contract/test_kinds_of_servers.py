@@ -123,6 +123,7 @@ flow.edges = [{from = "profile", to = "tags", take = "asked"}, {from = "profile"
         )
 
 
+@pytest.mark.long
 async def test_objects_that_a_server_answers_with_a_page_of_html_are_gone_when_others_are_answered() -> None:
     async with serving(TAKAHE) as server:
         server.absent = {"101", "602"}
@@ -133,6 +134,7 @@ async def test_objects_that_a_server_answers_with_a_page_of_html_are_gone_when_o
             assert await done.count("tasks where state = 'failed'") == 0
 
 
+@pytest.mark.long
 async def test_a_proxy_that_answers_everything_with_a_page_of_html_erases_nothing(tmp_path: Path) -> None:
     store = str(tmp_path / "crawl.db")
     async with serving(TAKAHE) as server:

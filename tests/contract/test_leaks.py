@@ -109,7 +109,7 @@ async def test_the_key_to_a_network_goes_to_its_own_address_and_not_to_whatever_
         with pytest.raises(CredentialError, match="is not sent to"):
             await here.run(here.plan(provider, "a", 'credentials = ["real"]'))
         assert here.witness.heard(here.bases["a"]) == b""
-        await here.run(here.plan(provider, "a"))
+        await here.run(here.plan(provider, "a"), until=lambda: here.witness.heard(here.bases["a"]) != b"")
         assert here.witness.heard(here.bases["a"]) != b""
         assert here.witness.leaks(here.vault) == []
 
@@ -121,7 +121,7 @@ async def test_a_redirect_takes_no_secret_to_another_server(tmp_path: Path, prov
         there = await here.answering("b", welcoming)
         await here.answering("a", redirecting(there, status))
         here.keep("mine", provider, SECRETS[provider], here.bases["a"])
-        await here.run(here.plan(provider, "a"))
+        await here.run(here.plan(provider, "a"), until=lambda: here.witness.reached(here.vault) == {"mine"})
         assert here.witness.reached(here.vault) == {"mine"}
         assert here.witness.leaks(here.vault) == []
         assert here.witness.heard(there) == b"", "nothing follows to another host, signed or not"
@@ -140,7 +140,7 @@ async def test_nor_do_redirects_that_only_look_like_the_same_host(tmp_path: Path
         host, other = urlsplit(base).netloc, urlsplit(there).netloc
         place.append(to.format(host=host, port=urlsplit(there).port, other=other))
         here.keep("mine", "mastodon", SECRETS["mastodon"], base)
-        await here.run(here.plan("mastodon", "a"))
+        await here.run(here.plan("mastodon", "a"), until=lambda: here.witness.reached(here.vault) == {"mine"})
         assert here.witness.reached(here.vault) == {"mine"}
         assert here.witness.heard(there) == b""
 
@@ -150,7 +150,8 @@ async def test_a_stream_is_opened_with_its_own_servers_secret_alone(tmp_path: Pa
     async with scene(tmp_path) as here:
         await here.simulated("a", provider)
         await with_foreign(here, provider)
-        await here.run(here.plan(provider, "a", "", f'[[streams]]\nchannel = "{channel}"', flow="listen"))
+        plan = here.plan(provider, "a", "", f'[[streams]]\nchannel = "{channel}"', flow="listen")
+        await here.run(plan, until=lambda: bool(here.witness.reached(here.vault)))
         assert here.witness.leaks(here.vault) == []
         assert all(name.startswith("a-") for name in here.witness.reached(here.vault))
         assert here.witness.reached(here.vault)
@@ -178,7 +179,8 @@ async def test_a_stream_that_needs_no_secret_gets_none_from_another_host(tmp_pat
         there = await here.answering("b", failing)
         for channel in ("jetstream", "firehose"):
             more = f'[[streams]]\nchannel = "{channel}"\nbase = "{there}"'
-            await here.run(here.plan("bluesky", "a", "", more))
+            before = len(here.witness.heard(there))
+            await here.run(here.plan("bluesky", "a", "", more), until=lambda: len(here.witness.heard(there)) > before)  # noqa: B023
         assert here.witness.heard(there) != b""
         assert here.witness.leaks(here.vault) == []
         assert b"uthorization" not in here.witness.heard(there)
@@ -192,7 +194,8 @@ async def test_a_redirected_stream_takes_no_secret_along(tmp_path: Path, provide
         await here.answering("a", redirecting(there, status))
         kind = "app" if provider == "x" else "user"
         here.keep("mine", provider, SECRETS[provider], here.bases["a"], kind=kind)
-        await here.run(here.plan(provider, "a", "", f'[[streams]]\nchannel = "{channel}"', flow="listen"))
+        plan = here.plan(provider, "a", "", f'[[streams]]\nchannel = "{channel}"', flow="listen")
+        await here.run(plan, until=lambda: here.witness.reached(here.vault) == {"mine"})
         assert here.witness.reached(here.vault) == {"mine"}
         assert here.witness.heard(there) == b""
 

@@ -117,7 +117,7 @@ async def test_after_the_last_call_what_is_due_is_fetched_and_what_must_wait_is_
     store, clock = await crawled(database, p1=tuple(image(name) for name in "abcdefg")), Calendar()
     one = collector(database, clock, Moody(Fetched(status=503, failure="HTTP 503")), tmp_path)
     one.finish()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await one.run()
     states = await store.rows("select state, count(*) as files from media_files group by state order by state")
     assert [(row["state"], row["files"]) for row in states] == [("kept", 6), ("waiting", 1)]

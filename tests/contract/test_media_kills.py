@@ -82,7 +82,7 @@ class Host:
 
     async def has_given(self, more: int) -> None:
         goal = self.given.total() + more
-        async with self._changed, asyncio.timeout(60):
+        async with self._changed, asyncio.timeout(240):
             await self._changed.wait_for(lambda: self.given.total() >= goal)
 
 
@@ -119,7 +119,7 @@ async def test_files_survive_kills_and_none_that_is_kept_is_fetched_again(tmp_pa
             assert all(host.given[name] == given[name] for name in before)
         process = await create_subprocess_exec(sys.executable, "-c", CHILD, store, str(folder))
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(240):
                 assert await process.wait() == 0
         finally:
             if process.returncode is None:

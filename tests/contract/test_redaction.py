@@ -38,6 +38,7 @@ FORMS: tuple[Callable[[str], str], ...] = (
     lambda text: b64encode(text.encode()).decode(),
     lambda text: json.dumps(text).replace("/", "\\/").replace("+", "\\u002b"),
 )
+STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)]
 STREAMS = [("mastodon", "public"), ("mastodon", "public_events"), ("twitter_v1", "sample"), ("x", "sample")]
 
 
@@ -162,7 +163,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     return str(request.getfixturevalue("migrated_url")) if request.param == "postgresql" else str(tmp_path / "crawl.db")
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize("store", STORES, indirect=True)
 @pytest.mark.parametrize("provider", sorted(SECRETS))
 async def test_a_server_that_repeats_our_secrets_puts_them_nowhere(
     tmp_path: Path, provider: str, store: str, capsys: pytest.CaptureFixture[str]
@@ -178,7 +179,7 @@ async def test_a_server_that_repeats_our_secrets_puts_them_nowhere(
         await check(here, store, capsys)
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize("store", STORES, indirect=True)
 @pytest.mark.parametrize(("provider", "channel"), STREAMS)
 async def test_nor_does_a_stream(
     tmp_path: Path, provider: str, channel: str, store: str, capsys: pytest.CaptureFixture[str]

@@ -129,6 +129,7 @@ def test_what_a_killed_process_left_in_the_log_goes_with_the_next_write(tmp_path
     del crawled
 
 
+@pytest.mark.long
 async def test_deleted_content_leaves_the_files_of_postgresql(postgres_server: str, postgres_url: str) -> None:
     """Heap, indexes, TOAST and statistics by `rewrite`; the server's own log as docs/operations.md says."""
     data = Path(re.findall(r"host=([^&]+)", postgres_server)[0]) / "data"

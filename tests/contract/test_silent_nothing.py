@@ -297,7 +297,7 @@ def test_a_search_that_finds_nothing_says_so_in_the_summary(monkeypatch: pytest.
     with running(flavour="gotosocial") as server:
         token = next(token.value for token in server.service.tokens if token.kind == "user")
         add("mastodon", server, "user", f"access_token={token}", monkeypatch)
-        assert cli.run(["crawl", crawl_file(server, "mastodon"), "--for", "1s"]) == 0
+        assert cli.run(["crawl", crawl_file(server, "mastodon"), "--for", "3s"]) == 0
         shown = capsys.readouterr().out
         assert cli.run(["doctor", "a.toml"]) == 0
         assert "search finds only posts by and to the user of the token" in capsys.readouterr().out.replace("\n", " ")
@@ -320,7 +320,7 @@ def test_a_stream_is_opened_as_somebody_whom_the_service_takes(
     monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", good)
     assert cli.run(["credentials", "add", "good", "--provider", "mastodon", "--server", server.base]) == 0
     Path("a.toml").write_text(
-        f'flow = "listen"\nstop.duration = "4s"\n[service]\nname = "sim"\nprovider = "mastodon"\nbase = "{server.base}"\n'
+        f'flow = "listen"\nstop.duration = "6s"\n[service]\nname = "sim"\nprovider = "mastodon"\nbase = "{server.base}"\n'
         '[[streams]]\nchannel = "public"\n'
     )
     _, problems = doctored("a.toml", capsys)

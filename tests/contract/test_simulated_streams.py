@@ -222,7 +222,7 @@ def living(dialect: str, **faults: Any) -> SimulatedService:
 
 @pytest.fixture
 async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as opened:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=120)) as opened:
         yield opened
 
 

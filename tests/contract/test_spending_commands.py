@@ -44,7 +44,7 @@ def folder(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
 @pytest.fixture
 def file(server: Server, folder: Path) -> Path:
-    return with_dollars(server.crawl_file(folder / "crawl.toml", seeds=30, more="stop.dollars = 1.5\nstop.duration = '20s'"), 2)
+    return with_dollars(server.crawl_file(folder / "crawl.toml", seeds=30, more="stop.dollars = 1.5\nstop.duration = '4m'"), 2)
 
 
 def with_dollars(file: Path, dollars: float) -> Path:
@@ -105,7 +105,7 @@ def test_in_a_terminal_it_asks_and_says_what_the_plan_expects(file: Path, answer
         [*PROGRAM, "crawl", str(file), "--calls", "1"], stdin=there, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     os.write(here, answer.encode())
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=240)
     os.close(here)
     os.close(there)
     assert re.search(r"The plan expects about \$[01]\.\d\d ", said)

@@ -236,7 +236,6 @@ async def unsaved(crawled: Crawled, tx: Transaction, page: Page, facet: Facet, t
     return await crawled.store.save(tx, page, service=service, tasks=[task], facet=facet, call=1, now=START)
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize("service", [FEDIVERSE, X, SKY], ids=["mastodon", "x", "bluesky"])
 async def test_pages_about_different_strangers_do_not_wait_for_each_other(fleet: Fleet, service: Service) -> None:
     def page(n: int) -> Page:
@@ -250,7 +249,6 @@ async def test_pages_about_different_strangers_do_not_wait_for_each_other(fleet:
     assert await fleet[0].count("users") == await fleet[0].count("posts") == 2
 
 
-@pytest.mark.timeout(30)
 async def test_a_mention_of_somebody_whose_profile_is_being_saved_does_not_wait(fleet: Fleet) -> None:
     await fleet[0].save(Page(users=(person(1), person(2)), results=2), PROFILES, "1", service=FEDIVERSE)
     async with fleet[0].database.transaction() as one, fleet[1].database.transaction() as other:

@@ -128,7 +128,7 @@ async def test_a_full_disk_during_a_backup_leaves_nothing_half_made(
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
     tried = await asyncio.to_thread(
-        subprocess.run, [*PROGRAM, "backup", place, "b.db"], capture_output=True, text=True, preexec_fn=full, timeout=60
+        subprocess.run, [*PROGRAM, "backup", place, "b.db"], capture_output=True, text=True, preexec_fn=full, timeout=240
     )
     assert tried.returncode in (1, 2)
     assert "disk" in tried.stderr

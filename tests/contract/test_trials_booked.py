@@ -76,7 +76,7 @@ async def test_a_trial_is_charged_and_logged_before_it_is_sent(dialect: str, tmp
         outside = Outside(clock=clock, transport=transport, vault=OneToken(dialect, base))
         async with open_crawl(parse_crawl(text, file, vocabulary()), outside) as crawl:
             trying = asyncio.create_task(check_tokens(crawl, outside))
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 await heard.wait()
             async with crawl.database.reading() as tx:
                 calls = await tx.fetch("select state, credential, charges from calls where credential is not null")

@@ -44,7 +44,10 @@ def world() -> World:
     return made
 
 
-@pytest.mark.parametrize("dialect", ["mastodon", "bluesky", "twitter_v1"])
+LONG = [pytest.param(dialect, marks=pytest.mark.long) for dialect in ("mastodon", "twitter_v1")]
+
+
+@pytest.mark.parametrize("dialect", ["bluesky", *LONG])
 def test_a_suspension_is_one_absence_and_no_end_of_relations(dialect: str) -> None:
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect=dialect, world=SETTINGS), clock, world=world())

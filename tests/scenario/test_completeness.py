@@ -179,7 +179,7 @@ WRITING = WorldSettings(
 )
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", "weibo"])
+@pytest.mark.parametrize("dialect", ["twitter_v1", pytest.param("weibo", marks=pytest.mark.long)])
 def test_an_account_seen_beside_another_has_its_own_news_fetched_all_the_same(dialect: str) -> None:
     """Profiles show the newest post, and inside it the profile of whom it passes on: nobody asked about that one yet."""
 

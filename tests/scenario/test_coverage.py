@@ -27,13 +27,12 @@ def silently(_: str) -> None:
     """Nobody listens."""
 
 
-SOME = ("round_robin", "echo", "two_stage")
 ALL = ("round_robin", "echo", "index", "two_stage", "oracle")
 
 
-@pytest.fixture(scope="module", params=[pytest.param(SOME, id="some"), pytest.param(ALL, id="all", marks=pytest.mark.long)])
-def figures(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return evaluate_coverage(Wish(accounts=300, days=1.5, policies=request.param, jobs=1), silently)
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Any]:
+    return evaluate_coverage(Wish(accounts=300, days=1.5, policies=ALL, jobs=1), silently)
 
 
 def test_the_world_is_as_silent_and_as_uneven_as_the_published_one() -> None:
@@ -44,6 +43,7 @@ def test_the_world_is_as_silent_and_as_uneven_as_the_published_one() -> None:
     assert 0.35 < world["top_share"] < 0.4
 
 
+@pytest.mark.long
 def test_figures_stand_beside_the_published_ones_per_user_and_by_activity(figures: dict[str, Any]) -> None:
     published, ours = figures["echo_published"], figures["echo"]["as_published"]
     assert (published["posts"], published["per_user"], len(published["by_activity"])) == (0.752, 0.802, 10)
@@ -57,6 +57,7 @@ def test_figures_stand_beside_the_published_ones_per_user_and_by_activity(figure
     assert weighted / sum(each["users"] for each in ours["by_activity"]) == pytest.approx(ours["per_user"], abs=0.001)
 
 
+@pytest.mark.long
 def test_what_was_captured_before_its_deletion_is_a_figure_of_its_own(figures: dict[str, Any]) -> None:
     there = figures["world"]
     gone = there["posts"] - there["posts_left"]
@@ -75,6 +76,7 @@ def test_only_the_newest_two_hundred_posts_of_each_account_count_as_published() 
     assert [(each.under, each.users, each.per_user) for each in told.by_activity] == [("3 h", 1, 1.0), ("6 h", 1, 0.5)]
 
 
+@pytest.mark.long
 def test_every_policy_makes_the_same_number_of_calls_and_none_is_refused(figures: dict[str, Any]) -> None:
     calls = [figures[name]["calls"] for name in SCENES if name in figures]
     assert max(calls) <= 108 * 1.5 + 15
@@ -82,6 +84,7 @@ def test_every_policy_makes_the_same_number_of_calls_and_none_is_refused(figures
     assert {figures[name]["refused"] for name in SCENES if name in figures} == {0}
 
 
+@pytest.mark.long
 def test_each_policy_captures_more_than_the_one_before(figures: dict[str, Any]) -> None:
     posts = {name: figures[name]["posts"] for name in SCENES if name in figures}
     assert posts["echo"] > posts["round_robin"] + 0.05
@@ -91,6 +94,7 @@ def test_each_policy_captures_more_than_the_one_before(figures: dict[str, Any]) 
     assert posts.get("oracle", 1) > posts["two_stage"] - 0.02
 
 
+@pytest.mark.long
 def test_policies_alone_capture_what_they_capture_through_the_engine(figures: dict[str, Any]) -> None:
     names = tuple(name for name in SCENES if name in figures)
     alone = evaluate_coverage(Wish(accounts=300, days=1.5, policies=names, fast=True), silently)
@@ -109,6 +113,7 @@ def test_one_after_the_other_nobody_misses_a_turn() -> None:
     assert alone["posts"] == pytest.approx(engine["posts"], abs=0.01)
 
 
+@pytest.mark.long
 def test_what_was_deleted_counts_only_where_it_is_said(figures: dict[str, Any]) -> None:
     for name in ("round_robin", "two_stage"):
         assert figures[name]["with_deleted"] < figures[name]["posts"]

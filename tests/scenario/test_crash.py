@@ -19,10 +19,17 @@ from bowerbird.evaluate.crash.inventory import Differences
 from bowerbird.evaluate.laboratory import Laboratory
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("is_short", [True, pytest.param(False, marks=pytest.mark.long)])
-def test_killed_crawls_lose_and_double_nothing_and_stay_within_every_limit(pytestconfig: pytest.Config, is_short: bool) -> None:
-    kills = 3 if is_short else pytestconfig.getoption("kills")
+def test_a_killed_crawl_loses_and_doubles_nothing() -> None:
+    said: list[str] = []
+    figures = evaluate_crash(1, 0, Manner(seed=10, say=said.append, scenes=(SHORT,), stops=0, fault_rounds=0))
+    assert figures["is_clean"], "\n".join(said)
+    assert figures["kills"] == 1
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_killed_and_stopped_crawls_lose_and_double_nothing_and_stay_within_every_limit(pytestconfig: pytest.Config) -> None:
+    kills = pytestconfig.getoption("kills")
     on_postgresql = kills // 3
     said: list[str] = []
     # Of this seed's first six kills four come while calls are made, on both databases.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.everyday import measure
 
 
+@pytest.mark.long
 def test_commands_and_bare_loops_bring_as_many_posts() -> None:
     figures = measure(posts=60, rounds=1)
     assert figures["rows"]["timeline"] == (60, 60)

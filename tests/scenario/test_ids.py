@@ -79,7 +79,7 @@ def test_what_is_dehydrated_hydrates_to_the_same_posts(dialect: str, tmp_path: P
     assert (posts["captured"], posts["missing"]) == (len(written), []), "what is here is not called gone"
 
 
-@pytest.mark.parametrize("dialect", ["x", "mastodon"])
+@pytest.mark.parametrize("dialect", ["x", pytest.param("mastodon", marks=pytest.mark.long)])
 def test_deleted_ids_are_reported_and_not_dehydrated_again(
     dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

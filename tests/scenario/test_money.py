@@ -95,7 +95,7 @@ def reserved(crawl: Crawl, clock: VirtualClock) -> float:
         ('flow = "graph"', 8),
         ('flow = "sample"', 4),
         ('flow = "robots"', 8),
-        (LISTEN, 0),
+        pytest.param(LISTEN, 0, marks=pytest.mark.long),
     ],
     ids=["timelines", "graph", "sample", "robots", "listen"],
 )

@@ -94,6 +94,7 @@ def test_limits_on_requests_with_a_position_count_for_those_who_send_them() -> N
     assert uses["profiles"] < 0.1
 
 
+@pytest.mark.long
 def test_a_sample_ends_when_it_is_good_enough_within_the_rehearsal_or_after_it() -> None:
     plan = crawl('flow = "sample"', more="[stop]\nhalf_width = 0.2")
     whole = course(plan, 3, Scope(calls=1_000))
@@ -134,6 +135,7 @@ def test_another_credential_halves_the_time_of_a_crawl_that_limits_hold_up() -> 
     assert {use.credential for use in made.likely.uses} - {None} == {"mine"}
 
 
+@pytest.mark.long
 def test_another_credential_changes_how_fast_a_sample_is_and_not_how_many_calls_it_takes() -> None:
     limits = 'limits."*".token = { allowance = 20, window = "5m" }\n[stop]\nhalf_width = 0.3'
     plan = crawl('flow = "sample"', more=limits)
@@ -144,6 +146,7 @@ def test_another_credential_changes_how_fast_a_sample_is_and_not_how_many_calls_
     assert more["calls_on_the_first_day"] == pytest.approx(more["calls_on_the_first_day_before"])
 
 
+@pytest.mark.long
 def test_rehearsals_at_the_same_time_tell_the_same() -> None:
     plan = crawl('flow = "hydrate"')
     inquiry = Inquiry(seeds=300, world=SMALL, scope=SHORT)

@@ -84,7 +84,7 @@ async def missing(laboratory: Laboratory, database: Database, until: datetime) -
     return wanted - {key.removeprefix("x:") for key in stored}
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", "mastodon"])
+@pytest.mark.parametrize("dialect", ["twitter_v1", pytest.param("mastodon", marks=pytest.mark.long)])
 def test_two_stages_bring_the_days_posts_and_remember_who_writes(dialect: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         plan = laboratory.plan(TWO_STAGE, laboratory.keys(), 'stop.duration = "12h"')

@@ -94,7 +94,7 @@ async def live(laboratory: Laboratory, scene: Scene, store: Path, looks: int) ->
 
 
 @SCENES
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_process_cut_off_anywhere_any_number_of_times_loses_and_doubles_nothing(
     scene: Scene, seed: int, tmp_path: Path
 ) -> None:
@@ -111,6 +111,7 @@ def test_a_process_cut_off_anywhere_any_number_of_times_loses_and_doubles_nothin
     assert in_trouble(scene, work) >= 5
 
 
+@pytest.mark.long
 def test_a_process_cut_off_at_each_single_step_of_its_first_calls_loses_and_doubles_nothing(tmp_path: Path) -> None:
     async def work(laboratory: Laboratory, looks: int) -> None:
         store = tmp_path / f"{looks}.db"
@@ -189,14 +190,15 @@ def test_a_lone_worker_whose_answers_come_after_the_lease_drops_them_and_asks_ag
     in_trouble(MASTODON, work)
 
 
-@pytest.mark.timeout(100)
+@pytest.mark.long
+@pytest.mark.timeout(600)
 def test_two_processes_on_one_store_share_its_ledgers(tmp_path: Path) -> None:
     async def work() -> None:
         clock = RealClock()
         stores = SqliteStores(clock)
         async with opened_round(MASTODON, MASTODON.world(), stores, tmp_path, clock) as round_:
             processes = [await CrawlProcess.start(round_.file, ["--join"]) for _ in range(2)]
-            ended = [await process.ends_within(timedelta(seconds=60)) for process in processes]
+            ended = [await process.ends_within(timedelta(seconds=240)) for process in processes]
             for process in processes:
                 await process.kill()
             assert ended == [True, True]
@@ -245,6 +247,7 @@ def test_a_full_disk_is_waited_out_with_a_message(tmp_path: Path) -> None:
     assert "Free some space" in trouble
 
 
+@pytest.mark.long
 def test_a_disk_that_stays_full_ends_the_crawl_and_it_goes_on_later(tmp_path: Path) -> None:
     async def work(laboratory: Laboratory) -> None:
         plan = plan_of(laboratory, MASTODON, str(tmp_path / "crawl.db"))

@@ -17,7 +17,8 @@ from bowerbird.simulated.world.hashing import generator
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STILL = WorldSettings(accounts=150, seed=3, following=8.0, longest_history=4, posts_per_day=0.3, until=START)
-NETWORKS = pytest.mark.parametrize("dialect", ["x", "twitter_v1", "mastodon", "bluesky"])
+LONG = [pytest.param(dialect, marks=pytest.mark.long) for dialect in ("x", "mastodon")]
+NETWORKS = pytest.mark.parametrize("dialect", ["twitter_v1", "bluesky", *LONG])
 MOST = 30
 
 

@@ -46,6 +46,7 @@ def plan_of(laboratory: Laboratory, store: Path, length: timedelta) -> CrawlPlan
     return structs.replace(plan, services=(structs.replace(plan.services[0], limits=LIMITS),))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3_600)
 def test_months_of_crawling_with_a_dying_process_bring_what_there_was(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     months: float = pytestconfig.getoption("--months")

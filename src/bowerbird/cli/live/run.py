@@ -31,7 +31,7 @@ Enough = Callable[[Glimpse], str]
 
 _WATCH_EVERY = timedelta(seconds=1)
 _HEED_EVERY = timedelta(milliseconds=250)
-_DOUBT_EVERY = timedelta(seconds=5)
+_DOUBT_EVERY = timedelta(seconds=1)
 _HOPELESS = "none of its seeds is there"
 _INTERRUPTED = "interrupted with Ctrl-C"
 _TERMINATED = "asked to end by the system (SIGTERM)"
@@ -154,8 +154,7 @@ async def end_in_vain(crawl: Crawl, watcher: Watcher, clock: Clock) -> None:
 
 
 async def _is_vain(crawl: Crawl, watcher: Watcher) -> bool:
-    seen = await watcher.glimpse()
-    if crawl.tally.size().items or seen.waiting:
+    if crawl.tally.size().items or (await watcher.glimpse()).waiting:
         return False
     return bool(await hopeless(crawl.database, crawl.plan.name, for_good=True))
 
