@@ -72,9 +72,10 @@ def adapted(posts: Sequence[str], begun: State, kinds: str) -> int:
     """Matching, counting and one decision: a frame of so many posts."""
     settings, chosen = Settings(most=10_000), method(kinds)
     matcher, counter = Matcher(begun.keywords), FrameCounter(_NOON, begun, settings, chosen.kinds)
-    for text in posts:
+    slots = [_NOON + settings.frame / settings.slots * slot for slot in range(settings.slots)]
+    for number, text in enumerate(posts):
         if found := matcher.found(text):
-            counter.add(found[0], _NOON, keywords=found[1])
+            counter.add(found[0], slots[number * len(slots) // len(posts)], keywords=found[1])
     for text in posts[:: max(1, len(posts) // _SAMPLE)]:
         counter.sample(read_text(text), _NOON, _SAMPLE / len(posts))
     return len(chosen.decides(begun, counter.end(), settings).candidates)
@@ -122,7 +123,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     found = measured(options.posts, options.rounds, options.carrying)
-    # The ratio depends on the stream: what one post costs more is counting it, what a frame costs is deciding once.
+    # The ratio depends on the stream: a post that carries a keyword is read, and the end of a frame costs the same of any number.
     found["by_stream"] = {
         f"{posts} posts a frame, {carrying:.0%} carrying": measured(posts, 2, carrying)["ratio"]
         for posts, carrying in _OTHER_STREAMS

@@ -309,8 +309,11 @@ async def test_a_store_proposes_terms_that_are_special_for_examples_or_for_a_win
     ]
     await stage.crawled.hear(Page(users=page.users, posts=tuple(posts)), service=X)
     async with stage.database.reading() as tx:
-        window = await propose(tx, stage.database.dialect, Wish(since=START + timedelta(hours=1)))
-        like = await propose(tx, stage.database.dialect, Wish(examples=("mud in the harbour", "the harbour is full of mud")))
+        window = (await propose(tx, stage.database.dialect, Wish(since=START + timedelta(hours=1)))).proposals
+        empty = await propose(tx, stage.database.dialect, Wish(since=START + timedelta(days=9)))
+        examples = Wish(examples=("mud in the harbour", "the harbour is full of mud"))
+        like = (await propose(tx, stage.database.dialect, examples)).proposals
+    assert (empty.posts, empty.others, empty.proposals) == (0, 35, [])
     assert window[0].term in ("#flood", "the river", "old town", "river is")
     assert {"#flood"} <= {each.term for each in window}
     assert "in 5 of 5 posts, and in 0 of 30 others" in window[0].reason

@@ -178,8 +178,10 @@ base = "https://a.example"
 [filters]
 when = "judged('langage', 'pt')"
 """
-    with pytest.raises(FlowError, match="nobody judges langage here; conditions may ask: language, place, variety"):
+    asked = r"nobody judges langage here \(did you mean 'language'\?\); conditions may ask: language, place, variety"
+    with pytest.raises(FlowError, match=asked) as refused:
         parse_crawl(text, Path("x.toml"), vocabulary())
+    assert refused.value.line == 8
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

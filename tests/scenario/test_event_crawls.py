@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -318,3 +319,19 @@ def test_who_may_not_search_is_told_that_candidates_are_not_tested() -> None:
 
     (note,) = run_virtual(main, start=BEGINS)
     assert note.startswith("Candidates for keywords cannot be tested by searches on simulated: ")
+
+
+def test_of_two_workers_one_decides_each_frame(tmp_path: Path) -> None:
+    store = str(tmp_path / "event.db")
+
+    async def work(laboratory: Laboratory) -> None:
+        plan = laboratory.plan('flow = "event"', [SEED], f'stop.duration = "2h"\n{KEYWORDS}by = "search"\n', store=store)
+        async with laboratory.crawl(plan) as one, laboratory.crawl(plan) as other:
+            await asyncio.gather(laboratory.run(one), laboratory.run(other))
+            decided = await rows(one.database, "select frame, worker from keyword_frames where decided_at is not null")
+            written = await rows(one.database, "select method, frame from keyword_decisions")
+            entries = await rows(one.database, "select method, term, since from keywords")
+            asked = await rows(one.database, "select distinct worker, targets from calls where state = 'settled'")
+        print(decided, len(written), entries, asked)
+
+    in_laboratory("bluesky", work)

@@ -64,7 +64,20 @@ def test_the_background_is_counted_apart() -> None:
         counter.sample(read_text(text), NOON, share=0.01)
     background = counter.end().background
     assert background is not None
-    assert (background.posts[0], background.counts["#b"][0], background.alike, background.share) == (3, 1, 1, 0.01)
+    assert (background.posts[0], background.alike, background.share) == (3, 1, 0.01)
+    # What carries a seed is the event, and no part of what is written elsewhere.
+    assert (background.texts, background.distinct) == ({"#b": 1, "#c": 1}, 2)
+
+
+def test_of_a_crowd_hashtags_are_counted_and_words_reckoned_from_a_part() -> None:
+    state = method("colift").begins(("#a",), SETTINGS)
+    counter = FrameCounter(NOON, state, SETTINGS)
+    for number in range(1_000):
+        counter.add(read_text(f"#a #b{number % 2} word{number % 2}"), NOON)
+    found = counter.end()
+    assert (found.posts[0], found.count("#a"), found.count("#b0")) == (1_000, 1_000, 500)
+    assert sum(found.judged.values()) < 200
+    assert found.count("word0") + found.count("word1") == pytest.approx(1_000, abs=2)
 
 
 def test_a_probe_counts_texts_once_and_other_core_terms_only() -> None:

@@ -94,14 +94,27 @@ def test_hashtags_alone_may_be_asked_for() -> None:
     assert all(term[0] == "#" for term in after_two({}, words=False).probes)
 
 
-def test_a_full_stream_takes_nobody_in_and_lets_the_worst_go() -> None:
+def flooded(state: State, number: int, lost: int) -> Frame:
+    """A full stream: half of what comes are posts about songs with a word that is followed."""
+    began = NOON + number * SETTINGS.frame
+    counter = FrameCounter(began, state, SETTINGS)
+    for index in range(40):
+        text = EVENT[index % 4].format(f"u{index}") if index % 2 else f"river of songs {index} tonight"
+        counter.add(read_text(f"y{number}x{index} {text}"), began)
+    return counter.end((), Volume(used=40, cap=40, lost=lost))
+
+
+def test_a_full_stream_lets_go_whoever_costs_the_event_more_than_they_bring() -> None:
     colift = method("colift")
     state = after_two({"river": RIVER}).state
     assert "river" in state.keywords
-    full = colift.decides(state, frame(state, 2, volume=Volume(used=20, cap=20, lost=20)), SETTINGS)
-    assert not full.entries
+    held = colift.decides(state, frame(state, 2, volume=Volume(used=40, cap=40, lost=40)), SETTINGS)
+    # All that it brings carries a seed too: without it nothing more would come.
+    assert not held.exits
+    full = colift.decides(state, flooded(state, 2, lost=40), SETTINGS)
     assert [each.term for each in full.exits] == ["river"]
     assert "stream is full" in full.exits[0].reason
+    assert not colift.decides(state, flooded(state, 2, lost=0), SETTINGS).exits
 
 
 def test_a_wanted_precision_is_the_threshold() -> None:

@@ -11,6 +11,7 @@ from bowerbird.analysis.keywords.grading import Category
 from bowerbird.errors import UserError
 from bowerbird.evaluate.keywords import seeds_by_event
 from bowerbird.evaluate.keywords.figures import against_skwa, figures, mean
+from bowerbird.evaluate.keywords.held_out import PARAMETERS, held_out
 from bowerbird.evaluate.keywords.recorded import recorded_events, seeds_of_name
 from bowerbird.evaluate.keywords.replaying import Conditions, Replayed, replay
 from bowerbird.evaluate.keywords.streams import EventStream, StreamPost
@@ -65,11 +66,35 @@ def test_tables_are_read_with_times_from_ids_or_from_a_column(tmp_path: Path) ->
         "tweet id, tweet, label\n'347885600000000000',\"#bow, high\",on-topic\n"
     )
     (tmp_path / "other.tsv").write_text("id\ttext\tlabel\ttime\nx\tgood morning\toff-topic\t2013-06-21T12:00:00\n")
-    river, other = recorded_events(tmp_path)
+    river, other = recorded_events(tmp_path, background="others")
     assert (river.name, river.event_size, river.seeds) == ("2013_Bow_River", 1, ("bow river", "#bowriver"))
     assert river.began.date().isoformat() == "2013-06-21"
     assert (other.name, other.event_size, other.began) == ("other", 0, NOON)
     assert [reading.tokens for reading in river.background(range(1), 1.0)] == [("good", "morning")]
+
+
+def test_the_sample_of_a_network_shows_little_of_the_event_and_nothing_of_the_future(tmp_path: Path) -> None:
+    times = [(NOON + timedelta(minutes=number)).isoformat() for number in range(1_000)]
+    rows = [f"{number},post {number},{'off-topic' if number % 2 == 0 else 'on-topic'},{at}" for number, at in enumerate(times)]
+    (tmp_path / "flood.csv").write_text("id,text,label,time\n" + "\n".join(rows))
+    (network,), (own,) = recorded_events(tmp_path), recorded_events(tmp_path, background="own")
+    shown = [int(reading.tokens[1]) for reading in network.background(range(600), 1.0)]
+    assert max(shown) < 600
+    assert 0 < sum(number % 2 for number in shown) <= 20
+    assert len(own.background(range(600), 1.0)) == 600
+    with pytest.raises(UserError, match="did you mean 'network'"):
+        recorded_events(tmp_path, background="netwrk")
+    with pytest.raises(UserError, match="one event"):
+        recorded_events(tmp_path, background="others")
+
+
+def test_parameters_are_chosen_on_the_other_events() -> None:
+    streams = [World(Size(hours=0.5, posts=2_000, seed=seed)).stream("relay") for seed in (1, 2)]
+    for number, each in enumerate(streams):
+        each.name = f"relay{number}"
+    found = held_out(streams, Conditions(background=0.25))
+    assert found.keys() == {"mean", "relay0", "relay1"}
+    assert (found["relay0"]["specific"], found["relay0"]["alike"]) in PARAMETERS
 
 
 def test_tables_that_cannot_be_read_are_refused_in_words(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from bowerbird.model.terms.matcher import overlapping
         ("  Bow   River ", "bow river"),
         ("don\u2019t", "don't"),
         ("@Mayor", "@mayor"),
+        ("@Alice@Mastodon.social", "@alice@mastodon.social"),
+        ("@alice flood", ""),
         ("#1", "1"),
         ("!!!", ""),
         ("one two three four", ""),
@@ -76,7 +78,7 @@ def test_a_post_is_read_with_links_left_out_and_tags_of_the_service_added() -> N
 
 
 def test_words_tags_phrases_accounts_and_unspaced_scripts_are_matched() -> None:
-    matcher = Matcher({"#sandy", "flood", "bow river", "@mayor", "台風"})
+    matcher = Matcher({"#sandy", "flood", "bow river", "@mayor", "@ann@b.example", "台風"})
     texts = {
         "It is #Sandy": {"#sandy"},
         "sandy beach, floods": set(),
@@ -85,6 +87,8 @@ def test_words_tags_phrases_accounts_and_unspaced_scripts_are_matched() -> None:
         "the Bow, River": {"bow river"},
         "river bow": set(),
         "dear @Mayor": {"@mayor"},
+        "dear @mayor@city.example": {"@mayor"},
+        "@ann@b.example and @ann@c.example": {"@ann@b.example"},
         "大型台風が来る": {"台風"},
         "#Sandysandy": set(),
         "e-mail@mayor": set(),

@@ -86,6 +86,8 @@ def keyword_use(table: Table, methods: Methods) -> KeywordUse | None:
 
 def _methods(table: Table, known: Methods) -> tuple[str, ...]:
     named = table.texts("methods")
+    if "methods" in table.values and not named:
+        raise table.wrong("methods", f"methods names none: without one no keyword ever changes; allowed: {listed(known)}")
     for name in named:
         if name not in known:
             raise table.wrong("methods", f"unknown method {name!r}{meant(name, known)}; allowed: {listed(known)}")

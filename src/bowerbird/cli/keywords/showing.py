@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from bowerbird.analysis.keywords.grading import WORDS, Category
-from bowerbird.analysis.keywords.proposing import Proposal
 from bowerbird.cli.screens.output import Output
 from bowerbird.reports.keywords.explaining import Explained, Looked, RelatedBy
 from bowerbird.reports.keywords.grading import Graded, MethodGrade
+from bowerbird.reports.keywords.proposing import Proposed
 from bowerbird.reports.keywords.reading import FrameLine, KeywordLine, MethodLine
 
 _MOST_RELATED = 25
@@ -85,14 +85,29 @@ def show_related(output: Output, term: str, found: Sequence[RelatedBy]) -> None:
     output.table(f"Beside {term}, in the last frames", columns, rows)
 
 
-def show_proposals(output: Output, found: Sequence[Proposal]) -> None:
+def show_proposals(output: Output, proposed: Proposed) -> None:
+    found = proposed.proposals
     if not found:
-        output.line("No term of these posts is special: choose another window, place or more examples.")
+        output.line(_unproposed(proposed))
         return
     output.table("", ("  term", "kind", "why"), [(f"  {each.term}", each.kind, each.reason) for each in found])
     output.line()
     output.line("Choose among them, and write into the crawl file:")
     output.line("  seeds = [" + ", ".join(f'"{each.term}"' for each in found[:5]) + "]")
+
+
+def _unproposed(proposed: Proposed) -> str:
+    if not proposed.posts:
+        return (
+            "Nothing was collected then or there: the store has no post of that time and place. Choose another window or place."
+        )
+    if not proposed.others:
+        return (
+            f"The store has these {proposed.posts:,} posts and no others to compare them with: "
+            "choose a shorter window or a smaller place, or collect something else beside it."
+        )
+    compared = f"in {proposed.posts:,} posts, compared with {proposed.others:,} others"
+    return f"No term is special {compared}: choose another window, place or more examples."
 
 
 def show_grades(output: Output, graded: Graded) -> None:

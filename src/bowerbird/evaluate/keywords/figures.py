@@ -12,7 +12,7 @@ from bowerbird.evaluate.keywords.streams import EventStream
 
 def figures(stream: EventStream, found: Replayed) -> dict[str, Any]:
     """Recall, precision and F1 of what was collected."""
-    hits = sum(stream.posts[number].is_event for number in found.collected)
+    hits = _hits(stream, found)
     precision, recall = _share(hits, len(found.collected)), _share(hits, stream.event_size)
     both = precision + recall
     return {
@@ -27,7 +27,8 @@ def figures(stream: EventStream, found: Replayed) -> dict[str, Any]:
 
 def against_skwa(stream: EventStream, found: Replayed, skwa: Replayed, labels: Labels) -> dict[str, Any]:
     """Of SKwA's posts, the share of the event that was kept and of the noise that was not: by the truth, and by the paper's
-    grades; and the share of SKwA's keywords that the method followed too, by category."""
+    grades; how many times as many posts of the event as SKwA's were collected; and the share of SKwA's keywords that the method
+    followed too, by category."""
     scores = scored({term: (label,) for term, label in labels.items()}, _ever(skwa))
     by_truth = _kept_and_removed(found.collected, skwa.collected, lambda number: stream.posts[number].is_event)
     by_grades = _kept_and_removed(
@@ -35,7 +36,12 @@ def against_skwa(stream: EventStream, found: Replayed, skwa: Replayed, labels: L
     )
     theirs = _ever(skwa) - set(stream.seeds)
     shares = retained(labels, theirs, _ever(found))
+    by_truth["event_posts"] = round(_share(_hits(stream, found), _hits(stream, skwa)), 4)
     return {**by_truth, "by_grades": by_grades, "retained": {name: round(share, 4) for name, share in shares.items()}}
+
+
+def _hits(stream: EventStream, found: Replayed) -> int:
+    return sum(stream.posts[number].is_event for number in found.collected)
 
 
 def _ever(found: Replayed) -> set[str]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 
 from bowerbird.errors import UserError
-from bowerbird.evaluate.keywords.streams import EventStream, StreamPost, chance
+from bowerbird.evaluate.keywords.streams import EventStream, StreamPost, Surroundings, chance
+from bowerbird.flows.language.spelling import meant
 from bowerbird.model.terms import Reading, read_text
 
 SEEDS: Mapping[str, tuple[str, ...]] = {
@@ -32,22 +33,42 @@ _COLUMNS = {
 _SNOWFLAKE_MS, _SNOWFLAKE_SHIFT = 1_288_834_974_657, 22
 _SAMPLE = 10_000
 """Posts from elsewhere that make a background."""
+_EVENT_SHARE = 0.02
+"""Of all that a network shows, the part that even a great event has for days."""
+
+
+BACKGROUNDS: Mapping[str, str] = {
+    "network": f"the recording's own posts of the time, the event thinned to {_EVENT_SHARE:.0%} as in a network's sample",
+    "others": "a sample of the other recordings, whatever their time",
+    "own": "the recording as it is, more than half of which is the event",
+}
+"""What a replay takes for the sample that a network shows of everything."""
 
 
 def recorded_events(
-    folder: Path, seeds: Mapping[str, Sequence[str]] | None = None, *, own_background: bool = False
+    folder: Path, seeds: Mapping[str, Sequence[str]] | None = None, background: str = "network"
 ) -> list[EventStream]:
-    """Every table in the folder and its folders as an event. The background of one is a sample of all others: a recording that
-    was made by keywords is no sample of what people write. Raises `UserError` where there is nothing to read."""
+    """Every table in the folder and its folders as an event. Raises `UserError` where there is nothing to read."""
+    if background not in BACKGROUNDS:
+        raise UserError(f"There is no background {background!r}{meant(background, BACKGROUNDS)}: {', '.join(BACKGROUNDS)}.")
     tables = sorted(path for path in folder.rglob("*") if path.suffix in {".csv", ".tsv"})
     if not tables:
         raise UserError(f"There is no table in {folder}: put one .csv or .tsv per event there, with columns id, text, label.")
     posts = {_name(path, folder): list(_rows(path)) for path in tables}
+    if background == "others" and len(posts) == 1:
+        raise UserError(f"{folder} has one event, and no others that could be its background: take --background network.")
     chosen = {**SEEDS, **(seeds or {})}
     return [
-        EventStream(name, each, chosen.get(name) or seeds_of_name(name), () if own_background else _elsewhere(name, posts))
+        EventStream(name, each, chosen.get(name) or seeds_of_name(name), _around(name, posts, background))
         for name, each in posts.items()
     ]
+
+
+def _around(name: str, posts: Mapping[str, Sequence[StreamPost]], background: str) -> Surroundings:
+    return Surroundings(
+        event_share=_EVENT_SHARE if background == "network" else None,
+        elsewhere=_elsewhere(name, posts) if background == "others" else (),
+    )
 
 
 def _name(path: Path, folder: Path) -> str:

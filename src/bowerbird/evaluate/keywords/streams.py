@@ -24,24 +24,42 @@ class StreamPost(Struct, frozen=True, gc=False):
     is_event: bool
 
 
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What the sample of a network shows besides an event, where that was recorded by its keywords and is most of the recording:
+    the recording with as much of the event as a network has, or posts from elsewhere."""
+
+    event_share: float | None = None
+    """Of the sample; None: as large as in the recording."""
+    elsewhere: Sequence[Reading] = ()
+
+
 class EventStream:
     """Posts in the order of their times."""
 
-    def __init__(self, name: str, posts: Sequence[StreamPost], seeds: Sequence[str], elsewhere: Sequence[Reading] = ()) -> None:
+    def __init__(self, name: str, posts: Sequence[StreamPost], seeds: Sequence[str], around: Surroundings | None = None) -> None:
         self.name, self.seeds = name, tuple(seeds)
         self.posts = sorted(posts, key=lambda post: (post.at, post.key))
         self.times = [post.at for post in self.posts]
         self.readings: list[Reading] = [read_text(post.text) for post in self.posts]
-
-        self._elsewhere = elsewhere
+        self._around = around or Surroundings()
 
     def background(self, numbers: range, share: float) -> list[Reading]:
-        """A sample of what is written while these posts are: of the stream itself, or as many from elsewhere, where the stream
-        was recorded by keywords and is no sample of anything."""
-        if self._elsewhere:
+        """A sample of what is written while these posts are, as the network would show it."""
+        if elsewhere := self._around.elsewhere:
             first, last = (int(number * share) for number in (numbers.start, numbers.stop))
-            return [self._elsewhere[number % len(self._elsewhere)] for number in range(first, last)]
-        return [self.readings[number] for number in numbers if chance(self.posts[number].key, "background") < share]
+            return [elsewhere[number % len(elsewhere)] for number in range(first, last)]
+        return [self.readings[number] for number in numbers if self._is_sampled(self.posts[number], share)]
+
+    def _is_sampled(self, post: StreamPost, share: float) -> bool:
+        return chance(post.key, "background") < (share * self._event_kept if post.is_event else share)
+
+    @cached_property
+    def _event_kept(self) -> float:
+        """The part of the event's posts with which it has its share of the sample."""
+        wanted, others = self._around.event_share, len(self.posts) - self.event_size
+        if wanted is None or not self.event_size:
+            return 1.0
+        return min(1.0, wanted / (1 - wanted) * others / self.event_size)
 
     @property
     def began(self) -> datetime:

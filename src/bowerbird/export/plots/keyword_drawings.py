@@ -10,6 +10,9 @@ from bowerbird.reports.keywords.courses import Course
 
 _HEIGHTS = (1.2, 1.8, 1.0)
 _SIZE = (7.0, 8.0)
+_BAR = 0.8
+"""The height of all bars of a keyword, of 1 from one keyword to the next."""
+_LINES = ((0, ()), (0, (5, 2)), (0, (1, 1)), (0, (5, 2, 1, 2)))
 _DWARFED = 10
 """Times as many posts in the background as any method has."""
 
@@ -34,9 +37,10 @@ def draw_keywords(course: Course, note: str) -> Canvas:
 
 def _draw_volume(axes: Any, course: Course) -> None:
     axes.set_title(f"Keywords of {course.crawl}")
-    for colour, (method, posts) in zip(COLOURS * 8, course.posts.items(), strict=False):
+    for method, posts in course.posts.items():
         times, counts = list(posts), list(posts.values())
-        axes.plot(times, counts, color=colour, label=f"{method}: posts")
+        colour, line = _look(course, method)
+        axes.plot(times, counts, color=colour, linestyle=line, label=f"{method}: posts")
         if method in course.noise:
             noise = [count * course.noise[method] for count in counts]
             axes.plot(times, noise, color=colour, linestyle=":", label=f"{method}: noise, by labels")
@@ -57,14 +61,27 @@ def _is_dwarfed(course: Course) -> bool:
     return max(course.background.values(), default=0) > _DWARFED * max(collected, 1)
 
 
+def _look(course: Course, method: str) -> tuple[str, tuple[int, tuple[int, ...]]]:
+    """The colour and line of a method, the same in every panel; lines differ so that one shows where it lies on another."""
+    place = list(course.posts).index(method) if method in course.posts else len(course.posts)
+    return COLOURS[place % len(COLOURS)], _LINES[place % len(_LINES)]
+
+
 def _draw_bars(axes: Any, course: Course) -> None:
-    """Each keyword from its entry to its exit, the first ones above."""
-    end = _end(course)
-    for place, bar in enumerate(course.bars):
-        axes.plot([bar.since, bar.until or end], [place, place], color=COLOURS[0 if bar.until is None else 1], linewidth=4)
-    axes.set_yticks(range(len(course.bars)), [bar.term for bar in course.bars], fontsize=6)
-    axes.invert_yaxis()
-    axes.set_ylabel("keywords (orange: left)")
+    """Each keyword from its entry to its exit, the first ones above; of several methods one below the other, in their colours."""
+    end, methods = _end(course), list(course.posts)
+    terms = list(dict.fromkeys(bar.term for bar in course.bars))
+    width = _BAR / max(1, len(methods))
+    for bar in course.bars:
+        number = methods.index(bar.method) if bar.method in methods else 0
+        place = terms.index(bar.term) + (number + 0.5) * width - _BAR / 2
+        until = bar.until or end
+        axes.barh(place, until - bar.since, width, left=bar.since, color=_look(course, bar.method)[0])
+        if bar.until is not None:
+            axes.plot([until], [place], marker="|", markersize=5, color="black")
+    axes.set_yticks(range(len(terms)), terms, fontsize=6)
+    axes.set_ylim(len(terms) - 0.5, -0.5)
+    axes.set_ylabel("keywords (| left)")
 
 
 def _end(course: Course) -> datetime:
@@ -75,8 +92,9 @@ def _end(course: Course) -> datetime:
 
 def _draw_traffic(axes: Any, course: Course) -> None:
     axes.set_title(course.term, fontsize=9)
-    for colour, (method, counts) in zip(COLOURS * 8, course.traffic.items(), strict=False):
-        axes.plot(list(counts), list(counts.values()), color=colour, label=method)
+    for method, counts in course.traffic.items():
+        colour, line = _look(course, method)
+        axes.plot(list(counts), list(counts.values()), color=colour, linestyle=line, label=method)
     axes.set_ylim(bottom=0)
     if course.traffic:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

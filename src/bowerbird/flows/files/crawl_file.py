@@ -175,8 +175,10 @@ def parse_crawl(
         raise table.wrong("flow", f"the flow {flow.name!r} only listens: add [[streams]] with a channel")
     if flow.needs_places and not found.places:
         raise table.wrong("flow", f'the flow {flow.name!r} is about places: add [[places]] with a name, such as "Lisbon"')
-    if unknown := flow.judges - vocabulary.judges:
-        raise table.wrong("flow", f"nobody judges {listed(unknown)} here; conditions may ask: {listed(vocabulary.judges)}")
+    if unknown := sorted(flow.judges - vocabulary.judges):
+        hint = f"{meant(unknown[0], vocabulary.judges)}; conditions may ask: {listed(vocabulary.judges)}"
+        where = table.document.naming("judged", unknown[0]) or ("flow",)
+        raise table.document.wrong(where, f"nobody judges {listed(unknown)} here{hint}")
     return CrawlPlan(
         name=name,
         store=store_of(table, path, name),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -31,6 +32,11 @@ class Document(Struct, frozen=True):
             if path[:length] in self.places:
                 return self.places[path[:length]]
         return (self.file, 0)
+
+    def naming(self, *words: str) -> Path | None:
+        """Where a text stands that has all these words in it."""
+        texts = _texts(self.values, ())
+        return next((path for path, text in texts if all(word in text for word in words)), None)
 
     def wrong(self, path: Path, message: str) -> FlowError:
         file, line = self.place(path)
@@ -63,6 +69,14 @@ def read(text: str, file: str) -> Document:
     scan = _Scan(text)
     scan.document()
     return Document(file, values, {path: (file, line) for path, line in scan.lines.items()})
+
+
+def _texts(value: Any, at: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield at, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from _texts(each, (*at, key))
 
 
 def _merge(lower: dict[str, Any], upper: dict[str, Any], at: Path) -> tuple[dict[str, Any], list[Path]]:

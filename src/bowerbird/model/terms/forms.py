@@ -46,12 +46,12 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=100_000)
 def term_form(written: str) -> str:
     """The normal form of a term as somebody wrote it: `#London2012` is `#london2012`, `Bow  River` is `bow river`. Empty where
-    nothing can be looked for: signs alone, a phrase that is too long, or one with a hashtag in it."""
+    nothing can be looked for: signs alone, a phrase that is too long, or one with a hashtag or an account in it."""
     from bowerbird.model.terms.reading import tokens
 
     found = tokens(fold(written.strip()))
     is_term = found and len(found) <= LONGEST_PHRASE and all(len(each) <= LONGEST_TERM for each in found)
-    if len(found) > 1 and any(each.startswith("#") for each in found):
+    if len(found) > 1 and any(each[0] in "#@" for each in found):
         return ""
     return " ".join(found) if is_term else ""
 

@@ -20,14 +20,15 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 class Matcher:
     """Keywords in normal form that are looked for together.
 
-    A hashtag is a hashtag, whole; an account is mentioned, or wrote the post; a word stands alone or as a hashtag; the words of a
-    phrase follow each other. Words of scripts without spaces may stand anywhere."""
+    A hashtag is a hashtag, whole; an account is mentioned, or wrote the post, and `@alice` is one of any server; a word stands
+    alone or as a hashtag; the words of a phrase follow each other. Words of scripts without spaces may stand anywhere."""
 
     def __init__(self, keywords: Collection[str]) -> None:
         self.keywords = frozenset(keywords)
         self._by_token: dict[str, tuple[str, ...]] = {}
         self._phrases: dict[str, list[tuple[tuple[str, ...], str]]] = {}
         self._parts = tuple(each for each in self.keywords if each[0] not in "#@" and _UNSPACED.search(each))
+        self._has_accounts = any(each[0] == "@" for each in self.keywords)
         for keyword in sorted(self.keywords):
             self._learns(keyword)
         self._tokens = frozenset(self._by_token) | frozenset(self._phrases)
@@ -55,6 +56,8 @@ class Matcher:
         """The keywords that the post carries."""
         found: set[str] = set()
         seen = self._tokens.intersection(reading.tokens)
+        if self._has_accounts:
+            seen |= self._tokens.intersection(each.rpartition("@")[0] for each in reading.tokens if each.rfind("@") > 0)
         for token in seen:
             found.update(self._by_token.get(token, ()))
             if token in self._phrases:

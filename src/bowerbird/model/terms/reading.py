@@ -48,7 +48,8 @@ def _pattern() -> re.Pattern[str]:
     """Letters, digits and marks of every script: `re` counts the vowel signs of Indic scripts as no part of a word."""
     letters = rf"\w{_marks()}{_JOINERS}"
     tag = rf"(?<![\w&])#(?=[\d_]*[^\W\d_])[{letters}]+"
-    mention = r"(?<!\w)@\w[\w.\-]*\w"
+    handle = r"\w(?:[\w.\-]*\w)?"
+    mention = rf"(?<!\w)@{handle}(?:@{handle})?"
     word = rf"\w[{letters}]*(?:'\w+)*"
     return re.compile(rf"(?:https?://|www\.)\S+|({tag}|{mention}|{word})")
 

@@ -7,13 +7,14 @@ between the same share in the background (0) and among posts with a seed (1).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bowerbird.model.terms import Kind, family, kind_of
 from bowerbird.policies.keywords.learning import learned
-from bowerbird.policies.keywords.likeness import Likeness
+from bowerbird.policies.keywords.likeness import ALIKE, Likeness
 from bowerbird.policies.keywords.members import begun, changed, counted, is_kept, may_enter, quiet_exits, room
 from bowerbird.policies.keywords.relevance import Relevance, Scale, discoveries, relevance, scale_of
 from bowerbird.policies.keywords.values import Candidate, Change, Decision, Evidence, Frame, Settings, State
@@ -42,6 +43,9 @@ class _View(Struct, frozen=True, kw_only=True):
     likeness: Likeness
     scale: Scale
     threshold: float
+    specific: float
+    estimated: float
+    """The precision of what was collected, as far as it can be told."""
 
     def relevance(self, term: str) -> Relevance:
         return relevance(self.state.evidence.get(term, Evidence()), self.scale)
@@ -50,18 +54,30 @@ class _View(Struct, frozen=True, kw_only=True):
 class Colift:
     name = "colift"
 
-    def __init__(self, precision: float | None = None, words: bool = True) -> None:
-        self._precision = precision
+    def __init__(
+        self, precision: float | None = None, words: bool = True, *, specific: float = SPECIFIC, alike: float = ALIKE
+    ) -> None:
+        """`specific` and `alike` are no options of crawls: `evaluate` shows what depends on them."""
+        self._precision, self._specific, self._alike = precision, specific, alike
         self.kinds = frozenset({Kind.HASHTAG, Kind.WORD, Kind.PHRASE} if words else {Kind.HASHTAG})
 
     def begins(self, seeds: tuple[str, ...], settings: Settings) -> State:
-        return begun(self.name, seeds, settings)
+        return replace(begun(self.name, seeds, settings), numbers={"alike": self._alike})
 
     def decides(self, state: State, frame: Frame, settings: Settings) -> Decision:
         before = learned(counted(state, frame, settings), frame)
         scale = scale_of(before)
         threshold, estimates = self._threshold(before, frame, scale)
-        view = _View(state=before, frame=frame, settings=settings, likeness=Likeness(before), scale=scale, threshold=threshold)
+        view = _View(
+            state=before,
+            frame=frame,
+            settings=settings,
+            likeness=Likeness(before),
+            scale=scale,
+            threshold=threshold,
+            specific=self._specific,
+            estimated=estimates["precision"],
+        )
         exits = _exits(view)
         proposed = self._proposed(view)
         entries, candidates = _entries(view, proposed, room(before, exits, settings))
@@ -108,9 +124,9 @@ def _is_specific(view: _View, term: str) -> bool:
     words = term.lstrip("#").split(" ")
     if any(word in view.state.keywords for word in words) or not any(_is_word(word) for word in words):
         return False
-    if len(words) > 1 and max(view.likeness.lift(word) for word in words) < SPECIFIC / 2:
+    if len(words) > 1 and max(view.likeness.lift(word) for word in words) < view.specific / 2:
         return False
-    return view.likeness.lift(term) >= SPECIFIC
+    return view.likeness.lift(term) >= view.specific
 
 
 def _is_word(word: str) -> bool:
@@ -130,27 +146,62 @@ def _exits(view: _View) -> tuple[Change, ...]:
 
 
 def _crowded_out(view: _View, gone: Iterable[str]) -> list[Change]:
-    """Under a cap what matches is sent at random, up to the cap: the best keywords that fill it are better than all."""
-    volume = view.frame.volume
-    if volume.cap is None or not _is_full(view):
+    """Under a cap a part of what matches is sent, whatever its keywords: whoever brings much else costs the others. Those leave
+    without whom, in a frame like this one, more posts of the event would come."""
+    if not _is_overfull(view):
         return []
-    lost = (volume.used + volume.lost) / max(1, volume.used)
-    ranked = sorted((term for term in view.state.keywords if term not in gone), key=lambda term: -_rank(view, term))
-    filled, out = 0.0, []
-    for term in ranked:
-        if filled >= volume.cap and not is_kept(view.state, term, view.settings):
-            out.append(_left(term, view.relevance(term), view, "the stream is full, and better keywords fill it"))
-        filled += view.frame.count(term) * lost
+    why = "the stream is full, and without it more of the event comes"
+    ranked = sorted((term for term in view.state.keywords if term not in gone), key=lambda term: (-_rank(view, term), term))
+    alone = _brought_alone(view.frame, ranked)
+    return [_left(term, view.relevance(term), view, why) for term in _dropped(view, ranked, alone)]
+
+
+def _brought_alone(frame: Frame, ranked: Sequence[str]) -> dict[str, float]:
+    """The posts that each keyword brings besides those of better ones, sent or not."""
+    places = {term: place for place, term in enumerate(ranked)}
+    scale = (frame.volume.used + frame.volume.lost) / max(1, frame.volume.used)
+    brought = dict.fromkeys(ranked, 0.0)
+    for keywords, count in frame.carried.items():
+        if known := [places[term] for term in keywords if term in places]:
+            brought[ranked[min(known)]] += count * scale
+    return brought
+
+
+def _dropped(view: _View, ranked: Sequence[str], alone: Mapping[str, float]) -> list[str]:
+    """From the least relevant keyword upwards, as long as what comes of the event grows without it."""
+    cap = view.frame.volume.cap or 0
+    matching = sum(alone.values())
+    event = sum(alone[term] * _worth(view, term) for term in ranked)
+    out: list[str] = []
+    for term in (each for each in reversed(ranked) if not is_kept(view.state, each, view.settings)):
+        if matching <= cap:
+            break
+        less, rest = event - alone[term] * _worth(view, term), matching - alone[term]
+        if rest > 0 and less * min(1.0, cap / rest) > event * cap / matching:
+            out.append(term)
+            event, matching = less, rest
     return out
+
+
+def _worth(view: _View, term: str) -> float:
+    """The part of its posts that belong to the event: of what stays whatever happens, all."""
+    return 1.0 if is_kept(view.state, term, view.settings) else view.relevance(term).value
 
 
 def _rank(view: _View, term: str) -> float:
     return 2.0 if is_kept(view.state, term, view.settings) else view.relevance(term).low
 
 
-def _is_full(view: _View) -> bool:
+def _is_overfull(view: _View) -> bool:
     volume = view.frame.volume
-    return volume.cap is not None and (volume.used >= _FULL * volume.cap or volume.lost > 0)
+    return volume.cap is not None and volume.lost > 0
+
+
+def _costs_others(view: _View, term: str) -> bool:
+    """Whether the stream is full and the term would bring less of the event than what is followed brings on average."""
+    volume = view.frame.volume
+    is_full = volume.cap is not None and (volume.used >= _FULL * volume.cap or volume.lost > 0)
+    return is_full and view.relevance(term).low < view.estimated
 
 
 def _entries(view: _View, proposed: Sequence[str], free: int) -> tuple[tuple[Change, ...], tuple[Candidate, ...]]:
@@ -161,7 +212,7 @@ def _entries(view: _View, proposed: Sequence[str], free: int) -> tuple[tuple[Cha
     candidates: list[Candidate] = []
     for term in ranked:
         verdict = _verdict(view, term, term in found)
-        if verdict == "enters" and (len(entries) >= free or _is_full(view)):
+        if verdict == "enters" and (len(entries) >= free or (_is_overfull(view) and view.relevance(term).low < view.estimated)):
             verdict = "full"
         if verdict == "enters":
             entries.append(_came(term, view))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from heapq import nsmallest
 
 from msgspec.structs import replace
 
@@ -13,8 +14,8 @@ _HALF_LIFE = 2_000
 _FRAMES = 12
 _SEED_HALF_LIFE = 200
 """Posts with a seed: what looks like the event changes with what is known of it."""
-_MOST_TERMS = 2_000
-"""Of the event; and half as many that are common everywhere."""
+_MOST_TERMS, _MOST_PHRASES, _MOST_COMMON = 1_000, 300, 1_000
+"""Single terms and phrases of the event, and terms that are common everywhere."""
 _MOST_EVIDENCE = 2_000
 
 
@@ -51,11 +52,17 @@ def _vocabulary(
         whole[term] = Familiar(
             was.event + here.get(term, 0), was.background + everywhere.get(term, 0), was.anchored + anchored.get(term, 0)
         )
-    if len(whole) <= _MOST_TERMS:
-        return whole
-    ours = sorted(whole, key=lambda term: (-whole[term].event, term))[:_MOST_TERMS]
-    common = sorted((term for term in whole if " " not in term), key=lambda term: (-whole[term].background, term))
-    return {term: whole[term] for term in {*ours, *common[: _MOST_TERMS // 2]}}
+    return _bounded(whole)
+
+
+def _bounded(whole: Mapping[str, Familiar]) -> dict[str, Familiar]:
+    """The terms that are most frequent in the event, and single ones that are common everywhere: the whole of it is kept with the
+    state."""
+    words = [(-known.event, term) for term, known in whole.items() if " " not in term]
+    several = [(-known.event, term) for term, known in whole.items() if " " in term and known.event > 1]
+    common = [(-known.background, term) for term, known in whole.items() if " " not in term]
+    chosen = (*nsmallest(_MOST_TERMS, words), *nsmallest(_MOST_PHRASES, several), *nsmallest(_MOST_COMMON, common))
+    return {term: whole[term] for _, term in chosen}
 
 
 def _rates(state: State, frame: Frame, faded_sample: float) -> dict[str, float]:
@@ -64,7 +71,7 @@ def _rates(state: State, frame: Frame, faded_sample: float) -> dict[str, float]:
     if not was.get("anchors"):
         # Nothing was known yet by which a post could have looked like the event.
         return {}
-    seeds = sum(frame.count(seed) for seed in state.seeds)
+    seeds = sum(frame.judged.get(seed, 0) for seed in state.seeds)
     shown = float(0.5 ** (seeds / _SEED_HALF_LIFE))
     new = {
         "seed_posts": (shown, seeds),
@@ -80,7 +87,7 @@ def _evidence(state: State, frame: Frame, faded: float) -> dict[str, Evidence]:
     """Of followed keywords by all that was collected with them; of others by probes, the last counting as much as all before."""
     found = dict(state.evidence)
     for keyword in state.keywords:
-        if count := frame.count(keyword):
+        if count := frame.judged.get(keyword):
             was = found.get(keyword, Evidence())
             found[keyword] = replace(
                 was, posts=was.posts * faded + count, alike=was.alike * faded + frame.alike.get(keyword, 0), new=was.new * faded

@@ -28,6 +28,7 @@ class Likeness:
         self._state = state
         self._event, self._anchors = state.numbers.get("texts", 0.0), state.numbers.get("anchors", 0.0)
         self._background = state.numbers.get("background_texts", 0.0)
+        self._alike = state.numbers.get("alike", ALIKE)
 
     def lift(self, term: str) -> float:
         """The logarithm of how much more frequent a term is in collected posts than in the background; 0 if unknown."""
@@ -79,7 +80,7 @@ class Likeness:
         """Whether a post of this score looks like the event even if one of its terms is not counted."""
         if without:
             score -= sum(self.weights.get(token, 0.0) for token in relatives(without).intersection(post.tokens))
-        return score > ALIKE
+        return score > self._alike
 
 
 def relatives(term: str) -> set[str]:

@@ -89,8 +89,6 @@ class Background(Struct, frozen=True, kw_only=True):
     """A sample of everything that was written in the frame, whatever its terms."""
 
     posts: Counts
-    counts: dict[str, Counts]
-    """Posts with each term; terms that are not named occurred in none."""
     alike: int = 0
     """Posts that look like the event."""
     followed: int = 0
@@ -149,7 +147,11 @@ class Frame(Struct, frozen=True, kw_only=True):
     anchors: int = 0
     """Different texts that carry a seed, or what the user pinned."""
     alike: dict[str, int] = {}
-    """By keyword: collected posts with it that look like the event, by other terms than this one."""
+    """By keyword: posts with it that were read and look like the event, by other terms than this one."""
+    judged: dict[str, int] = {}
+    """By keyword: posts with it that were read as a whole."""
+    carried: dict[frozenset[str], int] = {}
+    """By the keywords that a post carries together: how many posts do."""
     background: Background | None = None
     probes: tuple[Probe, ...] = ()
     """Those that came in since the last frame."""

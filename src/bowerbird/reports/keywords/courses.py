@@ -18,8 +18,9 @@ select d.frame, d.posts, d.background, m.name from keyword_decisions d join keyw
 where m.crawl = ? order by d.frame, m.bit
 """
 _BARS = """
-select term, min(since) as since, max(coalesce(until, 0)) as until, min(case when until is null then 0 else 1 end) as gone
-from keywords where crawl = ? group by term order by 2, 1 limit ?
+select k.term, m.name, k.since, k.until from keywords k join keyword_methods m on m.method = k.method
+where k.crawl = ? and k.term in (select term from keywords where crawl = ? group by term order by min(since), term limit ?)
+order by k.since, k.term, m.bit
 """
 _TRAFFIC = """
 select c.frame, c.counts, m.name from keyword_candidates c join keyword_methods m on m.method = c.method
@@ -33,9 +34,10 @@ _MOST_BARS = 40
 
 
 class Bar(Struct, frozen=True):
-    """A keyword, from when to when any method followed it."""
+    """A keyword, from when to when a method followed it."""
 
     term: str
+    method: str
     since: datetime
     until: datetime | None
 
@@ -74,8 +76,8 @@ async def read_course(tx: Transaction, name: str | None, term: str | None) -> Co
     for row in await tx.fetch(_TRAFFIC, crawl, shown):
         traffic.setdefault(row["name"], {})[from_micros(row["frame"])] = sum(decoded(row["counts"]))
     bars = [
-        Bar(row["term"], from_micros(row["since"]), from_micros(row["until"]) if row["gone"] else None)
-        for row in await tx.fetch(_BARS, crawl, _MOST_BARS)
+        Bar(row["term"], row["name"], from_micros(row["since"]), None if row["until"] is None else from_micros(row["until"]))
+        for row in await tx.fetch(_BARS, crawl, crawl, _MOST_BARS)
     ]
     noise = await _noise(tx, crawl)
     return Course(

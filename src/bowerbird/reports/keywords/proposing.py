@@ -51,7 +51,15 @@ class Wish(Struct, frozen=True, kw_only=True):
         return box.west <= longitude <= box.east and box.south <= latitude <= box.north
 
 
-async def propose(tx: Transaction, dialect: str, wish: Wish, most: int = 15) -> list[Proposal]:
+class Proposed(Struct, frozen=True):
+    """Seeds, and how many posts were compared with how many others."""
+
+    proposals: list[Proposal]
+    posts: int
+    others: int
+
+
+async def propose(tx: Transaction, dialect: str, wish: Wish, most: int = 15) -> Proposed:
     """The most telling terms of the event, against all other posts of the store. Posts are read twice, so that of the others
     nothing but the event's terms is counted."""
     sql = _POSTS.format(**_WORDS[dialect])
@@ -67,7 +75,7 @@ async def propose(tx: Transaction, dialect: str, wish: Wish, most: int = 15) -> 
     async for row in _rows(tx, sql):
         if not wish.covers(row):
             elsewhere.add(read_text(row["text"]))
-    return proposed(event, elsewhere, least=least, most=most)
+    return Proposed(proposed(event, elsewhere, least=least, most=most), event.posts, elsewhere.posts)
 
 
 async def _rows(tx: Transaction, sql: str) -> AsyncIterator[Row]:

@@ -206,7 +206,7 @@ async def _seeds(asked: _Asked, wish: Wish) -> dict[str, Any]:
     async with read_place(asked.place, RealClock()) as database, database.reading() as tx:
         found = await propose(tx, database.dialect, wish)
     showing.show_proposals(asked.output, found)
-    return {"store": asked.place.shown, "proposals": msgspec.to_builtins(found)}
+    return {"store": asked.place.shown, **msgspec.to_builtins(found)}
 
 
 async def _grade(asked: _Asked, labels: Path | None, tagger: str) -> dict[str, Any]:

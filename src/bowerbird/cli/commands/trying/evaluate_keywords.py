@@ -21,8 +21,15 @@ def keywords(
     seeds: Annotated[
         list[str] | None, typer.Option("--seed", metavar="EVENT=TERM", help="A seed of a recorded event; may be repeated.")
     ] = None,
-    own_background: Annotated[
-        bool, typer.Option("--own-background", help="The background is a tenth of the recording itself, not the other ones.")
+    background: Annotated[
+        str,
+        typer.Option(
+            metavar="WHICH",
+            help="What stands for the network's sample: network (the recording, 2 % of it the event), others, own.",
+        ),
+    ] = "network",
+    hold_out: Annotated[
+        bool, typer.Option("--hold-out", help="Also choose colift's parameters for each recorded event on the other ones.")
     ] = False,
     hours: Annotated[float, typer.Option(min=0.5, max=48, help="Length of the made-up stream.")] = 2.5,
     as_json: JsonFlag = False,
@@ -41,7 +48,11 @@ def keywords(
         rows, columns = found["without_cap"], ["recall", "precision", "f1", "kept", "removed", "keywords"]
     else:
         recording = Recording(
-            frame=timedelta(minutes=frame), cap=cap, seeds=seeds_by_event(seeds or ()), own_background=own_background
+            frame=timedelta(minutes=frame),
+            cap=cap,
+            seeds=seeds_by_event(seeds or ()),
+            background=background,
+            holds_out=hold_out,
         )
         found = evaluate_events(events, recording, say=output.progress)
         rows, columns = {name: found[name]["mean"] for name in (*METHODS, "naive")}, ["recall", "precision", "f1", "keywords"]
