@@ -14,6 +14,7 @@ from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.model import Gone, Outcome, Page, Post, PostKind, Relation, RelationKind, Subject, User, post_address, post_at
 from bowerbird.ports import Database
+from bowerbird.reports.browsing.results import NEXT
 from bowerbird.reports.histories.changes import find_history
 from bowerbird.reports.reader import Reader
 from bowerbird.store.absences.gone import GoneStatements
@@ -83,6 +84,15 @@ async def test_no_page_makes_sqlite_read_all_posts(tmp_path: Path) -> None:
             assert not scans, (text, scans)
     await database.close()
     assert len(texts) > 20
+
+
+async def test_what_a_command_found_since_is_read_by_its_number() -> None:
+    database = await open_database(":memory:", RealClock())
+    await database.migrate()
+    async with database.reading() as tx:
+        plan = [row["detail"] for row in await tx.fetch(f"explain query plan {NEXT}", 1, 1)]
+    await database.close()
+    assert plan == ["SEARCH results USING INTEGER PRIMARY KEY (rowid>?)"]
 
 
 async def test_a_store_of_an_earlier_version_keeps_its_posts_their_numbers_and_indexes(tmp_path: Path) -> None:

@@ -88,6 +88,13 @@ def test_commands_that_read_a_store_load_only_what_that_takes() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_one_line_commands_load_neither_other_databases_nor_pictures() -> None:
+    unwanted = ("asyncpg", "rich", "numpy", "importlib.metadata", "bowerbird.analysis.places.resolver", "bowerbird.simulated")
+    code = f"import sys; import bowerbird.cli.everyday.steps; print([name for name in {unwanted} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 async def _make_store(path: Path) -> None:
     async with open_store(str(path), RealClock()) as database:
         assert database.dialect == "sqlite"

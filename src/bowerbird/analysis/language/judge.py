@@ -103,6 +103,8 @@ class VarietyJudge:
 
 def language_judges(names: Collection[str]) -> Sequence[LanguageJudge | VarietyJudge]:
     """Those of the two judges that are asked for; raises `UserError` where the model is not installed."""
+    if not names:
+        return []
     reader = PageReader()
     judges = [judge for judge in (LanguageJudge(reader), VarietyJudge(reader)) if judge.name in names]
     if judges:

@@ -11,8 +11,9 @@ from bowerbird.ports import Database, Row
 from bowerbird.reports.browsing.items import ItemReader
 
 BATCH = 1_000
-_NEXT = f"""
-select result, service, target, post_no, user_no, owner, told from results where crawl = ? and result > ?
+# By number: through the index of crawls (hence the plus) all results of the crawl would be read and sorted every time.
+NEXT = f"""
+select result, service, target, post_no, user_no, owner, told from results where +crawl = ? and result > ?
 order by result limit {BATCH}
 """
 _INPUTS = "select written, columns from inputs where crawl = ? and service = ? and target = ? order by number"
@@ -42,7 +43,7 @@ class ResultReader:
     async def after(self, number: int) -> list[Line]:
         """The next results behind this one; none where there are no more."""
         async with self._database.reading() as tx:
-            rows = await tx.fetch(_NEXT, self._crawl, number)
+            rows = await tx.fetch(NEXT, self._crawl, number)
         if not rows:
             return []
         posts = await self._numbered(self._items.posts_numbered, {row["post_no"] for row in rows})
