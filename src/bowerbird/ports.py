@@ -718,7 +718,7 @@ class Part(Struct, frozen=True, kw_only=True):
     is_refused: Callable[[], bool] | None = None
     """Whether it can do nothing before a human has changed something, and never could."""
     ended: Callable[[CrawlState, str], Awaitable[None]] | None = None
-    """Told how the crawl ended and why, once everything else is done."""
+    """Told how the crawl ends and why, once everything else is done."""
 
 
 class Questions(Protocol):

@@ -13,6 +13,7 @@ from module_scene import HOUR, START, Scene, Toy, played
 from bowerbird.crawl.life import registry
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.files.crawl_file import parse_crawl
+from bowerbird.model import Claim
 from bowerbird.model.modules import Counts
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.rows import read_runs
@@ -113,7 +114,7 @@ def test_by_hand_it_runs_whether_it_is_due_or_not_but_never_twice_at_once(databa
         async with scene.database.transaction() as tx:
             other = await registry.enrol_worker(tx, "c", START)
         runner = scene.runner(toy, other)
-        assert await runner._taken() is not None
+        assert isinstance(await runner._taken(), Claim)
         with pytest.raises(UserError, match="is being run just now"):
             await scene.runner(toy).by_hand()
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from msgspec import structs
+
+from bowerbird.app import open_crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import CrawlState
@@ -50,6 +54,35 @@ def test_a_crawl_goes_on_with_whom_its_modules_find_and_ends_when_they_find_nobo
             assert set(await numbers(database, valid)) <= set(await numbers(database, asked))
             assert await numbers(database, "select count(*) from module_runs where error is not null") == [0]
             assert (await numbers(database, "select count(*) from module_runs where module = 'growth'"))[0] >= 1
+
+    run_virtual(main, start=START)
+
+
+class Heard:
+    """A messenger that remembers; implements `ports.Messenger`."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    async def run(self, command: Sequence[str], message: str) -> None:
+        self.messages.append(message)
+
+    async def post(self, url: str, values: Mapping[str, Any]) -> None: ...
+
+    async def mail(self, server: str, to: Sequence[str], subject: str, message: str) -> None: ...
+
+
+def test_the_end_of_a_crawl_is_told() -> None:
+    async def main(clock: VirtualClock) -> None:
+        laboratory, heard = Laboratory(Setup(dialect="bluesky", world=WORLD), clock), Heard()
+        plan = laboratory.plan(FLOW, laboratory.keys(3), 'modules.notification.command = ["tell"]')
+        async with open_crawl(plan, structs.replace(laboratory.outside(), messenger=heard)) as crawl:
+            await laboratory.run(crawl)
+        (message,) = heard.messages
+        assert message.splitlines() == [
+            "bowerbird: laboratory: the crawl is over, finished: nothing is left to ask",
+            "- the crawl is over, finished: nothing is left to ask",
+        ]
 
     run_virtual(main, start=START)
 

@@ -63,6 +63,8 @@ GROUPS = {
         "overlap": "Say what search alone would have missed beside a stream.",
         "cascade": "Say who passed posts on to whom.",
         "places": "Say who and what belongs to the places of a crawl, and how much they overlap.",
+        "audit": "Ask for posts of random members again, and say how many were lost.",
+        "judge": "Label a random sample of judged accounts, and learn how good the judge is.",
         "sample": "Say what a sampling crawl tells about all accounts, and who is in its sample.",
     },
     "Out of a store": {

@@ -112,6 +112,17 @@ async def meant_crawl(database: Database, place: Place, name: str | None = None)
     return wanted
 
 
+async def one_crawl(database: Database, place: Place, name: str | None = None) -> tuple[int, str]:
+    """Number and name of the one crawl that is meant; raises `UserError` where there are several and nothing says which."""
+    wanted = await meant_crawl(database, place, name)
+    async with database.reading() as tx:
+        crawls = {str(row["name"]): int(row["crawl"]) for row in await tx.fetch("select crawl, name from crawls order by crawl")}
+    if wanted is None and len(crawls) != 1:
+        raise UserError(f"{place.shown} holds {len(crawls)} crawls ({', '.join(crawls)}): say which with --crawl NAME")
+    chosen = wanted or next(iter(crawls))
+    return crawls[chosen], chosen
+
+
 async def crawl_of_file(database: Database, place: Place) -> str | None:
     """The crawl of the file that was named: that of its own name, or else the only one that it was run as (`--as`)."""
     if place.file is None:

@@ -72,11 +72,11 @@ class Process:
             with suppress(asyncio.CancelledError):
                 await watcher
         ending = self._rules.judged(ending, self._prevented)
-        await self._life.finish(ending.state, ending.reason)
         for ended in [part.ended for part in self._rules.parts if part.ended is not None]:
-            # It is over, whatever somebody makes of that.
+            # It is over, whatever somebody makes of that. Before we take leave: who has left may claim nothing.
             with suppress(Exception):
                 await ended(ending.state, ending.reason)
+        await self._life.finish(ending.state, ending.reason)
         return ending
 
     async def abandon(self, reason: str) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 from msgspec import Struct
 
 from bowerbird import __version__
+from bowerbird.analysis.captured import Captured, Part
 from bowerbird.export.card.blocks import Block, Bullets, Code, Listing, Paragraph, Picture, Section, Sheet
 from bowerbird.flows.consent import consent_words
 from bowerbird.flows.files.card_words import CardWords
+from bowerbird.reports.audits import Audited
 from bowerbird.reports.completeness import Cause, Total
 from bowerbird.reports.completeness.entries import CAUSE_WORDS
 from bowerbird.reports.counting.counts import Count
@@ -193,8 +195,31 @@ def _completeness(facts: DatasetFacts) -> Iterator[Block]:
     rows = [_total(view, items, total) for view, totals in facts.totals.items() for items, total in totals.items()]
     if rows:
         yield Listing(("by", "items", "captured", "known missing", "why"), tuple(rows))
+    for audit in (each for each in facts.audits if each.found):
+        yield Paragraph(_audited(audit))
+        yield Listing(
+            ("a post within", "accounts", "posts", "lost", "of posts", "per account"), tuple(map(_class, audit.found[1:]))
+        )
     if facts.left_out:
         yield Bullets(tuple(f"{each.facet} of {each.service} was not asked for: {each.why}." for each in facts.left_out))
+
+
+def _audited(audit: Audited) -> str:
+    whole = audit.found[0]
+    posts, accounts = _part(whole.posts), _part(whole.per_account)
+    return (
+        f"Audit of {audit.at:%d %B %Y}: up to {audit.newest:,} recent posts of {whole.accounts:,} random members of "
+        f"{audit.crawl} were asked for again. Of {whole.wrote:,} posts {posts} are stored; as a mean over accounts {accounts}. "
+        "Intervals are of 95 %."
+    )
+
+
+def _class(each: Captured) -> tuple[str, int, int, int, str, str]:
+    return each.under, each.accounts, each.wrote, each.lost, _part(each.posts), _part(each.per_account)
+
+
+def _part(part: Part) -> str:
+    return f"{part.share * 100:.1f} % ({part.low * 100:.1f} to {part.high * 100:.1f})"
 
 
 def _total(view: str, items: str, total: Total) -> tuple[str, str, int, str, str]:

@@ -107,21 +107,31 @@ class Runner:
         is_wanted, self._is_wanted = self._is_wanted, False
         if due > now and not is_wanted:
             return due
-        if (claim := await self._taken()) is None:
-            return now + _GLANCE
+        claim = await self._taken(is_due=not is_wanted)
+        if isinstance(claim, datetime):
+            return claim
         await self.ran(claim)
         return self._around.clock.now()
 
-    async def _taken(self) -> Claim | None:
-        now = self._around.clock.now()
+    async def _taken(self, *, is_due: bool = False) -> Claim | datetime:
+        """The claim, or when to ask again. `is_due`: only if the module still is when the claim is ours."""
+        now, claims = self._around.clock.now(), self._around.claims
         async with self._around.database.transaction() as tx:
-            claim = await self._around.claims.take(tx, self.claim, now + HOLD, now)
-        return None if isinstance(claim, datetime) else claim
+            claim = await claims.take(tx, self.claim, now + HOLD, now)
+            if isinstance(claim, datetime):
+                return now + _GLANCE
+            # While we waited for the claim its last owner may have run it.
+            schedule = await rows.read_schedule(tx, self._around.crawl, self._module.name)
+            if is_due and schedule is not None and schedule.due > now:
+                await claims.release(tx, claim)
+                return schedule.due
+        return claim
 
     async def by_hand(self) -> Ran:
         """Runs it now, whether it is due or not; raises `UserError` while somebody else does."""
         await self._enrol()
-        if (claim := await self._taken()) is None:
+        claim = await self._taken()
+        if isinstance(claim, datetime):
             raise UserError(f"the module {self._module.name} is being run just now by another process; try again in a moment")
         return await self.ran(claim, is_by_hand=True)
 
@@ -176,5 +186,6 @@ class Runner:
             schedule = await rows.read_schedule(tx, self._around.crawl, self._module.name)
             memory = {} if schedule is None else schedule.memory
             await rows.remember(tx, self._around.crawl, self._module.name, memory | {"ended": [state.value, reason]})
-        if (claim := await self._taken()) is not None:
+        claim = await self._taken()
+        if not isinstance(claim, datetime):
             await self.ran(claim)

@@ -13,6 +13,7 @@ from bowerbird.db.versions import version_of
 from bowerbird.flows.consent import Consent
 from bowerbird.flows.files.card_words import CardWords
 from bowerbird.ports import Database, Transaction
+from bowerbird.reports.audits import Audited, latest_audits
 from bowerbird.reports.completeness import VIEWS, Entry, Facets, Total, ledgers
 from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.reports.counting.counts import Count, Counter
@@ -95,6 +96,8 @@ class DatasetFacts(Struct, frozen=True, kw_only=True):
     """Tombstones by what (`user`, `post`) and reason."""
     requests: int
     """Requests to forget that were carried out."""
+    audits: tuple[Audited, ...] = ()
+    """The last one of each crawl."""
 
     @property
     def written(self) -> tuple[date, date] | None:
@@ -138,6 +141,7 @@ async def read_facts(database: Database, facets: Facets, now: datetime) -> Datas
             days=tuple(days),
             opted_out=int((await tx.fetch_one(_OPTED_OUT) or {"n": 0})["n"]),
             requests=sum(each.done_at is not None for each in await read_requests(tx)),
+            audits=tuple(await latest_audits(tx)),
             deleted={(str(row["subject"]), str(row["reason"])): int(row["n"]) for row in await tx.fetch(_GONE)},
         )
 

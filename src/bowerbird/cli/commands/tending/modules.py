@@ -16,13 +16,13 @@ from bowerbird.app.modules.runners import runner_by_hand
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.module_screens import showing
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, meant_crawl, opened_place, read_place
+from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, meant_crawl, one_crawl, opened_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Ran
-from bowerbird.ports import Database, Messenger
+from bowerbird.ports import Messenger
 from bowerbird.reports.modules import read_history, read_standings
 from bowerbird.reports.place_names import read_names, say
 from bowerbird.settings import load_settings
@@ -114,17 +114,6 @@ def _words(place: str | None, action: str | None, name: str | None) -> tuple[str
     return place, does, name
 
 
-async def _crawl(database: Database, asked: _Asked) -> str:
-    """The one crawl that is meant; raises `UserError` where there are several and none is named."""
-    if (meant_one := await meant_crawl(database, asked.place, asked.crawl)) is not None:
-        return meant_one
-    async with database.reading() as tx:
-        names = [str(row["name"]) for row in await tx.fetch("select name from crawls order by crawl")]
-    if len(names) != 1:
-        raise UserError(f"{asked.place.shown} holds {len(names)} crawls ({', '.join(names)}): say which with --crawl NAME")
-    return names[0]
-
-
 async def _list(asked: _Asked) -> dict[str, Any]:
     async with read_place(asked.place, clock := RealClock()) as database:
         crawl = await meant_crawl(database, asked.place, asked.crawl)
@@ -136,7 +125,7 @@ async def _list(asked: _Asked) -> dict[str, Any]:
 
 async def _runs(asked: _Asked, most: int) -> dict[str, Any]:
     async with read_place(asked.place, clock := RealClock()) as database:
-        crawl = await _crawl(database, asked)
+        crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with database.reading() as tx:
             found = await read_history(tx, crawl, asked.name, most)
     showing.show_runs(asked.output, asked.name, found, clock.now())
@@ -145,7 +134,7 @@ async def _runs(asked: _Asked, most: int) -> dict[str, Any]:
 
 async def _names(asked: _Asked) -> dict[str, Any]:
     async with read_place(asked.place, RealClock()) as database:
-        crawl = await _crawl(database, asked)
+        crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with database.reading() as tx:
             found = await read_names(tx, (await stored_flow(tx, crawl))[0])
     showing.show_names(asked.output, found)
@@ -155,7 +144,7 @@ async def _names(asked: _Asked) -> dict[str, Any]:
 async def _say(asked: _Asked, said: str, who: str) -> dict[str, Any]:
     clock = RealClock()
     async with opened_place(asked.place, clock) as database:
-        crawl = await _crawl(database, asked)
+        crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with database.transaction() as tx:
             await say(tx, (await stored_flow(tx, crawl))[0], asked.name, said, who, clock.now())
     asked.output.line(f"{asked.name} is {said}.")
@@ -165,7 +154,7 @@ async def _say(asked: _Asked, said: str, who: str) -> dict[str, Any]:
 async def _run(asked: _Asked, messenger: Messenger) -> tuple[Ran, dict[str, Any]]:
     clock = RealClock()
     async with opened_place(asked.place, clock) as database:
-        crawl = await _crawl(database, asked)
+        crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with surroundings_by_hand(database, crawl, clock, messenger) as (flow, around):
             ran = await runner_by_hand(asked.name, flow, around).by_hand()
     showing.show_ran(asked.output, asked.name, ran)
