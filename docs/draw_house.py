@@ -26,7 +26,7 @@ ROWS = (
     ("vocabulary",),
     ("web", "remote", "export"),
     ("reports",),
-    ("event",),
+    ("event", "community"),
     ("crawl", "providers", "limits", "frontier", "store", "policies", "analysis", "modules", "transport", "simulated"),
     ("flows",),
     ("clock", "db", "settings"),

@@ -643,6 +643,12 @@ class Links(Protocol):
     async def to(self, tx: Transaction, lane: int, target: str) -> Sequence[str]: ...
 
 
+class Neighbourhood(Protocol):
+    """How likely targets belong to the crawl's community, by the judged accounts around each, as far as they are stored."""
+
+    async def scores(self, tx: Transaction, targets: Sequence[str]) -> Mapping[str, float]: ...
+
+
 class Recall(Protocol):
     """Tells again what searches and streams listed, for lanes that lack its authors."""
 

@@ -91,6 +91,7 @@ async def test_a_judgement_keeps_who_said_it_why_how_certainly_and_by_which_call
         "strength": 1,
         "confidence": 0.9,
         "version": "1",
+        "decided_by": None,
         "call": 1,
     }
 
@@ -178,7 +179,7 @@ base = "https://a.example"
 [filters]
 when = "judged('langage', 'pt')"
 """
-    asked = r"nobody judges langage here \(did you mean 'language'\?\); conditions may ask: language, place, variety"
+    asked = r"nobody judges langage here \(did you mean 'language'\?\); conditions may ask: community, language, place, variety"
     with pytest.raises(FlowError, match=asked) as refused:
         parse_crawl(text, Path("x.toml"), vocabulary())
     assert refused.value.line == 8

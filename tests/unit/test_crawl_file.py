@@ -145,7 +145,7 @@ def test_a_file_of_seeds_that_cannot_be_read_is_named(tmp_path: Path) -> None:
             'flow = "timelines"',
             'flow = "timeline"',
             1,
-            "unknown flow 'timeline' (did you mean 'timelines'?); built in: cascades, event, graph",
+            "unknown flow 'timeline' (did you mean 'timelines'?); built in: cascades, community, event, graph",
         ),
         ('flow = "timelines"', 'flow = "other.toml"', 1, "other.toml' does not exist"),
         ('flow = "timelines"', "", None, "flow is missing; write for example"),

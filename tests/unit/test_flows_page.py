@@ -61,6 +61,7 @@ def test_the_page_explains_every_key_take_word_and_ranker() -> None:
 def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("1\n", "utf-8")
     (tmp_path / "accounts.csv").write_text("id\n1\n", "utf-8")
+    (tmp_path / "pt.toml").write_text('[places]\ncountries = ["PT"]\n', "utf-8")
     examples = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     names = [crawl_file.parse_crawl(text, tmp_path / "x.toml", WORDS).flow.name for text in examples]
     assert names == [name for name in re.findall(r"^### `(\w+)`", PAGE, re.MULTILINE) if name in WORDS.flows]

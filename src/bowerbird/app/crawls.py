@@ -97,6 +97,7 @@ class Given(Struct, frozen=True, kw_only=True):
     flavours: Mapping[str, Flavour]
     """By service: what it said of itself."""
     now: Callable[[], datetime]
+    database: Database
     event: OpenedEvent | None = None
     """Where its seeds are keywords."""
 

@@ -10,6 +10,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct, structs
 
+from bowerbird.analysis.community.judge import Examiner, community_judge
 from bowerbird.analysis.language.judge import language_judges
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
 from bowerbird.app.events import Keeping, event_parts, opened_event
@@ -20,6 +21,9 @@ from bowerbird.app.offered import known_vault
 from bowerbird.app.opt_outs import keep_out
 from bowerbird.app.seeds import seeds_of
 from bowerbird.app.services import add_service, unknown_servers
+from bowerbird.community.looking import Looker
+from bowerbird.community.part import Attendant
+from bowerbird.community.part import Keeping as CommunityKeeping
 from bowerbird.crawl.access.credentials import check_named
 from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.signing import Signer
@@ -136,6 +140,7 @@ class _Opening(Struct, frozen=True):
                 extensions=self.extensions,
                 flavours=flavours,
                 now=outside.clock.now,
+                database=database,
             )
             if event is not None:
                 await event.begin(tx, [seed.text for seed in plan.seeds.located()], now)
@@ -183,6 +188,7 @@ class _Opening(Struct, frozen=True):
             *module_parts(_at_home(plan), self.database, clock, self.outside.media, WorkerClaims(me.number)),
             *module_runners(plan.flow, self._surroundings(who, lanes, targets), lambda: tally.calls),
             Rebuilder(books, targets, Recall(self.database), tally).part(gathered.queues),
+            *self._community(who, targets),
             *self._sample(tally, worker),
         ]
         exhausted = Means(self.ledgers, plan.name, [each.needs for each in gathered.streams], clock).exhausted
@@ -252,6 +258,17 @@ class _Opening(Struct, frozen=True):
         facets = frozenset(lane.facet.name for lane in lanes.asked.values() if self.outside.makes_calls)
         return Caller(signer, {lane.service.name: lane.provider for lane in lanes.asked.values()}, facets, me.number)
 
+    def _community(self, who: _Enrolled, targets: Targets) -> Sequence[Part]:
+        """Who looks around among judged accounts, in a crawl of a community."""
+        community = self.plan.community
+        if community is None or not community.uses_relations or community.rule != "weighed":
+            return ()
+        found = {number: lane for number, lane in who.gathered.lanes.items() if lane.neighbourhood is not None}
+        lanes = {number: f"{lane.provider.network}:" for number, lane in found.items()}
+        keeping = CommunityKeeping(self.database, self.outside.clock, WorkerClaims(who.me.number), who.tally)
+        looker = Looker(self.database, Examiner(community, load_settings().cache_folder))
+        return (Attendant(who.crawl, looker, targets, lanes, keeping).part(),)
+
     def _sample(self, tally: Tally, worker: Worker) -> Sequence[Part]:
         if self.plan.flow.stop.half_width is None:
             return ()
@@ -278,7 +295,9 @@ class _Opening(Struct, frozen=True):
         """Who says what things are: where, in a crawl that is about places; in which language, in one whose conditions ask; and
         whatever the program that runs it adds."""
         areas = [place.area for place in self.plan.places]
-        places = _place_judges(areas) if areas else []
+        places: list[Judge] = [*_place_judges(areas)] if areas else []
+        if self.plan.community is not None:
+            places = [*places, community_judge(self.plan.community, load_settings().cache_folder)]
         added = self.extensions.judges
         asked = self.plan.flow.judges - {judge.name for judge in added}
         return (*places, *language_judges(asked), *added)

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from bowerbird.app.charges import charges_of, paid
 from bowerbird.app.crawls import Gathered, Given
+from bowerbird.community.around import StoredNeighbourhood
 from bowerbird.crawl.access.credentials import Asking, own_credentials, stream_credentials
 from bowerbird.crawl.access.needed import channel_of, filling, listening, searching
 from bowerbird.crawl.access.served import Served
@@ -31,6 +32,7 @@ from bowerbird.flows.files.stream_plans import StreamPlan
 from bowerbird.flows.flow import STREAM, FacetUse, Flow
 from bowerbird.limits.filling import fill
 from bowerbird.model import Channel, Credential, Service
+from bowerbird.policies.focus import Focus
 from bowerbird.policies.registry import WALKS, Place, is_batched_lookup, ranker
 from bowerbird.ports import Clock, FlavouredProvider, KeywordProvider, Ranker, TabledProvider, Transaction
 from bowerbird.providers import provider
@@ -177,8 +179,15 @@ def _lane(given: Given, view: _View, use: FacetUse) -> Lane:
         sieve=None if given.event is None else given.event.lane_sieve(use.name),
         long_lists=None if use.large_share is None else LongLists(use.large_share, use.large_after),
         follows_opted_out=view.flow.filters.follow_opted_out,
+        neighbourhood=_neighbourhood(given, view, use),
         links=stored_links(view.service, view.number, view.speaks.network, place.facet) if place.is_one_sided_walk else None,
     )
+
+
+def _neighbourhood(given: Given, view: _View, use: FacetUse) -> StoredNeighbourhood | None:
+    if use.ranker != Focus.name or given.plan.community is None or not given.plan.community.uses_relations:
+        return None
+    return StoredNeighbourhood(given.database, view.number, view.speaks.network)
 
 
 def _waiting(given: Given, view: _View, use: FacetUse, why: str) -> Lane:

@@ -55,6 +55,7 @@ GROUPS = {
     },
     "What a store tells": {
         "keywords": "Show the keywords of an event, and why each came and went; pin, block, propose and grade them.",
+        "community": "Describe a community, see who belongs to it and why, and say what you know better.",
         "completeness": "Say what was captured, what is known to be missing, and why.",
         "history": "Show how an account or a post changed.",
         "gone": "List absent accounts, ended relations and deleted posts.",

@@ -60,11 +60,18 @@ class Case(Struct, frozen=True, kw_only=True):
     """Accounts of the world that is crawled."""
 
 
+_COMMUNITY = """[community]
+places.countries = ["GB"]
+time.zones = ["Europe/London"]
+words.search = ["coffee", "music", "train"]
+"""
+
 CASES = {
     "timelines": Case(flow='flow = "timelines"', accounts=300, ends='stop.duration = "2h"'),
     "hydrate": Case(flow='flow = "hydrate"', posts=4_000, ends="# by itself"),
     "graph": Case(flow='flow = "graph"', accounts=200, ends="filters.max_depth = 1", world=20_000),
     "cascades": Case(flow='flow = "cascades"', posts=3_000, ends="# by itself"),
+    "community": Case(flow='flow = "community"', tables=_COMMUNITY, accounts=300, posts_per_day=8.0),
     "topic": Case(flow='flow = "topic"', tags=12, posts_per_day=8.0),
     "event": Case(flow='flow = "event"', tags=12, posts_per_day=200.0, world=500, lasts=timedelta(hours=8)),
     "sample": Case(flow='flow = "sample"', accounts=20),

@@ -22,6 +22,7 @@ from bowerbird.flows.keywords import KeywordUse
 from bowerbird.flows.language import condition
 from bowerbird.flows.modules import ModuleUse
 from bowerbird.model import Area, Channel, Facet, Geography, KeywordStream, Subject, Subscription
+from bowerbird.model.community import JUDGE as COMMUNITY
 from bowerbird.model.keywords import Methods
 from bowerbird.model.modules import Modules
 from bowerbird.model.times import span
@@ -69,7 +70,7 @@ TAKES: Mapping[str, Take] = {
 
 WALKS = frozenset({"mhrw", "rwrw", "frontier"})
 """Rankers that go from account to account, along all lists of the flow that they rank."""
-_COMES_ROUND = WALKS | {"circular", "echo", "index", "two_stage"}
+_COMES_ROUND = WALKS | {"circular", "echo", "focus", "index", "two_stage"}
 """Rankers for which no target is ever done."""
 
 
@@ -237,6 +238,11 @@ class Flow(Struct, frozen=True):
         return "place" in self.judges
 
     @property
+    def needs_community(self) -> bool:
+        """Whether it asks of those whom it finds if they belong to a community."""
+        return COMMUNITY in self.judges
+
+    @property
     def judges(self) -> frozenset[str]:
         """Whose judgements its conditions ask for."""
         texts = (*(edge.when for edge in self.edges), self.filters.when)
@@ -305,7 +311,7 @@ class Vocabulary(Struct, frozen=True):
     """Names and the facet table of each."""
     flows: Mapping[str, str] = {}
     """Names and the TOML of the built-in flows."""
-    judges: frozenset[str] = frozenset({"place", "language", "variety"})
+    judges: frozenset[str] = frozenset({"place", "language", "variety", "community"})
     """Who may be asked for in conditions: `judged('place', 'Lisbon')`."""
     channels: Mapping[str, Mapping[str, Channel]] = {}
     """By provider: the streams of its network."""

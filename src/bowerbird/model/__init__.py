@@ -52,7 +52,7 @@ from bowerbird.model.items import (
     Volume,
     WithdrawnPlaces,
 )
-from bowerbird.model.judgements import Judgement, Ruling, Seen
+from bowerbird.model.judgements import Judgement, Ruling, Seen, Standing
 from bowerbird.model.keywords import KeywordStream
 from bowerbird.model.kinds import COUNTED_SIGNALS, Outcome, PostKind, ReactionKind, RelationKind, Side, Signal, Subject
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
@@ -155,6 +155,7 @@ __all__ = [
     "Side",
     "Signal",
     "Source",
+    "Standing",
     "StreamState",
     "Subject",
     "Subscription",

@@ -33,6 +33,8 @@ class User(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     avatar: str | None = None
     gender: str | None = None
     """`m`, `f`, or empty where the account does not say; only where the network itself tells it (Weibo)."""
+    time_zone: str | None = None
+    """As the account set it, in the network's own words (v1.1: `Lisbon`), or hours from UTC (`UTC+01:00`)."""
     created_at: datetime | None = None
     followers: int | None = None
     following: int | None = None

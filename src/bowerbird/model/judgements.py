@@ -36,6 +36,20 @@ class Ruling(Struct, frozen=True, kw_only=True):
     """By account or post, the reasons that were looked at again: what was said for these and is not repeated is withdrawn."""
 
 
+class Standing(Struct, frozen=True, gc=False, kw_only=True):
+    """What stands of an account or post from before."""
+
+    judge: str
+    value: str
+    reason: str
+    evidence: str
+    """JSON."""
+    version: str
+    strength: int = 0
+    decided_by: str | None = None
+    """A person; None: the judge itself."""
+
+
 class Seen(Struct, frozen=True, kw_only=True):
     """A page as judges see it: what was saved of it, and what is known of the accounts that it names."""
 
@@ -47,6 +61,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Of these, the ids whose profile this page tells something of."""
     hidden: frozenset[str] = frozenset()
     """Ids of accounts and posts that are gone: nothing may be said of them."""
+    before: Mapping[tuple[Subject, str], tuple[Standing, ...]] = {}
+    """What stands of them, whoever said it."""
 
     def accounts(self) -> Iterator[tuple[str, User]]:
         """The accounts whose profile this page tells something of, by stored id."""

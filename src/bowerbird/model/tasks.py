@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from bowerbird.model.items import Relation
+from bowerbird.model.items import Judged, Relation
 from bowerbird.model.kinds import Outcome
 
 
@@ -69,6 +69,8 @@ class Arrival(Struct, frozen=True, gc=False, kw_only=True):
     """A message of the lane's ranker to itself: a walker on its way."""
     belief: bytes | None = None
     """What the ranker of the lane that found it remembers of the same target, for one that understands it."""
+    score: float | None = None
+    """How likely it belongs to the crawl's community, by the judged accounts around it; None where nobody asked."""
     is_asked: bool = False
     """It is what the page was asked for, by this or by another name."""
 
@@ -101,6 +103,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     """Of those, the accounts that asked not to be collected."""
     linked_by: tuple[str, ...] = ()
     """At the end of a listing that shows one side only: targets of the lane whose own listings showed this one."""
+    judged: frozenset[Judged] = frozenset()
+    """What judges say of the account that was asked about."""
     around: dict[str, bytes] = {}
     """What the lane remembers of the accounts in `relations` and `linked_by`."""
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from bowerbird.errors import UserError
 from bowerbird.model import Facet
 from bowerbird.policies.echo import LINK_CLASSES, LOOKUP_CLASSES, Echo
+from bowerbird.policies.focus import Focus
 from bowerbird.policies.index import Index
 from bowerbird.policies.oldest_first import OldestFirst
 from bowerbird.policies.rankers import Bfs, Circular, Fifo, Gather, Lifo, Random
@@ -98,6 +99,12 @@ def _reach(facet: Facet, max_pages: int | None) -> int | None:
     return min([*shown, *([max_pages * facet.results_per_call] if max_pages else [])], default=None)
 
 
+def _focus(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
+    told = dict(options)
+    members = told.pop("members", "two_stage")
+    return Focus(_MAKERS[members](revisit, place, {}), **told)
+
+
 _MAKERS: Mapping[str, Maker] = {
     "fifo": _plain(Fifo),
     "lifo": _plain(Lifo),
@@ -110,6 +117,7 @@ _MAKERS: Mapping[str, Maker] = {
     "oldest_first": _plain(OldestFirst),
     "index": _index,
     "two_stage": _two_stage,
+    "focus": _focus,
     "mhrw": _walk(Mhrw),
     "rwrw": _walk(Rwrw),
     "frontier": _walk(FrontierSampling),
@@ -121,6 +129,7 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
     "gather": frozenset({"minutes"}),
     "random": frozenset({"seed"}),
     "echo": frozenset({"up", "down", "grace_hours", "utc_offset", "frozen_days", *_HOURS}),
+    "focus": frozenset({"candidates", "random", "members"}),
     "repeat_first": frozenset({"rest_hours"}),
     "mhrw": frozenset({"walkers", "seed"}),
     "rwrw": _WALK,
@@ -147,13 +156,26 @@ def ranker(
     return _MAKERS[name](revisit, place or Place(), options)
 
 
+_LEAST = {
+    "walkers": 1, "minutes": 1, "up": 1, "down": 1, "jump": 0, "rest_hours": 0, "frozen_days": 1, "candidates": 0, "random": 0,
+}  # fmt: skip
+_ALL = 100
+_FOR_MEMBERS = ("two_stage", "echo")
+
+
 def _check_option(name: str, option: str, value: Any) -> None:
     if option not in RANKERS[name]:
         raise UserError(f"The ranker {name!r} has no option {option!r}; it knows {', '.join(sorted(RANKERS[name])) or 'none'}.")
+    if option == "members":
+        if value not in _FOR_MEMBERS:
+            raise UserError(f"The option 'members' of the ranker 'focus' must be {' or '.join(_FOR_MEMBERS)}, not {value!r}.")
+        return
     if not isinstance(value, int) or isinstance(value, bool):
         raise UserError(f"The option {option!r} of the ranker {name!r} must be a whole number, not {value!r}.")
-    least = {"walkers": 1, "minutes": 1, "up": 1, "down": 1, "jump": 0, "rest_hours": 0, "frozen_days": 1}.get(option)
+    least = _LEAST.get(option)
     if option in _HOURS and not 0 <= value <= 24:
         raise UserError(f"The option {option!r} of the ranker {name!r} must be an hour from 0 to 24, not {value}.")
     if least is not None and value < least:
         raise UserError(f"The option {option!r} of the ranker {name!r} must be at least {least}, not {value}.")
+    if name == "focus" and value > _ALL:
+        raise UserError(f"The option {option!r} of the ranker 'focus' is of a hundred: at most {_ALL}, not {value}.")

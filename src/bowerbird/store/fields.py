@@ -18,7 +18,7 @@ from bowerbird.store.people.names import is_provisional
 Values = tuple[Any, ...]
 
 USER_FIELDS = (
-    "handle", "name", "description", "location", "url", "language", "avatar", "gender", "created_at",
+    "handle", "name", "description", "location", "url", "language", "avatar", "gender", "time_zone", "created_at",
     "followers", "following", "posts", "newest_post_at", "is_protected", "is_bot", "is_verified", "labels", "opts_out",
 )  # fmt: skip
 POST_FIELDS = (
@@ -55,7 +55,7 @@ def user_values(user: User) -> Values:
     """The columns `USER_FIELDS` of one profile."""
     u = user
     return (
-        u.handle, u.name, u.description, u.location, u.url, u.language, u.avatar, u.gender,
+        u.handle, u.name, u.description, u.location, u.url, u.language, u.avatar, u.gender, u.time_zone,
         None if u.created_at is None else to_micros(u.created_at),
         u.followers, u.following, u.posts,
         None if u.newest_post_at is None else to_micros(u.newest_post_at),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bowerbird.crawl.answers.unreadable import answers_to
 from bowerbird.crawl.answers.verdict import Verdict, judge, settled
 from bowerbird.crawl.work.lanes import Lane
-from bowerbird.model import Page, Post, Saved, SavedUser, Settled, Task, User, Visit, asked_about
+from bowerbird.model import Judged, Page, Post, Saved, SavedUser, Settled, Subject, Task, User, Visit, asked_about
 
 _NOBODY: frozenset[str] = frozenset()
 
@@ -39,6 +39,7 @@ def visits_of(
             posts_before=_before(users.get(task.target)),
             posts_now=_now(users.get(task.target)),
             created_at=_made(profiles.get(task.target)),
+            judged=_judged(users.get(task.target), saved),
             relations=page.relations,
             left_alone=_NOBODY if follows_opted_out or not page.relations else left_alone(page),
         )
@@ -91,6 +92,10 @@ def _before(user: SavedUser | None) -> int | None:
 
 def _now(user: SavedUser | None) -> int | None:
     return user.posts_now if user else None
+
+
+def _judged(user: SavedUser | None, saved: Saved) -> frozenset[Judged]:
+    return saved.judged.get((Subject.USER, user.id), frozenset()) if user else frozenset()
 
 
 def _made(user: User | None) -> datetime | None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from bowerbird.flows.flow import Filters
 from bowerbird.flows.language.condition import Facts
 from bowerbird.model import Judged, Page, Post, PostKind, Saved, SavedPost, SavedUser, Subject, Task, User, asked_about
+from bowerbird.model.community import JUDGE as COMMUNITY
 
 
 class Found(NamedTuple):
@@ -173,9 +174,12 @@ def _language(target: _Target) -> str | None:
 
 
 def _judged(target: _Target, wanted: Judged) -> bool:
-    """Whether a judge said this of the post that the target was found by, or else of the account."""
+    """Whether a judge said this of the post that the target was found by, or else of the account; a judge of people alone, of
+    who wrote the post."""
     post, user = target.found.post, target.saved()
     saved = target.view.saved_posts.get(post.key) if post is not None else None
+    if saved is not None and wanted.judge == COMMUNITY:
+        return wanted.is_said(target.view.saved.judged.get((Subject.USER, saved.author), frozenset()))
     item = (Subject.POST, saved.id) if saved is not None else (Subject.USER, user.id) if user is not None else None
     said = target.view.saved.judged.get(item, frozenset()) if item is not None else frozenset()
     return wanted.is_said(said)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from bowerbird.crawl.answers.long_lists import LongLists, as_ranked
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.model import Ask, Charge, Draw, Facet, Progress, Service, Settled, Task, Turn
-from bowerbird.ports import Links, Provider, Ranker, Seeder, Sieve
+from bowerbird.ports import Links, Neighbourhood, Provider, Ranker, Seeder, Sieve
 
 FRESH = Progress()
 
@@ -34,6 +34,8 @@ class Lane(Struct, frozen=True, kw_only=True):
     follows_opted_out: bool = False
     links: Links | None = None
     """For a walk that sees one side of each relation only: the other side, as far as the store knows it."""
+    neighbourhood: Neighbourhood | None = None
+    """For a ranker of candidates: who is around them."""
     sieve: Sieve | None = None
     """Chooses what is saved of its pages; None: everything."""
     left_out: str = ""

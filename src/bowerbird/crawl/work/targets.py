@@ -7,6 +7,8 @@ from datetime import datetime
 from functools import partial
 from itertools import takewhile
 
+from msgspec import structs
+
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.work.lanes import Lanes
 from bowerbird.crawl.work.scheduler import Scheduler
@@ -83,7 +85,19 @@ class Targets:
             await self._add(tx, leads, call, now)
             await self._add(tx, more, call, now)
 
+    async def _scored(self, tx: Transaction, arrivals: Sequence[Arrival]) -> Sequence[Arrival]:
+        """The arrivals with how likely they belong, in lanes whose ranker goes by that."""
+        found: dict[tuple[int, str], float] = {}
+        for number in {arrival.lane for arrival in arrivals}:
+            if (around := self.lanes.of(number).neighbourhood) is not None:
+                scores = await around.scores(tx, [arrival.target for arrival in arrivals if arrival.lane == number])
+                found |= {(number, target): score for target, score in scores.items()}
+        if not found:
+            return arrivals
+        return [structs.replace(arrival, score=found.get((arrival.lane, arrival.target))) for arrival in arrivals]
+
     async def _placements(self, tx: Transaction, arrivals: Sequence[Arrival], now: datetime) -> list[tuple[Arrival, Placement]]:
+        arrivals = await self._scored(tx, arrivals)
         rankers = [self.lanes.of(arrival.lane).ranker for arrival in arrivals]
         remembering = [arrival for arrival, ranker in zip(arrivals, rankers, strict=True) if ranker.remembers]
         known = await self._frontier.known(tx, remembering) if remembering else {}

@@ -33,10 +33,16 @@ _QUEUES = ("following", "followers", "profile", "timeline", "thread", "tags")
 _ROUND = "\n".join(f"flow.facets.{name}.revisit = '1d'" for name in _QUEUES)
 _CALLS = {"robots": 250, "sample": 120}
 """Of flows that go on for ever."""
+_COMMUNITY = """[community]
+places.countries = ["GB"]
+time.zones = ["Europe/London"]
+names.countries = ["GB"]
+"""
 _FLOWS: dict[str, tuple[str, tuple[str, ...], timedelta]] = {
     "timelines": ("", ("profile", "timeline"), timedelta(minutes=50)),
     "graph": ("filters.max_depth = 1", ("profile", "followers", "following"), timedelta(hours=12)),
     "cascades": ("", ("post", "reposts", "quotes"), timedelta(hours=12)),
+    "community": ("", ("profile",), timedelta(minutes=70)),
     "event": ("", (), timedelta(minutes=70)),
     "hydrate": ("", ("post",), timedelta(hours=12)),
     "listen": ("", (), timedelta(minutes=60)),
@@ -114,14 +120,14 @@ def all_scenes(only: Sequence[str] = (), flows: Sequence[str] = (), *, is_small:
 def order(scene: Scene, service: SimulatedService) -> Order:
     """The crawl of one scene; its seeds are chosen from the truth, those not to be had among them."""
     lines, promises, length = _FLOWS[scene.flow]
-    tables = _PLACE if scene.flow == "places" else ""
+    tables = {"places": _PLACE, "community": _COMMUNITY}.get(scene.flow, "")
     if scene.flow == "listen":
         channel = scene.channel or _CHANNELS.get(service.dialect.name, "public")
         about = f'tag = ["{tag_of(service)}"]\n' if channel == "hashtag" else ""
         tables = f'[[streams]]\nchannel = "{channel}"\n{about}'
     seeds, tag = _seeds(scene.flow, service), tag_of(service) if scene.channel == "hashtag" else ""
     calls = f"stop.calls = {_CALLS[scene.flow]}\n" if scene.flow in _CALLS else ""
-    length = length / 3 if scene.is_small and scene.flow in ("event", "timelines", "topic") else length
+    length = length / 3 if scene.is_small and scene.flow in ("community", "event", "timelines", "topic") else length
     return Order(
         lines=f'flow.use = "{scene.flow}"\n{calls}{lines}', seeds=seeds, tables=tables, tag=tag, promises=promises, length=length
     )
@@ -130,7 +136,7 @@ def order(scene: Scene, service: SimulatedService) -> Order:
 def _seeds(flow: str, service: SimulatedService) -> tuple[str, ...]:
     if flow in ("cascades", "hydrate"):
         return _posts(service, passed_on=flow == "cascades")
-    counts = {"timelines": _SEEDS, "places": _SEEDS, "graph": _FEW, "sample": _FEW, "robots": 1}
+    counts = {"timelines": _SEEDS, "community": _SEEDS, "places": _SEEDS, "graph": _FEW, "sample": _FEW, "robots": 1}
     if flow in counts:
         return _accounts(service, counts[flow])
     return (f"#{tag_of(service)}",) if flow in ("event", "topic") else ()

@@ -57,7 +57,7 @@ LEFT_OUT = {
     "posts": ("url", "media"),
     "users": ("name", "url", "avatar"),
     "media": ("id", "url", "path", "sha256"),
-    "judgements": ("evidence",),
+    "judgements": ("evidence", "decided_by"),
     "calls": ("targets", "detail"),
 }
 """What names somebody and cannot be told otherwise."""

@@ -51,6 +51,7 @@ JUDGEMENTS = Shape(
         Column("reason", means="what decided"),
         Column("confidence", Kind.REAL),
         Column("evidence", Kind.DOCUMENT),
+        Column("decided_by", means="who, where a person did"),
         Column("at", _T),
     ),
 )

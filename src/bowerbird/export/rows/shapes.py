@@ -117,6 +117,7 @@ USERS = Shape(
         Column("url"),
         Column("language"),
         Column("gender", means="where the network tells it (Weibo)"),
+        Column("time_zone", means="as the account set it (v1.1)"),
         Column("avatar"),
         Column("created_at", _T),
         Column("followers", _N),

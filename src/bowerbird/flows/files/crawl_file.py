@@ -23,6 +23,7 @@ from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.consent import Consent, consent_of
 from bowerbird.flows.files.backup_plan import BackupPlan
 from bowerbird.flows.files.card_words import CardWords, card_words
+from bowerbird.flows.files.community_file import community_searches, crawled_community
 from bowerbird.flows.files.flow_file import flow_of
 from bowerbird.flows.files.keyword_streams import keyword_streams
 from bowerbird.flows.files.media_plan import MediaPlan, media_plan
@@ -36,6 +37,7 @@ from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import Document, read
 from bowerbird.model import TRAITS, Facet, Service
+from bowerbird.model.community import Community
 from bowerbird.model.money import DEFAULT_DOLLARS, Budget
 
 CRAWL_KEYS = (
@@ -47,6 +49,7 @@ CRAWL_KEYS = (
     "seeds",
     "streams",
     "places",
+    "community",
     "keywords",
     "modules",
     "stop",
@@ -95,7 +98,9 @@ class CrawlPlan(Struct, frozen=True, kw_only=True):
     streams: tuple[StreamPlan, ...] = ()
     places: tuple[PlacePlan, ...] = ()
     searches: tuple[SearchPlan, ...] = ()
-    """For the places, where a network has searches for such."""
+    """For the places, or to find people of the community, where a network has searches for such."""
+    community: Community | None = None
+    """Whose people it collects."""
     concurrency: int = 8
     in_memory: int = IN_MEMORY
     """How many tasks of each queue a process holds at most ahead of their calls."""
@@ -167,14 +172,19 @@ def parse_crawl(
     streams = stream_plans(table, [plan.service for plan in services], vocabulary)
     found = places_plan(table, [plan.service for plan in services], vocabulary, listens=bool(streams))
     streams += found.streams
+    community = crawled_community(table, path.parent)
+    searches = (*found.searches, *community_searches(community, [plan.service for plan in services], vocabulary))
     facets = vocabulary.facets(services[0].service.provider)
-    listed_seeds = _seeds(table, path, flow, facets, seeds, may_lack=may_lack_seeds or bool(streams or found.searches))
+    listed_seeds = _seeds(table, path, flow, facets, seeds, may_lack=may_lack_seeds or bool(streams or searches))
     if flow.keywords is not None:
         streams += keyword_streams(table, [plan.service for plan in services], vocabulary, listed_seeds, flow.keywords)
     if not flow.seeds and not streams:
         raise table.wrong("flow", f"the flow {flow.name!r} only listens: add [[streams]] with a channel")
     if flow.needs_places and not found.places:
         raise table.wrong("flow", f'the flow {flow.name!r} is about places: add [[places]] with a name, such as "Lisbon"')
+    if flow.needs_community and community is None:
+        example = '[community] with file = "pt.toml" (`bowerbird community new PT` writes one)'
+        raise table.wrong("flow", f"the flow {flow.name!r} is about a community: add {example}")
     if unknown := sorted(flow.judges - vocabulary.judges):
         hint = f"{meant(unknown[0], vocabulary.judges)}; conditions may ask: {listed(vocabulary.judges)}"
         where = table.document.naming("judged", unknown[0]) or ("flow",)
@@ -188,7 +198,8 @@ def parse_crawl(
         seeds=listed_seeds,
         streams=streams,
         places=found.places,
-        searches=found.searches,
+        searches=searches,
+        community=community,
         concurrency=table.count("concurrency", 8) or 8,
         in_memory=table.count("in_memory", IN_MEMORY) or IN_MEMORY,
         backup=_backup(table, path),

@@ -56,6 +56,18 @@ name = "Lisbon"
 box = [-9.5, 38.6, -9.0, 38.9]
 """
 
+_COMMUNITY = """
+# Who belongs. `bowerbird community new PT` writes a fuller description into a file; then write here only file = "pt.toml".
+[community]
+name = "Portugal"
+places.countries = ["PT"]
+time.zones = ["Europe/Lisbon", "Atlantic/Madeira", "Atlantic/Azores"]
+languages.own = ["pt"]
+languages.varieties = ["pt-PT"]
+languages.other_varieties = ["pt-BR"]
+names.countries = ["PT"]
+"""
+
 _INSTEAD = """\
 # To change a part of the flow, take out the line flow = "{flow}" above and write here:
 # [flow]
@@ -98,6 +110,8 @@ def _seeds(flow: Flow, provider: str) -> str:
 def _streams(flow: Flow, provider: str) -> str:
     if flow.needs_places:
         return _PLACES
+    if flow.needs_community:
+        return _COMMUNITY
     stream = TRAITS[provider].example.stream
     if not flow.listens or not stream:
         return ""

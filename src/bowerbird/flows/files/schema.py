@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from bowerbird.flows.files.community_file import VARIETIES
 from bowerbird.flows.files.place_plans import WAYS
 from bowerbird.flows.flow import TAKES, Vocabulary
 from bowerbird.flows.keywords import WAYS as KEYWORD_WAYS
 from bowerbird.flows.language.spelling import spell
 from bowerbird.model import Signal
+from bowerbird.model.community import RULES
 from bowerbird.model.keywords import MethodOption
 from bowerbird.model.modules import ModuleOption
 
@@ -106,6 +108,26 @@ _KEYWORDS: dict[str, tuple[Schema, str]] = {
     "probes": ({"type": "integer", "minimum": 0}, "Searches in each frame that test candidates. Default: 20, on X 2."),
     "by": ({"enum": list(KEYWORD_WAYS)}, "How keywords are collected. Default: by a stream where there is one."),
 }
+_COMMUNITY_TABLES: dict[str, dict[str, tuple[Schema, str]]] = {
+    "places": {
+        "countries": (_TEXTS, "Codes of countries: PT."),
+        "own": (_TEXTS, "More names of places of the community."),
+        "other": (_TEXTS, "Names that look like one and are none."),
+    },
+    "time": {"zones": (_TEXTS, "Time zones: Europe/Lisbon.")},
+    "languages": {
+        "own": (_TEXTS, "Languages that its people write: pt."),
+        "varieties": ({"type": "array", "items": {"enum": list(VARIETIES)}}, "Varieties of these."),
+        "other_varieties": ({"type": "array", "items": {"enum": list(VARIETIES)}}, "Varieties that others write."),
+    },
+    "names": {"countries": (_TEXTS, "Countries whose names fit.")},
+    "words": {
+        "own": (_TEXTS, "Words in profiles that speak for it."),
+        "other": (_TEXTS, "Words in profiles that speak against it."),
+        "search": (_TEXTS, "Searched for, to find people."),
+    },
+    "relations": {"on": (_TRUTH, "Whether judged neighbours count. Default: true.")},
+}
 _BACKUP: dict[str, tuple[Schema, str]] = {
     "every": (_DURATION, 'How often the store is copied: "1d".'),
     "folder": (_TEXT, 'Default: "backups".'),
@@ -154,6 +176,7 @@ def crawl_schema(words: Vocabulary) -> Schema:
         "seeds": ({"anyOf": [_TEXTS, _table(_SEEDS)]}, "Whom or what to begin with."),
         "streams": ({"type": "array", "items": _table(_STREAM, is_open=True)}, "What to listen to."),
         "places": ({"type": "array", "items": _table(_PLACE)}, "The areas it is about."),
+        "community": (_community(), "Whose people it collects."),
         "keywords": (_keywords(words), "How the keywords of an event come and go."),
         "modules": (_modules(words), "Periodic jobs, by name."),
         "stop": (_table(_STOP), "When to end."),
@@ -169,6 +192,18 @@ def crawl_schema(words: Vocabulary) -> Schema:
     }
     about = {"$schema": "http://json-schema.org/draft-07/schema#", "title": "A crawl file of bowerbird"}
     return about | _table(keys)
+
+
+def _community() -> Schema:
+    tables = {name: (_table(keys), f"Evidence: {name}.") for name, keys in _COMMUNITY_TABLES.items()}
+    keys: dict[str, tuple[Schema, str]] = {
+        "file": (_TEXT, "A file with the description, instead of all that follows."),
+        "name": (_TEXT, "Of the community."),
+        "rule": ({"enum": list(RULES)}, "How evidence becomes a judgement. Default: weighed."),
+        "yes": (_NUMBER, "How likely it must be that somebody belongs. Default: 0.85."),
+        "no": (_NUMBER, "How likely it must be that somebody does not. Default: 0.985."),
+    }
+    return _table({**keys, **tables})
 
 
 def _service(words: Vocabulary) -> Schema:

@@ -93,8 +93,9 @@ _TOKEN = re.compile(
 _SAID = {
     "language": (re.compile(r"[a-z]{2,3}|several"), "a code such as 'pt', or 'several'"),
     "variety": (re.compile(r"pt-(?:PT|BR)"), "'pt-PT' or 'pt-BR'"),
+    "community": (re.compile(r"yes|no|undecided"), "'yes', 'no' or 'undecided'"),
 }
-"""What the judges of languages say, and examples of it: anything else would silently fit nobody."""
+"""What the judges of languages and of communities say, and examples of it: anything else would silently fit nobody."""
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda left, right: left < right,
     "<=": lambda left, right: left <= right,

@@ -13,6 +13,8 @@ from bowerbird.providers.common.markup import source_of
 from bowerbird.providers.common.times import classic
 
 NETWORK_PREFIX = "x:"
+_FARTHEST = 14 * 3600
+"""Seconds that a clock on Earth is from UTC at most."""
 
 
 class _Url(Struct, gc=False):
@@ -37,6 +39,8 @@ class Account(Struct):
     location: str | None = None
     url: str | None = None
     lang: str | None = None
+    time_zone: str | None = None
+    utc_offset: int | None = None
     profile_image_url_https: str | None = None
     created_at: str | None = None
     followers_count: int | None = None
@@ -166,6 +170,7 @@ def user_of(account: Account, raw: bytes) -> User:
         url=expanded or account.url,
         language=account.lang,
         avatar=account.profile_image_url_https,
+        time_zone=_time_zone(account),
         created_at=classic(account.created_at),
         followers=count(account.followers_count),
         following=count(account.friends_count),
@@ -175,6 +180,14 @@ def user_of(account: Account, raw: bytes) -> User:
         labels=_withheld(account.withheld_in_countries),
         raw=raw,
     )
+
+
+def _time_zone(account: Account) -> str | None:
+    """The name that the account chose from the network's list, or else how far its clock is from UTC."""
+    if account.time_zone or account.utc_offset is None or abs(account.utc_offset) > _FARTHEST:
+        return account.time_zone
+    hours, minutes = divmod(abs(account.utc_offset) // 60, 60)
+    return f"UTC{'-' if account.utc_offset < 0 else '+'}{hours:02d}:{minutes:02d}"
 
 
 def repost_of(tweet: Tweet, author: str, original: str, raw: bytes) -> Post:

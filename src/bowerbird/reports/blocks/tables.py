@@ -93,9 +93,9 @@ _POST_COLUMNS = (
     "poll", "emoji", "found_at", "found_by", "seen_at",
 )  # fmt: skip
 _USER_COLUMNS = (
-    "id", "network", "handle", "name", "description", "location", "url", "language", "gender", "avatar", "created_at",
-    "followers", "following", "posts", "newest_post_at", "is_protected", "is_bot", "is_verified", "labels", "found_at",
-    "found_by", "seen_at",
+    "id", "network", "handle", "name", "description", "location", "url", "language", "gender", "time_zone", "avatar",
+    "created_at", "followers", "following", "posts", "newest_post_at", "is_protected", "is_bot", "is_verified", "labels",
+    "found_at", "found_by", "seen_at",
 )  # fmt: skip
 _CALL_COLUMNS = (
     "call", "facet", "state", "outcome", "status", "targets", "objects", "results", "new_items", "bytes", "credential",
@@ -195,7 +195,8 @@ JUDGEMENTS = Table(
     columns={
         "handle": "u.handle",
         **{
-            name: f"j.{name}" for name in ("judge", "version", "subject", "id", "value", "reason", "confidence", "evidence", "at")
+            name: f"j.{name}"
+            for name in ("judge", "version", "subject", "id", "value", "reason", "confidence", "evidence", "decided_by", "at")
         },
     },
     where="coalesce(u.opts_out, 0) = 0",

@@ -46,9 +46,9 @@ class User(Struct):
     verified: bool
     statuses_count: int
     profile_image_url_https: str
-    utc_offset: None = None
-    time_zone: None = None
-    lang: None = None
+    utc_offset: int | None = None
+    time_zone: str | None = None
+    lang: str | None = None
     contributors_enabled: bool = False
     is_translator: bool = False
     default_profile: bool = True
@@ -179,6 +179,10 @@ class Payloads:
             verified=bool(people.is_verified[account]),
             statuses_count=self.world.post_count(account, now),
             profile_image_url_https=f"https://pbs.simulated.example/profile_images/{account}/{profile.picture}_normal.png",
+            # Left empty since 2018; a world whose people have nationalities is of the years before.
+            utc_offset=profile.utc_hours * 3600 if profile.time_zone else None,
+            time_zone=profile.time_zone or None,
+            lang=profile.language if self.world.settings.mixed else None,
         )
 
     def _body(self, row: Row) -> tuple[bytes, str]:

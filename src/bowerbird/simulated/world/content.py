@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from bowerbird.simulated.world.hashing import Words, mix, mix_many, unit
+from bowerbird.simulated.world.nations.tongues import NAMES, STYLES, Tongues
 from bowerbird.simulated.world.profiles import Profiles
-from bowerbird.simulated.world.rows import REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.rows import AUTHOR_MASK, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.tags import NO_TAG, tag_name
 from bowerbird.simulated.world.vocabulary import TOWNS, VOCABULARY, Town
 
@@ -40,8 +43,17 @@ class Content(Struct, frozen=True, gc=False):
 class Contents:
     """Writes the body of any post."""
 
-    def __init__(self, seed: int, communities: npt.NDArray[np.int16], profiles: Profiles, reticent: float = 0.0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        communities: npt.NDArray[np.int16],
+        profiles: Profiles,
+        reticent: float = 0.0,
+        tongues: Tongues | None = None,
+    ) -> None:
+        """`tongues`: what posts are written in, where people of one town do not all write the same."""
         self._seed = seed
+        self._tongues = tongues
         self._reticent = reticent
         self._communities = communities
         self.profiles = profiles
@@ -49,10 +61,11 @@ class Contents:
     def of(self, row: Row) -> Content:
         draw = mix(row.number, self._seed ^ 0xC0)
         town = self.town(row.author)
+        language = self.language(row.number)
         mentions = (author_of(row.target),) if row.kind == REPLY else ()
         return Content(
-            words="" if row.kind == REPOST else self.words(row.number, town.language),
-            language=town.language if draw % 20 else None,
+            words="" if row.kind == REPOST else self.words(row.number, self.style(row.number)),
+            language=language if draw % 20 else None,
             tags=() if row.kind == REPOST else tuple(tag_name(tag) for tag in (row.tag, row.second_tag) if tag != NO_TAG),
             mentions=mentions,
             link=f"https://news.example/{draw % 9973}" if (draw >> 8) % 8 == 0 else "",
@@ -70,22 +83,35 @@ class Contents:
     def town(self, account: int) -> Town:
         return TOWNS[int(self._communities[account])]
 
+    def style(self, number: int) -> str:
+        """What the words of a post are drawn from."""
+        return self.town(author_of(number)).language if self._tongues is None else NAMES[self._tongues.of(number)]
+
+    def language(self, number: int) -> str:
+        return self.style(number).split("-")[0]
+
     def words(self, number: int, language: str) -> str:
-        vocabulary = VOCABULARY[language]
+        vocabulary = VOCABULARY[language] if self._tongues is None else STYLES[language]
         chosen = [vocabulary[(draw >> (_BITS * k)) & 63] for draw, count in _draws(number) for k in range(count)]
         return ("" if language == "ja" else " ").join(chosen)
 
     def saying(self, numbers: npt.NDArray[np.int64], word: str) -> npt.NDArray[np.bool_]:
         """Which of these posts contain a word of the vocabulary, whole and in any case."""
         found = np.zeros(len(numbers), bool)
-        authors = self._communities[numbers & ((1 << 22) - 1)]
-        codes = {town: _codes(word, place.language) for town, place in enumerate(TOWNS)}
-        if not any(codes.values()):
+        codes = self._all_codes(word)
+        if not any(codes):
             return found
+        kinds = self._communities[numbers & AUTHOR_MASK] if self._tongues is None else self._tongues.of_many(numbers)
         for place, counts, draws in _draw_columns(numbers):
-            has = _has_code(draws, place, counts, [codes[town] for town in range(len(TOWNS))], authors)
+            has = _has_code(draws, place, counts, codes, kinds)
             found |= has
         return found
+
+    def _all_codes(self, word: str) -> list[tuple[int, ...]]:
+        """By what posts are drawn from, the places of a word in it."""
+        if self._tongues is None:
+            return [_codes(word, VOCABULARY[town.language]) for town in TOWNS]
+        return [_codes(word, STYLES[name]) for name in NAMES]
 
 
 def visibility(number: int, seed: int, reticent: float = 0.0) -> str:
@@ -96,8 +122,8 @@ def visibility(number: int, seed: int, reticent: float = 0.0) -> str:
     return "public" if share < 0.9 else "unlisted" if share < 0.97 else "private"
 
 
-def _codes(word: str, language: str) -> tuple[int, ...]:
-    return tuple(code for code, entry in enumerate(VOCABULARY[language]) if entry.lower() == word.lower())
+def _codes(word: str, vocabulary: Sequence[str]) -> tuple[int, ...]:
+    return tuple(code for code, entry in enumerate(vocabulary) if word.lower() in entry.lower().split())
 
 
 def _draws(number: int) -> tuple[tuple[int, int], tuple[int, int]]:

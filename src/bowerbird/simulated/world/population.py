@@ -10,6 +10,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from bowerbird.simulated.world.hashing import generator
+from bowerbird.simulated.world.nations.people import residence
+from bowerbird.simulated.world.nations.tables import SHARES
 from bowerbird.simulated.world.settings import DAY, NEVER, USUAL_SPREAD, WorldSettings
 from bowerbird.simulated.world.vocabulary import TOWNS
 
@@ -59,19 +61,20 @@ def populate(settings: WorldSettings) -> Population:
     n = settings.accounts
     rng = generator(settings.seed, 1)
     towns = min(len(TOWNS), max(1, n // 50))
-    community = rng.choice(towns, n, p=_shares(towns)).astype(np.int16)
+    shares = np.array(SHARES) if settings.mixed else _shares(towns)
+    community = rng.choice(len(shares), n, p=shares).astype(np.int16)
     rate = _rates(settings, rng)
     created = _created(settings, rng)
     left, suspended, returned = _fates(settings, rng, created)
     protected, unprotected = _protection(settings, rng)
     history, history_from = _history(settings, rng, rate, created)
-    hours = np.array([town.utc_hours for town in TOWNS[:towns]])
+    hours = np.array([town.utc_hours for town in TOWNS])[_residence(settings, community)]
     return Population(
         community=community,
         popularity=_popularity(settings, rng, rate),
         rate=rate,
         like_rate=_like_rates(settings, rng, rate),
-        shift_ms=((hours[community] + rng.normal(0, 1.2, n)) * 3_600_000).astype(np.int64),
+        shift_ms=((hours + rng.normal(0, 1.2, n)) * 3_600_000).astype(np.int64),
         created=created,
         left=left,
         suspended=suspended,
@@ -89,6 +92,13 @@ def populate(settings: WorldSettings) -> Population:
         says_nobot=rng.random(n) < 0.01,
         edit_every=(rng.lognormal(np.log(90), 1.0, n) * DAY).astype(np.int64),
     )
+
+
+def _residence(settings: WorldSettings, community: Array) -> Array:
+    """The town that each account lives by."""
+    if not settings.mixed:
+        return community
+    return np.array([residence(settings.seed, account, int(home)) for account, home in enumerate(community)])
 
 
 def _shares(towns: int) -> Array:

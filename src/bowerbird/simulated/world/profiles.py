@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from bowerbird.simulated.world.hashing import mix, unit
+from bowerbird.simulated.world.nations.people import shown
 from bowerbird.simulated.world.population import Population
 from bowerbird.simulated.world.vocabulary import FAMILY, GIVEN, TOPICS, TOWNS, TRADES
 
@@ -27,6 +28,9 @@ class Profile(Struct, frozen=True, gc=False):
     picture: int
     language: str
     version: int
+    time_zone: str = ""
+    """As the list of the network's settings has it; empty where none is set, and in worlds whose people set none."""
+    utc_hours: int = 0
 
     @property
     def bio_with_place(self) -> str:
@@ -37,8 +41,9 @@ class Profile(Struct, frozen=True, gc=False):
 class Profiles:
     """The profile of any account at any time."""
 
-    def __init__(self, seed: int, people: Population) -> None:
+    def __init__(self, seed: int, people: Population, *, mixed: bool = False) -> None:
         self._seed = seed
+        self._mixed = mixed
         self._people = people
         self._kept: dict[tuple[int, int], Profile] = {}
 
@@ -84,6 +89,8 @@ class Profiles:
         draw = mix(account, self._seed ^ 0x5EED)
         first = f"{GIVEN[draw % len(GIVEN)].lower()}_{_base36(account)}"
         renames = version // 10
+        if self._mixed:
+            return self._careless(account, version, first, f"{first}_{renames}" if renames else first)
         town = TOWNS[int(self._people.community[account])]
         return Profile(
             handle=f"{first}_{renames}" if renames else first,
@@ -95,6 +102,23 @@ class Profiles:
             picture=version // 4,
             language=town.language,
             version=version,
+        )
+
+    def _careless(self, account: int, version: int, first: str, handle: str) -> Profile:
+        """The profile of somebody with a nationality."""
+        told = shown(self._seed, account, int(self._people.community[account]), version)
+        return Profile(
+            handle=handle,
+            first_handle=first,
+            name=told.name,
+            bio=f"{told.bio} #nobot".strip() if self._people.says_nobot[account] else told.bio,
+            location=told.location,
+            link="",
+            picture=version // 4,
+            language=told.language,
+            version=version,
+            time_zone=told.time_zone,
+            utc_hours=told.utc_hours,
         )
 
     def _bio(self, account: int, draw: int, version: int) -> str:

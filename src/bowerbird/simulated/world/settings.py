@@ -60,6 +60,8 @@ class WorldSettings(Struct, frozen=True, kw_only=True):
     """How long after `start` the follow graph and the accounts' fates go on changing."""
     until: datetime | None = None
     """Time stands still in the world from then on, so that crawls at different times find the same; limits go on."""
+    mixed: bool = False
+    """Accounts have a nationality, live at home or abroad, and fill in their profiles as carelessly as people do."""
     pace: float = 1.0
     """How many times as fast as the clock the world's time runs from `since` on; limits keep the clock's time."""
     since: datetime | None = None

@@ -17,6 +17,7 @@ from bowerbird.simulated.world.doings import Doings
 from bowerbird.simulated.world.graph import FollowGraph
 from bowerbird.simulated.world.happenings import Chronicle, Happening
 from bowerbird.simulated.world.history import Histories
+from bowerbird.simulated.world.nations.tongues import Tongues
 from bowerbird.simulated.world.population import populate
 from bowerbird.simulated.world.profiles import Profiles
 from bowerbird.simulated.world.recorded import Recorded, RecordedWriters
@@ -49,9 +50,10 @@ class World:
         writers = RecordedWriters(settings, self.people, recorded) if recorded else None
         self.calendar = Calendar(settings, self.people, self.graph, writers)
         self.histories = Histories(settings, self.people, self.graph)
-        self.profiles = Profiles(settings.seed, self.people)
+        self.profiles = Profiles(settings.seed, self.people, mixed=settings.mixed)
         self.changes = Changes(self.calendar, self.people, self.graph, self.profiles)
-        self.contents = Contents(settings.seed, self.people.community, self.profiles, settings.reticent)
+        tongues = Tongues(settings.seed, self.people.community) if settings.mixed else None
+        self.contents = Contents(settings.seed, self.people.community, self.profiles, settings.reticent, tongues)
         doings = Doings(settings, self.people, self.graph, self.calendar, self.profiles)
         self._chronicle = Chronicle(settings, self.calendar, doings)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 PURGED: Mapping[str, tuple[str, ...]] = {
-    "users": ("handle", "name", "description", "location", "url", "language", "avatar", "gender", "labels", "raw"),
+    "users": ("handle", "name", "description", "location", "url", "language", "avatar", "gender", "time_zone", "labels", "raw"),
     "user_history": ("before", "after"),
     "former_handles": ("name", "handle"),
     "user_tags": ("tag", "name"),
@@ -23,6 +23,7 @@ PURGED: Mapping[str, tuple[str, ...]] = {
     "media_files": ("url", "sha256", "type", "path", "error"),
     "lists": ("name", "description"),
     "judgements": ("id", "value", "reason", "evidence"),
+    "judgement_history": ("id", "value", "reason", "evidence"),
     "reactions": ("kind",),
     "quarantine": ("why", "raw"),
 }  # fmt: skip
@@ -43,7 +44,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _OURS: {
         "crawls": ("name", "flow", "settings", "reason"), "lanes": ("facet",), "services": ("name", "provider", "base"),
         "workers": ("name", "host", "identity", "place", "version"), "plans": ("document",), "rebuilds": ("edges",),
-        "claims": ("name",), "changes": ("who", "why", "before", "after"), "judgements": ("judge", "version"),
+        "claims": ("name",), "changes": ("who", "why", "before", "after"), "judgements": ("judge", "version", "decided_by"),
+        "judgement_history": ("judge", "version", "decided_by"), "relation_weights": ("judge", "weights"),
         "migrations": ("name",), "outputs": ("path",), "remaps": ("version", "fields"),
         "streams": ("name", "channel", "options", "tuned"), "ledgers": ("bucket",), "credentials": ("credential",),
         "bills": ("payer",), "forget_requests": ("who", "why"),

@@ -58,6 +58,7 @@ class PurgeStatements:
         self.users_judged = (
             f"delete from judgements where subject = 'user' and id in (select id from users where user_no {bigint})"
         )
+        self.users_judged_before = f"delete from judgement_history where id in (select id from users where user_no {bigint})"
         self.posts_judged = f"delete from judgements where subject = 'post' and id in {gone}"
         self.users = (
             f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
@@ -67,6 +68,7 @@ class PurgeStatements:
             f"delete from reactions where user_no {bigint}",
             f"update lists set name = null, description = null where owner {bigint}",
             self.users_judged,
+            self.users_judged_before,
         )
         self.frames = Frames(database)
         content = [written(database.dialect, name) for name in _POST_CONTENT]
@@ -119,7 +121,7 @@ async def purge_users(
 async def _empty_users(
     s: SaveContext, sql: PurgeStatements, users: Collection[int], told_by: int | None, *, is_unwanted: bool
 ) -> None:
-    for statement in sql.users if is_unwanted or not s.keeps_deleted else (sql.users_judged,):
+    for statement in sql.users if is_unwanted or not s.keeps_deleted else (sql.users_judged, sql.users_judged_before):
         await s.execute_in(statement, users)
     all_of = sql.posts_with_content if is_unwanted else sql.posts_of
     written = s.fetch_in(all_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)

@@ -73,6 +73,7 @@ class EraseStatements:
             ),
             *(f"delete from results where {name} {number}" for name in ("user_no", "owner")),
             f"delete from judgements where subject = 'user' and id in (select id from users where user_no {number})",
+            f"delete from judgement_history where id in (select id from users where user_no {number})",
             f"delete from deletions where subject = 'user' and id in (select id from users where user_no {number})",
             f"delete from users where user_no {number}",
         )  # fmt: skip

@@ -41,6 +41,7 @@ PLACES = (
     Place(table="media", texts=("description",)),
     Place(table="lists", texts=("name", "description"), has_network=True),
     Place(table="judgements", texts=("evidence",), doomed=("id",)),
+    Place(table="judgement_history", texts=("evidence",), doomed=("id",)),
     Place(table="deletions", doomed=("id",)),
     Place(table="media_files", lines=("error",)),
     Place(table="trends", texts=("word",)),
@@ -81,7 +82,7 @@ _PART = "part of a row that is looked through or deleted by another of its colum
 
 ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _OWN: {
-        "users": ("id", "handle", "language", "gender"), "posts": ("id", "language", "emoji"), "user_keys": ("key",),
+        "users": ("id", "handle", "language", "gender", "time_zone"), "posts": ("id", "language", "emoji"), "user_keys": ("key",),
         "post_keys": ("key",), "former_handles": ("name",), "user_tags": ("tag",), "post_tags": ("tag", "written"),
         "post_cashtags": ("cashtag",), "lists": ("id",), "relations": ("record",),
         "media": ("id", "url"), "media_files": ("id", "url", "sha256", "type", "path"),
@@ -104,7 +105,8 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "audits": ("result",),
         "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
         "keyword_decisions": ("posts", "background", "numbers"), "keyword_candidates": ("counts", "verdict", "numbers"),
-        "tombstones": ("mark",), "tombstone_keys": ("secret",), "judgements": ("judge", "version"),
+        "tombstones": ("mark",), "tombstone_keys": ("secret",), "judgements": ("judge", "version", "decided_by"),
+        "judgement_history": ("judge", "version", "decided_by"), "relation_weights": ("judge", "weights"),
     },
     _CHOSEN: {
         "controls": ("kind", "wanted"),
@@ -118,6 +120,6 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "candidates": ("source", "state", "reason"), "place_names": ("said",), "labels": ("label",), "label_samples": ("said",),
         "audit_accounts": ("state",),
     },
-    _PART: {"judgements": ("value", "reason")},
+    _PART: {"judgements": ("value", "reason"), "judgement_history": ("value", "reason")},
 }  # fmt: skip
 """Why the other columns are not looked through."""

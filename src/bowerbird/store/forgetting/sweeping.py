@@ -155,7 +155,8 @@ class Sweep:
 _NUMBERS = {
     "users": "user_no", "posts": "post_no", "media": "media_no", "lists": "list_no", "media_files": "file", "tasks": "task",
     "results": "result", "crawls": "crawl", "changes": "change", "gaps": "gap", "shortfalls": "shortfall", "paging": "task",
-    "streams": "stream", "quarantine": "item", "errors": "error", "outages": "outage", "calls": "call",
+    "streams": "stream", "judgement_history": "entry", "quarantine": "item", "errors": "error", "outages": "outage",
+    "calls": "call",
 }  # fmt: skip
 """Tables whose rows have numbers that never change."""
 _KEYS = {

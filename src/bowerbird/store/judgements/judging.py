@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import msgspec
+from msgspec import structs
 
 from bowerbird.model import Facet, Page, Ruling, Saved, Seen, Service, Subject, Task, User
 from bowerbird.ports import Database, Judge, Transaction
 from bowerbird.ports import Store as StorePort
 from bowerbird.store.errors import record_error
-from bowerbird.store.judgements.rows import RulingWriter, read_judgements, standing_values
+from bowerbird.store.judgements.rows import RulingWriter, read_judgements, standing_judgements, standing_values
 from bowerbird.store.posts.by_id import with_ids
 
 
@@ -24,7 +24,9 @@ class JudgingStore:
         self._database = database
         self._judges = judges
         text = database.any("text")
-        self._profiles = f"select id, handle, name, location, description, language, opts_out from users where id {text}"
+        self._profiles = (
+            f"select id, handle, name, location, description, language, time_zone, opts_out from users where id {text}"
+        )
         self._gone = f"select id from deletions where subject = 'user' and id {text}"
         # Of a post that was not kept, or only by its id, nothing may be said: its author opted out, or it was deleted before.
         self._kept = (
@@ -57,15 +59,15 @@ class JudgingStore:
     async def _judged(self, tx: Transaction, page: Page, saved: Saved, call: int, now: datetime) -> Saved:
         if not saved.users and not saved.posts:
             return saved
-        seen = await self._seen(tx, page, saved)
         items = {(Subject.USER, each.id) for each in saved.users} | {(Subject.POST, each.id) for each in saved.posts}
         items |= {(Subject.USER, each.author) for each in saved.posts}
         before = await read_judgements(tx, self._database, items)
+        seen = structs.replace(await self._seen(tx, page, saved), before=standing_judgements(before))
         for judge in self._judges:
             ruling = await self._ruling(tx, judge, seen, call, now)
             await RulingWriter(judge, call, now).write(tx, ruling, before)
         judged = standing_values(await read_judgements(tx, self._database, items))
-        return msgspec.structs.replace(saved, judged=judged)
+        return structs.replace(saved, judged=judged)
 
     async def _ruling(self, tx: Transaction, judge: Judge, seen: Seen, call: int, now: datetime) -> Ruling:
         """What the judge says; nothing where it breaks, for a page is not lost by somebody's opinion of it."""
@@ -101,5 +103,5 @@ def _says_something(user: User) -> bool:
 
 
 def _profile(row: Mapping[str, Any]) -> User:
-    told = {name: row[name] for name in ("handle", "name", "location", "description", "language")}
+    told = {name: row[name] for name in ("handle", "name", "location", "description", "language", "time_zone")}
     return User(id=row["id"], key=row["id"], opts_out=bool(row["opts_out"]), **told)

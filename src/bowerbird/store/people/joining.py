@@ -68,14 +68,16 @@ on conflict (audit, user_no) do nothing
 """
 _ID = "(select id from users where user_no = ?)"
 _RENAME_JUDGEMENTS = f"update judgements set id = ? where subject = 'user' and id = {_ID}"
+_RENAME_JUDGEMENT_HISTORY = f"update judgement_history set id = ? where id = {_ID}"
 _NAME = "update users set id = ? where user_no = ?"
 _MOVE_JUDGEMENTS = f"""
-insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)
-select judge, subject, {_ID}, value, reason, strength, confidence, evidence, version, at, call from judgements
+insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, decided_by, at, call)
+select judge, subject, {_ID}, value, reason, strength, confidence, evidence, version, decided_by, at, call from judgements
 where subject = 'user' and id = {_ID}
 on conflict (judge, subject, id, value) do nothing
 """
 _MOVES = (
+    f"update judgement_history set id = {_ID} where id = {_ID}",
     "update user_keys set user_no = ? where user_no = ?",
     "update lists set owner = ? where owner = ?",
     "update posts set author = ? where author = ?",
@@ -128,7 +130,7 @@ _JOINS = (
 
 async def name_user(s: SaveContext, user_no: int, known_id: str) -> None:
     """A user known only by key turns out to have this id."""
-    await s.tx.execute_all([(_RENAME_JUDGEMENTS, [(known_id, user_no)])])
+    await s.tx.execute_all([(_RENAME_JUDGEMENTS, [(known_id, user_no)]), (_RENAME_JUDGEMENT_HISTORY, [(known_id, user_no)])])
     await s.tx.execute_all([(_NAME, [(known_id, user_no)])])
 
 

@@ -16,7 +16,8 @@ POST_FILLED = ("poll",)
 """Only where the row has none: later sightings bring newer votes."""
 POST_WRITTEN = (*POST_REMAPPED, *POST_FILLED)
 USER_REMAPPED = (
-    "name", "description", "location", "url", "language", "avatar", "gender", "created_at", "is_bot", "is_verified", "labels",
+    "name", "description", "location", "url", "language", "avatar", "gender", "time_zone", "created_at", "is_bot", "is_verified",
+    "labels",
 )  # fmt: skip
 Change = dict[str, Any]
 """Fields with the values that they get."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from bowerbird.cli.commands.trying.evaluate_communities import community, nationality
 from bowerbird.cli.commands.trying.evaluate_keywords import keywords
 from bowerbird.cli.commands.trying.evaluate_people import language, profiles
 from bowerbird.cli.screens.output import JsonFlag, Output
@@ -23,6 +24,8 @@ def _root() -> None:
 
 app.command()(language)
 app.command()(profiles)
+app.command()(nationality)
+app.command()(community)
 
 
 @app.command()

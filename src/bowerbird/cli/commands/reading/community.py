@@ -1,0 +1,204 @@
+"""`bowerbird community`: describes communities, says who belongs and why, and hears what people say about that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from bowerbird.cli.community import showing
+from bowerbird.cli.screens.output import JsonFlag, Output
+from bowerbird.cli.which import Place, PlaceArgument, find_place, opened_place, read_place
+from bowerbird.clock import RealClock
+from bowerbird.errors import UserError
+from bowerbird.flows.language.spelling import meant
+from bowerbird.model.community import NO, YES
+from bowerbird.ports import Database, Transaction
+from bowerbird.reports.community.reading import read_community, read_why, share_of_mentioned
+from bowerbird.reports.histories.find_account import Account, find_accounts
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+_AT_ONCE = 200
+_USER = Annotated[str, typer.Argument(metavar="USER", help="An id, a handle, or a service's own key.")]
+_BY = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so, for the record.")]
+_NOTE = Annotated[str, typer.Option("--note", help="Why, for the record.")]
+
+
+@app.callback()
+def _root() -> None:
+    """Describe a community, see who belongs to it and why, and say what you know better."""
+
+
+@app.command()
+def new(
+    country: Annotated[str, typer.Argument(metavar="COUNTRY", help="Two letters of ISO 3166: PT.")],
+    outfile: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: pt.toml for PT; - for the screen.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write the description of a country's people, ready to use and to be changed."""
+    from bowerbird.analysis.community.describing import described
+
+    output, text = Output(as_json=as_json), described(country)
+    file = outfile or Path(f"{country.strip().lower()}.toml")
+    if str(file) == "-":
+        typer.echo(text, nl=False)
+        return
+    if file.exists():
+        raise UserError(f"{file} is there already: name another file, or move it away")
+    file.write_text(text, encoding="utf-8")
+    output.line(f'Wrote {file}. In a crawl file: flow = "community", and under [community] file = "{file}".')
+    output.result({"file": str(file), "country": country.strip().upper()})
+
+
+@app.command()
+def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="A description.")], as_json: JsonFlag = False) -> None:
+    """Say whether a description can be used."""
+    from bowerbird.flows.files.community_file import read_community as read_file
+
+    output, community = Output(as_json=as_json), read_file(file)
+    output.line(f"{file} describes {community.name}: it can be used.")
+    output.result({"file": str(file), **msgspec.to_builtins(community)})
+
+
+@app.command()
+def show(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+    """Say how many belong, do not belong and are undecided, by what decided, and how many may be missed."""
+    output, found = Output(as_json=as_json), find_place(place)
+
+    async def read() -> dict[str, Any]:
+        async with read_place(found, RealClock()) as database, database.reading() as tx:
+            standing = await read_community(tx, database)
+        showing.show_community(output, standing)
+        share = share_of_mentioned(standing.mentioned)
+        return {"store": found.shown, **msgspec.to_builtins(standing), "belong_of_mentioned": share}
+
+    output.result(asyncio.run(read()))
+
+
+@app.command()
+def why(who: _USER, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+    """Say what is said of an account, what speaks for and against it, who is around it, and what was said before."""
+    output, found = Output(as_json=as_json), find_place(place)
+
+    async def read() -> dict[str, Any]:
+        async with read_place(found, RealClock()) as database, database.reading() as tx:
+            account = await _account(tx, database, who, found)
+            now, before, around = await read_why(tx, database, account.id, account.number)
+        showing.show_why(output, account.handle or account.id, now, before, around)
+        told = {"now": now, "before": before, "neighbours": around}
+        return {"id": account.id, "handle": account.handle, **msgspec.to_builtins(told)}
+
+    output.result(asyncio.run(read()))
+
+
+@app.command()
+def confirm(who: _USER, place: PlaceArgument = None, by: _BY = "user", note: _NOTE = "", as_json: JsonFlag = False) -> None:
+    """Say that what is said of an account is right: from now on it is a person's word."""
+    Output(as_json=as_json).result(asyncio.run(_say(who, find_place(place), None, by, note, Output(as_json=as_json))))
+
+
+@app.command()
+def overrule(
+    who: _USER,
+    place: PlaceArgument = None,
+    value: Annotated[str, typer.Option("--as", metavar="VALUE", help="yes or no.")] = "",
+    by: _BY = "user",
+    note: _NOTE = "",
+    as_json: JsonFlag = False,
+) -> None:
+    """Say yourself whether an account belongs; it stands above what the judge says, and teaches how neighbours count."""
+    if value not in (YES, NO):
+        raise UserError(f"say what is right with --as yes or --as no{meant(value, (YES, NO)) if value else ''}")
+    Output(as_json=as_json).result(asyncio.run(_say(who, find_place(place), value, by, note, Output(as_json=as_json))))
+
+
+@app.command()
+def free(who: _USER, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+    """Take back what a person said of an account: the judge decides again, with the next look or `rejudge`."""
+    from bowerbird.community.persons import take_back
+
+    output, found, clock = Output(as_json=as_json), find_place(place), RealClock()
+
+    async def write() -> dict[str, Any]:
+        async with opened_place(found, clock) as database, database.transaction() as tx:
+            account = await _account(tx, database, who, found)
+            was_said = await take_back(tx, account.id, clock.now())
+        done = "is for the judge to decide again." if was_said else "was decided by no person; nothing is changed."
+        output.line(f"{account.handle or account.id} {done}")
+        return {"id": account.id, "taken_back": was_said}
+
+    output.result(asyncio.run(write()))
+
+
+@app.command()
+def rejudge(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The crawl file: its [community] is what is judged by.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Judge everybody in the store anew: after a change of the description, or with a newer bowerbird. What was said before stays
+    in the history, and whom a person judged is left alone."""
+    from bowerbird.analysis.community.judge import Examiner
+    from bowerbird.cli.store_addresses import read_plan
+    from bowerbird.community.looking import Looker
+    from bowerbird.settings import load_settings
+
+    output, found, clock = Output(as_json=as_json), find_place(str(file)), RealClock()
+    community = read_plan(file, may_lack_seeds=True).community
+    if community is None:
+        raise UserError(f'{file} is about no community; add [community] with file = "pt.toml"')
+    examiner = Examiner(community, load_settings().cache_folder)
+
+    async def judge() -> dict[str, Any]:
+        looked = 0
+        changes: Counter[str] = Counter()
+        async with opened_place(found, clock) as database:
+            looker, after = Looker(database, examiner), 0
+            while True:
+                # A transaction for some of them: a crawl that runs meanwhile waits for no more than that.
+                async with database.transaction() as tx:
+                    users = await looker.everybody(tx, after, _AT_ONCE)
+                    changed = await looker.again(tx, users, clock.now())
+                for each in changed:
+                    changes[f"{each.before or 'unknown'} to {each.value}"] += 1
+                looked += len(users)
+                if len(users) < _AT_ONCE:
+                    break
+                after = users[-1]
+                output.progress(f"{looked:,} accounts")
+        return {"accounts": looked, "changed": changes}
+
+    figures = asyncio.run(judge())
+    output.line(f"{figures['accounts']:,} accounts judged anew; {sum(figures['changed'].values()):,} are judged otherwise now.")
+    output.table("", ("what changed", "accounts"), Counter(figures["changed"]).most_common())
+    output.result(figures)
+
+
+async def _say(who: str, found: Place, value: str | None, by: str, note: str, output: Output) -> dict[str, Any]:
+    from bowerbird.community.persons import say
+
+    clock = RealClock()
+    async with opened_place(found, clock) as database, database.transaction() as tx:
+        account = await _account(tx, database, who, found)
+        now, _, _ = await read_why(tx, database, account.id, account.number)
+        told = value or (now[0].value if now else None)
+        if told not in (YES, NO):
+            raise UserError(
+                f"{who} is {told or 'not judged yet'}: there is nothing to confirm. Say what is right: "
+                f"bowerbird community overrule {who} --as yes"
+            )
+        was = await say(tx, account.id, told, by, note, clock.now())
+    output.line(f"{account.handle or account.id}: {told}, says {by}" + (f" (it was {was})." if was != told else "."))
+    return {"id": account.id, "value": told, "was": was, "by": by}
+
+
+async def _account(tx: Transaction, database: Database, who: str, place: Place) -> Account:
+    accounts = await find_accounts(database, tx, who)
+    if not accounts:
+        raise UserError(f"{place.shown} knows no account {who!r}; give an id or a handle")
+    if len(accounts) > 1:
+        raise UserError(f"{who!r} may mean {', '.join(each.id for each in accounts)}: write one of these")
+    return accounts[0]

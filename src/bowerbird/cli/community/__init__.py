@@ -1,0 +1,1 @@
+"""What `bowerbird community` shows."""

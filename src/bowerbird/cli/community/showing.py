@@ -1,0 +1,80 @@
+"""How a community, and what is said of one account, looks on a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bowerbird.cli.screens.output import Output, printable
+from bowerbird.model.community import VALUES, Neighbours
+from bowerbird.reports.community.reading import Said, Standing, share_of_mentioned
+
+_REASONS = ("profile", "posts", "relations", "person")
+_WORDS = {
+    "place": "location",
+    "zone": "time zone",
+    "declared": "language set",
+    "name": "name",
+    "flag": "flags",
+    "described": "place in the description",
+    "words": "words in the profile",
+    "written": "languages written",
+    "variety": "variety",
+    "rhythm": "hours of posts",
+    "relations": "judged neighbours",
+}
+
+
+def show_community(output: Output, standing: Standing) -> None:
+    rows = [(value, standing.values[value], *(standing.reasons[value].get(each, 0) for each in _REASONS)) for value in VALUES]
+    output.table("who belongs, by what decided", ("", "accounts", *_REASONS), rows)
+    share = share_of_mentioned(standing.mentioned)
+    if share is not None:
+        output.line(f"Of those whom members mention and who are decided, {share:.0%} belong.")
+    if standing.missed is not None:
+        output.line(_missed(standing))
+    if standing.weights is not None:
+        examples, persons = standing.weights["examples"], standing.weights["persons"]
+        output.line(f"How neighbours count was estimated from {examples:,} accounts, {persons:,} of them decided by people.")
+
+
+def _missed(standing: Standing) -> str:
+    missed = standing.missed
+    if missed is None or not missed.looked_at:
+        waiting = missed.waiting if missed else 0
+        return f"{waiting:,} candidates wait; none that chance chose was looked at yet, so nobody knows how many of them belong."
+    low, high = missed.expected
+    return (
+        f"{missed.waiting:,} candidates wait. Of {missed.looked_at:,} that chance chose {missed.belong:,} belong "
+        f"({missed.low:.0%} to {missed.high:.0%}): {low:,} to {high:,} members are still to be found among them."
+    )
+
+
+def show_why(output: Output, who: str, now: Sequence[Said], before: Sequence[Said], around: Neighbours | None) -> None:
+    if not now:
+        output.line(f"Nothing is said of {printable(who)} now.")
+    for said in now:
+        output.line(f"{printable(who)}: {said.value} ({said.confidence:.0%}), {_by(said)} at {said.at:%Y-%m-%d %H:%M}")
+        rows = list(_signs(said.evidence))
+        if rows:
+            output.table("", ("evidence", "weight", "found"), rows)
+        if note := said.evidence.get("note"):
+            output.line(f"Note: {printable(note)}")
+    if around is not None:
+        output.line(
+            f"Around it: followed by {around.followed_in:,} members and {around.followed_out:,} others, "
+            f"mentioned by {around.mentioned_in:,} and {around.mentioned_out:,}, "
+            f"follows {around.follows_in:,} and {around.follows_out:,}."
+        )
+    former = [(f"{said.at:%Y-%m-%d %H:%M}", said.value, _by(said), said.version) for said in before]
+    if former:
+        output.table("before", ("since", "value", "by", "version"), former)
+
+
+def _by(said: Said) -> str:
+    return f"said by {printable(said.decided_by)}" if said.decided_by else f"judged by {said.reason}"
+
+
+def _signs(evidence: Mapping[str, object]) -> list[tuple[str, str, str]]:
+    found = [(kind, weight) for kind in _WORDS if isinstance(weight := evidence.get(kind), int | float)]
+    found.sort(key=lambda pair: -abs(pair[1]))
+    return [(_WORDS[kind], f"{weight:+.1f}", printable(evidence.get(f"{kind}_told") or "")) for kind, weight in found]

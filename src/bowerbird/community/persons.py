@@ -1,0 +1,43 @@
+"""A person's word on who belongs: it stands above the judge's, with who said it, and teaches how neighbours count."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from bowerbird.analysis.community.judge import BY_PERSON
+from bowerbird.model import to_micros
+from bowerbird.model.community import JUDGE
+from bowerbird.ports import Transaction
+from bowerbird.store.judgements.history import keep_former
+
+_VERSION = "person"
+_STRENGTH = 1_000
+_STANDING = f"select value, reason, evidence, decided_by from judgements where judge = '{JUDGE}' and subject = 'user' and id = ?"
+_CLEAR = f"delete from judgements where judge = '{JUDGE}' and subject = 'user' and id = ?"
+_SAY = f"""
+insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, decided_by, at, call)
+values ('{JUDGE}', 'user', ?, ?, '{BY_PERSON}', {_STRENGTH}, 1, ?, '{_VERSION}', ?, ?, 0)
+"""
+
+
+async def say(tx: Transaction, known: str, value: str, by: str, note: str, now: datetime) -> str | None:
+    """Writes down what a person says of an account; answers what stood before. What it was is kept in the history."""
+    standing = await tx.fetch(_STANDING, known)
+    at = to_micros(now)
+    await keep_former(tx, JUDGE, [(known, row["value"]) for row in standing], at)
+    await tx.execute(_CLEAR, known)
+    told = {"was": standing[0]["value"]} if standing else {}
+    evidence = msgspec.json.encode({**told, **({"note": note} if note else {})}).decode()
+    await tx.execute(_SAY, known, value, evidence, by, at)
+    return str(standing[0]["value"]) if standing else None
+
+
+async def take_back(tx: Transaction, known: str, now: datetime) -> bool:
+    """Lets the judge decide again; False where no person said anything."""
+    standing = [row for row in await tx.fetch(_STANDING, known) if row["decided_by"] is not None]
+    await keep_former(tx, JUDGE, [(known, row["value"]) for row in standing], to_micros(now))
+    if standing:
+        await tx.execute(_CLEAR, known)
+    return bool(standing)

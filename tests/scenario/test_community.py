@@ -1,0 +1,98 @@
+"""A community crawled in virtual time: who is found, how rightly, and what of them is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bowerbird.cli import run
+from bowerbird.evaluate.community import Wish, evaluate_community
+from bowerbird.evaluate.nationality import evaluate_nationality
+from bowerbird.settings import load_settings
+
+
+def test_a_community_is_found_better_than_by_the_published_order(tmp_path: Path) -> None:
+    figures = evaluate_community(Wish(accounts=1_000, seeds=40, days=0.25, seed=3), tmp_path, say=lambda text: None)
+    echo, ours = figures["echo"], figures["ours"]
+    assert ours["refused"] == echo["refused"] == 0
+    assert abs(sum(ours["calls"].values()) - sum(echo["calls"].values())) <= 5
+    assert ours["precision"] >= 0.95
+    assert ours["members"] > echo["members"]
+    assert ours["captured_of_all"]["posts"] > echo["captured_of_all"]["posts"]
+    assert ours["still_to_be_found"]["waiting"] + ours["looked_at"] > 100
+
+
+def test_belonging_is_told_better_than_by_the_published_rule() -> None:
+    figures = evaluate_nationality(
+        load_settings().cache_folder, accounts=3_000, candidates=120, seeds=(11,), say=lambda text: None
+    )
+    ours, echo = figures["ours"]["everything"], figures["echo"]["everything"]
+    assert ours["precision_yes"] >= 0.95
+    assert ours["recall"] > echo["recall"]
+    assert ours["undecided"] < figures["ours"]["profile"]["undecided"]
+
+
+@pytest.mark.long
+def test_belonging_is_told_as_well_as_promised() -> None:
+    figures = evaluate_nationality(load_settings().cache_folder, accounts=20_000, candidates=1_000, say=lambda text: None)
+    ours = figures["ours"]["everything"]
+    assert ours["precision_yes"] >= 0.95
+    assert ours["precision_no"] >= 0.99
+    assert ours["recall"] >= 0.85
+
+
+def test_the_command_describes_shows_explains_and_obeys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = _crawled(tmp_path)
+    assert run(["community", "show", store, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert shown["values"]["yes"] > 10
+    assert run(["query", "select id from v_judgements where value = 'yes' limit 1", store, "--json"]) == 0
+    member = json.loads(capsys.readouterr().out.splitlines()[-1])["rows"][0]["id"]
+    assert run(["community", "why", member, store]) == 0
+    assert "evidence" in capsys.readouterr().out
+    assert run(["community", "overrule", member, store, "--as", "no", "--by", "maria"]) == 0
+    assert "no, says maria" in capsys.readouterr().out
+    assert run(["community", "overrule", member, store, "--as", "maybe"]) == 2
+    assert run(["community", "confirm", member, store, "--by", "rui"]) == 0
+    assert run(["community", "free", member, store]) == 0
+    assert run(["community", "why", "nobody", store]) == 2
+    assert "knows no account" in capsys.readouterr().err
+    assert run(["community", "rejudge", str(tmp_path / "crawl.toml"), "--json"]) == 0
+    again = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert again["accounts"] > 30
+    assert again["changed"]["unknown to yes"] == 1
+
+
+def _crawled(folder: Path) -> str:
+    """A small crawl of a simulated service, in a file."""
+    from msgspec import structs
+
+    from bowerbird.clock import VirtualClock, run_virtual
+    from bowerbird.evaluate.laboratory import Laboratory
+    from bowerbird.simulated.service import Setup
+    from bowerbird.simulated.world import WorldSettings
+
+    settings = WorldSettings(seed=9, accounts=300, mixed=True, likes_per_post=0.0)
+    assert run(["community", "new", "PT", str(folder / "pt.toml")]) == 0
+    lines = f'flow = "community"\nstore = "{folder / "crawl.db"}"\nseeds = ["1"]\ncommunity.file = "pt.toml"\n'
+    service = '[service]\nprovider = "twitter_v1"\nbase = "https://simulated.example"\n'
+    (folder / "crawl.toml").write_text(lines + service, encoding="utf-8")
+
+    async def crawl(clock: VirtualClock) -> None:
+        laboratory = Laboratory(Setup(dialect="twitter_v1", world=settings), clock)
+        people = laboratory.service.world.people.community
+        seeds = [laboratory.service.dialect.account_key(each) for each in range(300) if people[each] == 3][:15]
+        more = f'stop.calls = 90\ncommunity.file = "{folder / "pt.toml"}"'
+        plan = structs.replace(laboratory.plan('flow = "community"', seeds, more), store=str(folder / "crawl.db"))
+        async with laboratory.crawl(plan) as opened:
+            await laboratory.run(opened)
+
+    run_virtual(crawl, start=settings.start)
+    return str(folder / "crawl.db")
+
+
+def test_a_country_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["community", "new", "Atlantis", str(tmp_path / "a.toml")]) == 2
+    assert "there is no country" in capsys.readouterr().err
