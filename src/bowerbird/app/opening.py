@@ -10,7 +10,6 @@ from functools import partial
 import msgspec
 from msgspec import Struct, structs
 
-from bowerbird.analysis.community.judge import Examiner, community_judge
 from bowerbird.analysis.language.judge import language_judges
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
 from bowerbird.app.events import Keeping, event_parts, opened_event
@@ -21,9 +20,6 @@ from bowerbird.app.offered import known_vault
 from bowerbird.app.opt_outs import keep_out
 from bowerbird.app.seeds import seeds_of
 from bowerbird.app.services import add_service, unknown_servers
-from bowerbird.community.looking import Looker
-from bowerbird.community.part import Attendant
-from bowerbird.community.part import Keeping as CommunityKeeping
 from bowerbird.crawl.access.credentials import check_named
 from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.signing import Signer
@@ -263,11 +259,10 @@ class _Opening(Struct, frozen=True):
         community = self.plan.community
         if community is None or not community.uses_relations or community.rule != "weighed":
             return ()
-        found = {number: lane for number, lane in who.gathered.lanes.items() if lane.neighbourhood is not None}
-        lanes = {number: f"{lane.provider.network}:" for number, lane in found.items()}
-        keeping = CommunityKeeping(self.database, self.outside.clock, WorkerClaims(who.me.number), who.tally)
-        looker = Looker(self.database, Examiner(community, load_settings().cache_folder))
-        return (Attendant(who.crawl, looker, targets, lanes, keeping).part(),)
+        from bowerbird.app import communities
+
+        keeping = communities.Keeping(self.database, self.outside.clock, WorkerClaims(who.me.number), who.tally)
+        return (communities.attendant(who.crawl, community, who.gathered.lanes, targets, keeping),)
 
     def _sample(self, tally: Tally, worker: Worker) -> Sequence[Part]:
         if self.plan.flow.stop.half_width is None:
@@ -297,7 +292,9 @@ class _Opening(Struct, frozen=True):
         areas = [place.area for place in self.plan.places]
         places: list[Judge] = [*_place_judges(areas)] if areas else []
         if self.plan.community is not None:
-            places = [*places, community_judge(self.plan.community, load_settings().cache_folder)]
+            from bowerbird.app import communities
+
+            places = [*places, communities.judge(self.plan.community)]
         added = self.extensions.judges
         asked = self.plan.flow.judges - {judge.name for judge in added}
         return (*places, *language_judges(asked), *added)

@@ -10,7 +10,6 @@ from msgspec import Struct, structs
 
 from bowerbird.app.charges import charges_of, paid
 from bowerbird.app.crawls import Gathered, Given
-from bowerbird.community.around import StoredNeighbourhood
 from bowerbird.crawl.access.credentials import Asking, own_credentials, stream_credentials
 from bowerbird.crawl.access.needed import channel_of, filling, listening, searching
 from bowerbird.crawl.access.served import Served
@@ -34,7 +33,7 @@ from bowerbird.limits.filling import fill
 from bowerbird.model import Channel, Credential, Service
 from bowerbird.policies.focus import Focus
 from bowerbird.policies.registry import WALKS, Place, is_batched_lookup, ranker
-from bowerbird.ports import Clock, FlavouredProvider, KeywordProvider, Ranker, TabledProvider, Transaction
+from bowerbird.ports import Clock, FlavouredProvider, KeywordProvider, Neighbourhood, Ranker, TabledProvider, Transaction
 from bowerbird.providers import provider
 from bowerbird.providers.common.tables import thrifty, with_limits
 from bowerbird.reports.studies.walks import stored_links
@@ -184,10 +183,12 @@ def _lane(given: Given, view: _View, use: FacetUse) -> Lane:
     )
 
 
-def _neighbourhood(given: Given, view: _View, use: FacetUse) -> StoredNeighbourhood | None:
+def _neighbourhood(given: Given, view: _View, use: FacetUse) -> Neighbourhood | None:
     if use.ranker != Focus.name or given.plan.community is None or not given.plan.community.uses_relations:
         return None
-    return StoredNeighbourhood(given.database, view.number, view.speaks.network)
+    from bowerbird.app import communities
+
+    return communities.neighbourhood(given.database, view.number, view.speaks.network)
 
 
 def _waiting(given: Given, view: _View, use: FacetUse, why: str) -> Lane:
