@@ -18,6 +18,7 @@ from bowerbird import cli
 from bowerbird.db import open_database
 from bowerbird.evaluate.leaks import file_leaks
 from bowerbird.flows.files.crawl_file import CrawlPlan
+from marks import long
 
 SECRETS = {
     "bluesky": {"identifier": "ada.example", "app_password": "abcd-efgh-ijkl-mnop"},
@@ -38,7 +39,7 @@ FORMS: tuple[Callable[[str], str], ...] = (
     lambda text: b64encode(text.encode()).decode(),
     lambda text: json.dumps(text).replace("/", "\\/").replace("+", "\\u002b"),
 )
-STORES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)]
+STORES = ["sqlite", *long("postgresql")]
 STREAMS = [("mastodon", "public"), ("mastodon", "public_events"), ("twitter_v1", "sample"), ("x", "sample")]
 
 

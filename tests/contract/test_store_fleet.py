@@ -327,7 +327,7 @@ def any_page(draw: st.DrawFn) -> tuple[Page, str, Service]:
 
 
 @given(pages=st.lists(any_page(), min_size=4, max_size=12))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_whatever_pages_come_at_once_every_account_and_post_is_there_once(migrated: Migrated, pages: list[Any]) -> None:
     asyncio.run(_save_all(migrated, pages))
 

@@ -12,6 +12,7 @@ from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Row
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 DAY = timedelta(days=1) // timedelta(milliseconds=1)
@@ -44,10 +45,7 @@ def world() -> World:
     return made
 
 
-LONG = [pytest.param(dialect, marks=pytest.mark.long) for dialect in ("mastodon", "twitter_v1")]
-
-
-@pytest.mark.parametrize("dialect", ["bluesky", *LONG])
+@pytest.mark.parametrize("dialect", ["bluesky", *long("mastodon", "twitter_v1")])
 def test_a_suspension_is_one_absence_and_no_end_of_relations(dialect: str) -> None:
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect=dialect, world=SETTINGS), clock, world=world())

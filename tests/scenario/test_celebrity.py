@@ -14,6 +14,7 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from marks import long
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 FAMOUS = WorldSettings(accounts=160, seed=4, following=5.0, celebrity=0.6, longest_history=40, posts_per_day=0.1, until=START)
@@ -59,7 +60,7 @@ async def asked(laboratory: Laboratory, crawl: Crawl) -> Asked:
     return Asked([row["targets"] for row in rows], laboratory.keys(1)[0])
 
 
-@pytest.mark.parametrize("dialect", ["mastodon", "bluesky", "x", "twitter_v1", "weibo"])
+@pytest.mark.parametrize("dialect", ["mastodon", "bluesky", *long("x", "twitter_v1", "weibo")])
 def test_all_short_lists_are_done_while_the_celebritys_is_still_paging(dialect: str) -> None:
     found = crawl_around(dialect, GRAPH, "filters.max_depth = 1", seeds=120)
     assert found.pages()[found.celebrity] > 30
@@ -70,7 +71,7 @@ def test_all_short_lists_are_done_while_the_celebritys_is_still_paging(dialect: 
     assert until_then.count(found.celebrity) < found.pages()[found.celebrity]
 
 
-@pytest.mark.parametrize("dialect", ["bluesky", "weibo"])
+@pytest.mark.parametrize("dialect", ["bluesky", *long("weibo")])
 def test_without_a_bound_the_celebrity_near_the_seeds_comes_before_everybody_farther_away(dialect: str) -> None:
     free, bound = (crawl_around(dialect, flow, "concurrency = 1") for flow in (IN_LINE, GRAPH))
     assert free.pages()[free.celebrity] == bound.pages()[bound.celebrity] > 30

@@ -21,6 +21,7 @@ from bowerbird.simulated.world import Availability, WorldSettings
 from bowerbird.simulated.world.rows import REPOST, is_live
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.world.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -152,7 +153,7 @@ def _unlooked(laboratory: Laboratory) -> int:
     )
 
 
-@pytest.mark.parametrize("dialect", ["mastodon", "bluesky", "x", "weibo"])
+@pytest.mark.parametrize("dialect", ["bluesky", "x", *long("mastodon", "weibo")])
 def test_a_budget_too_small_is_the_cause_of_what_was_not_listed(dialect: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         calls = {"mastodon": 150, "bluesky": 70, "x": 70, "weibo": 60}[dialect]
@@ -179,7 +180,7 @@ WRITING = WorldSettings(
 )
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", pytest.param("weibo", marks=pytest.mark.long)])
+@pytest.mark.parametrize("dialect", ["twitter_v1", *long("weibo")])
 def test_an_account_seen_beside_another_has_its_own_news_fetched_all_the_same(dialect: str) -> None:
     """Profiles show the newest post, and inside it the profile of whom it passes on: nobody asked about that one yet."""
 

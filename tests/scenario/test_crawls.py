@@ -18,6 +18,7 @@ from bowerbird.ports import Database
 from bowerbird.simulated.faults import Faults, Outage
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SMALL = WorldSettings(accounts=60, seed=5, following=8.0, longest_history=400)
@@ -76,7 +77,7 @@ def test_a_timelines_crawl_collects_every_post_within_reach_and_no_call_is_refus
     in_laboratory(Setup(dialect=dialect, world=SMALL), work)
 
 
-@DIALECTS
+@pytest.mark.parametrize("dialect", ["twitter_v1", *long("mastodon")])
 def test_a_day_of_revisiting_brings_the_days_posts_and_asks_only_those_with_news(dialect: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         plan = laboratory.plan('flow = "timelines"', laboratory.keys(), 'stop.duration = "24h"')
@@ -212,7 +213,7 @@ TROUBLE = Faults(
 )
 
 
-@DIALECTS
+@pytest.mark.parametrize("dialect", ["twitter_v1", *long("mastodon")])
 def test_a_server_that_fails_in_every_way_delays_the_crawl_but_loses_nothing(dialect: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         async with laboratory.crawl(laboratory.plan(ONCE_FLOW, laboratory.keys())) as crawl:

@@ -18,6 +18,7 @@ from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.flows.files.seed_list import SeedList, SeedQuery
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from marks import long
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STILL = WorldSettings(accounts=40, seed=3, following=14.0, longest_history=8, posts_per_day=0.8, until=START)
@@ -79,7 +80,7 @@ def test_what_is_dehydrated_hydrates_to_the_same_posts(dialect: str, tmp_path: P
     assert (posts["captured"], posts["missing"]) == (len(written), []), "what is here is not called gone"
 
 
-@pytest.mark.parametrize("dialect", ["x", pytest.param("mastodon", marks=pytest.mark.long)])
+@pytest.mark.parametrize("dialect", ["x", *long("mastodon")])
 def test_deleted_ids_are_reported_and_not_dehydrated_again(
     dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

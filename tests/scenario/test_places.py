@@ -18,6 +18,7 @@ from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import mix
 from bowerbird.simulated.world.rows import REPOST
 from bowerbird.simulated.world.settings import to_ms
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SIX_TOWNS = WorldSettings(accounts=300, seed=5, following=6.0, longest_history=20, posts_per_day=6.0, until=START)
@@ -134,7 +135,7 @@ def everything_pointed(found: Found, spot: Spot) -> set[tuple[str, str]]:
     return pointed(laboratory, spot, START - timedelta(days=4000), laboratory.clock.now(), visible=False)
 
 
-@pytest.mark.parametrize("dialect", ["mastodon", "bluesky", "twitter_v1", "x", "weibo"])
+@pytest.mark.parametrize("dialect", ["twitter_v1", "x", *long("mastodon", "bluesky", "weibo")])
 def test_profiles_tell_who_lives_in_a_place_on_every_network(dialect: str) -> None:
     setup = Setup(dialect=dialect, world=SIX_TOWNS, tokens=4)
     found = crawl_places(setup, PORTO, 'by = "none"', "filters.max_depth = 0", seeds=Laboratory.keys)
@@ -149,7 +150,7 @@ def test_profiles_tell_who_lives_in_a_place_on_every_network(dialect: str) -> No
     assert not {key for _, key in found.posts} & found.reposts
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", "x"])
+@pytest.mark.parametrize("dialect", ["twitter_v1", *long("x")])
 def test_a_stream_of_boxes_brings_every_post_with_coordinates_in_them_and_judges_each(dialect: str) -> None:
     setup = Setup(dialect=dialect, world=TWO_TOWNS, tokens=2, app_tokens=1)
     found = crawl_places(setup, LONDON, more='stop.duration = "11h"')
@@ -164,7 +165,7 @@ def test_a_stream_of_boxes_brings_every_post_with_coordinates_in_them_and_judges
     assert set(found.users.values()) == {"coordinates", "profile"}
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", "x", "weibo"])
+@pytest.mark.parametrize("dialect", ["twitter_v1", *long("x", "weibo")])
 def test_a_search_finds_what_was_posted_in_a_place_before_the_crawl_began(dialect: str) -> None:
     setup = Setup(dialect=dialect, world=msgspec.structs.replace(TWO_TOWNS, until=START), tokens=3, app_tokens=1)
     found = crawl_places(setup, LONDON, "" if dialect == "weibo" else 'by = "search"')

@@ -19,6 +19,7 @@ from bowerbird.policies.walking import Step, steps_in
 from bowerbird.ports import Database
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SMALL = WorldSettings(accounts=60, seed=5, following=8.0, longest_history=200)
@@ -84,7 +85,7 @@ async def missing(laboratory: Laboratory, database: Database, until: datetime) -
     return wanted - {key.removeprefix("x:") for key in stored}
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", pytest.param("mastodon", marks=pytest.mark.long)])
+@pytest.mark.parametrize("dialect", ["twitter_v1", *long("mastodon")])
 def test_two_stages_bring_the_days_posts_and_remember_who_writes(dialect: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         plan = laboratory.plan(TWO_STAGE, laboratory.keys(), 'stop.duration = "12h"')
@@ -138,7 +139,10 @@ def test_a_walk_goes_on_where_it_stood_after_a_restart(tmp_path: Path) -> None:
     in_laboratory(work)
 
 
-@pytest.mark.parametrize("name", sorted(RANKERS.keys() - {"mhrw", "rwrw", "frontier"}))
+OTHERS = sorted(RANKERS.keys() - {"mhrw", "rwrw", "frontier", "two_stage", "fifo"})
+
+
+@pytest.mark.parametrize("name", ["two_stage", "fifo", *long(*OTHERS)])
 def test_every_ranker_asks_every_timeline_in_the_real_engine(name: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         flow = f'flow.seeds = ["timeline"]\nflow.facets.timeline.ranker = "{name}"\n'

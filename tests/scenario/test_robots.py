@@ -21,14 +21,14 @@ from bowerbird.simulated.world.reactions import Reactions
 from bowerbird.simulated.world.rows import REPLY, author_of
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.world.world import Availability
+from marks import long
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 NOW = to_ms(START)
 STILL = WorldSettings(accounts=40, seed=3, following=5.0, longest_history=6, posts_per_day=0.8, likes_per_post=0.3, until=START)
 """Time stands still in it, so that there is one truth."""
 MOVING = msgspec.structs.replace(STILL, accounts=50, seed=8, until=None)
-LONG = [pytest.param(dialect, marks=pytest.mark.long) for dialect in ("mastodon", "x")]
-NETWORKS = pytest.mark.parametrize("dialect", ["weibo", "bluesky", "twitter_v1", *LONG])
+NETWORKS = pytest.mark.parametrize("dialect", ["weibo", "twitter_v1", *long("mastodon", "bluesky", "x")])
 OPEN_QUEUES = ("following", "followers", "profile", "timeline")
 ONE_ROUND = "\n".join(
     ["stop.duration = '20h'", *(f"flow.facets.{name}.revisit = '1d'" for name in (*OPEN_QUEUES, "thread", "tags"))]

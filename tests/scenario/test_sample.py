@@ -20,6 +20,7 @@ from bowerbird.reports.studies.sample import Figure, Sample, read_samples
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.world import Availability
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=300, seed=5, following=8.0, longest_history=5, until=START)
@@ -66,7 +67,7 @@ async def sampled(laboratory: Laboratory, seeds: list[str], more: str = "", flow
         return sample
 
 
-@pytest.mark.parametrize("dialect", ["twitter_v1", "mastodon", "bluesky", "x", "weibo"])
+@pytest.mark.parametrize("dialect", ["twitter_v1", "mastodon", *long("bluesky", "x", "weibo")])
 def test_a_sample_of_any_network_comes_near_the_truth(dialect: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         sample = await sampled(laboratory, [popular(laboratory)], f"{NEVER}\nstop.calls = 260")

@@ -14,11 +14,11 @@ from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator
+from marks import long
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 STILL = WorldSettings(accounts=150, seed=3, following=8.0, longest_history=4, posts_per_day=0.3, until=START)
-LONG = [pytest.param(dialect, marks=pytest.mark.long) for dialect in ("x", "mastodon")]
-NETWORKS = pytest.mark.parametrize("dialect", ["twitter_v1", "bluesky", *LONG])
+NETWORKS = pytest.mark.parametrize("dialect", ["twitter_v1", *long("x", "mastodon", "bluesky")])
 MOST = 30
 
 

@@ -21,6 +21,7 @@ def test_the_reference_is_that_of_the_code(name: str) -> None:
     assert (DOCS / "reference" / name).read_text("utf-8") == REFERENCE["PAGES"][name](), "run python docs/make_reference.py"
 
 
+@pytest.mark.long
 def test_the_pictures_show_what_the_crawl_shows() -> None:
     drawn = runpy.run_path(str(DOCS / "draw_pictures.py"))["drawn"]()
     behind = [name for name, picture in drawn.items() if (DOCS / "pictures" / name).read_text("utf-8") != picture]

@@ -1,0 +1,12 @@
+"""How parameters are marked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def long(*values: Any) -> list[Any]:
+    """Parameters that only `make test-long` takes: the others beside them keep the same promise in `make test`."""
+    return [pytest.param(value, marks=pytest.mark.long) for value in values]
