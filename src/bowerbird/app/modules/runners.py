@@ -19,10 +19,12 @@ from bowerbird.settings import load_settings
 
 
 def module_runners(flow: Flow, around: Surroundings, progress: Callable[[], int]) -> Sequence[Part]:
-    """Every module of a flow as a part of its process. `progress`: how much the crawl has done so far."""
+    """Every module of a flow as a part of its process, but for those that tell somebody where nobody may be told. `progress`: how
+    much the crawl has done so far."""
     known, found = KnownModules(), Counter[str]()
     around = structs.replace(around, found=lambda count: found.update(waiting=count))
-    return [Runner(known[use.name], use, around, lambda: progress() + found["waiting"]).part() for use in flow.modules]
+    uses = [use for use in flow.modules if around.messenger is not None or not getattr(known[use.name], "tells", False)]
+    return [Runner(known[use.name], use, around, lambda: progress() + found["waiting"]).part() for use in uses]
 
 
 def runner_by_hand(name: str, flow: Flow, around: Surroundings) -> Runner:
