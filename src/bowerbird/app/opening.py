@@ -238,7 +238,7 @@ class _Opening(Struct, frozen=True):
             questions=LaneQuestions(self.database, lanes, targets, self.outside.clock),
             stored=StoredThings(self.database),
             judge=partial(judge_named, self._judges),
-            knows_place=knows_place,
+            knows_place=partial(knows_place, self.plan.community),
             messenger=self.outside.messenger,
         )
 

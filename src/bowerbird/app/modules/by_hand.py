@@ -84,7 +84,7 @@ async def surroundings_by_hand(
                 questions=LaneQuestions(database, lanes, targets, clock),
                 stored=StoredThings(database),
                 judge=partial(judge_named, partial(_judges, community)),
-                knows_place=knows_place,
+                knows_place=partial(knows_place, community),
                 messenger=messenger,
             ),
         )
