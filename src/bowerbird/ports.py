@@ -811,8 +811,9 @@ class ModuleContext(Protocol):
 class Module(Protocol):
     """A periodic job. Each run does a bounded amount of work in small transactions and remembers where to go on.
 
-    Two more may be there: `finds = True`, where it may lead to more questions though it asks none itself, and `hears_end = True`,
-    where it runs once more when the crawl has ended, with state and reason as `ended` in its memory."""
+    More may be there: `finds = True`, where it may lead to more questions though it asks none itself; `hears_end = True`, where
+    it runs once more when the crawl ends, with state and reason as `ended` in its memory; `tells = True`, where it needs the
+    messenger, so that only processes run it that have one."""
 
     name: str
     about: str

@@ -34,7 +34,7 @@ def test_a_sample_is_drawn_once_and_grows_without_those_put_there_by_hand(databa
         await scene.write(
             "insert into lanes (lane, crawl, service, facet) values (1, 1, 1, 'timeline')",
             "insert into tasks (lane, target, ready, priority, state, depth, added_at) values (1, '1', 0, 0, 'asleep', 0, 1)",
-            "update judgements set reason = 'person' where id = 'x:2'",
+            "update judgements set decided_by = 'ada' where id = 'x:2'",
             "update users set opts_out = 1 where user_no = 3",
         )
         first = await drawn(scene, 5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from bowerbird.analysis.language.judge import language_judges
+from bowerbird.app.copies import copy_beside
 from bowerbird.app.crawls import NO_EXTENSIONS, NOT_ASKED, Crawl, Gathered, Given, Outside
 from bowerbird.app.events import Keeping, event_parts, opened_event
 from bowerbird.app.modules.questions import LaneQuestions
@@ -58,7 +59,7 @@ from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.limits.purses import Means, money_in
 from bowerbird.model.places import Area
-from bowerbird.modules.parts import module_parts
+from bowerbird.modules.parts import Around, module_parts
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.ports import Database, Judge, Part, Transaction
 from bowerbird.ports import Store as StorePort
@@ -181,7 +182,7 @@ class _Opening(Struct, frozen=True):
             *(each.part() for each in streamers),
             *event_parts(who.event, gathered, streamers, targets, Keeping(books, WorkerClaims(me.number), tally)),
             *gathered.mute,
-            *module_parts(_at_home(plan), self.database, clock, self.outside.media, WorkerClaims(me.number)),
+            *module_parts(_at_home(plan), self._around(me), self.outside.media, self._copies()),
             *module_runners(plan.flow, self._surroundings(who, lanes, targets), lambda: tally.calls),
             Rebuilder(books, targets, Recall(self.database), tally).part(gathered.queues),
             *self._community(who, targets),
@@ -211,6 +212,16 @@ class _Opening(Struct, frozen=True):
             rules=rules,
         )
 
+    def _around(self, me: Enrolment) -> Around:
+        return Around(self.database, self.outside.clock, WorkerClaims(me.number))
+
+    def _copies(self) -> Callable[[], Awaitable[None]] | None:
+        """Copies the media with each backup, where the crawl file wishes it."""
+        backup, media = self.plan.backup, self.plan.media
+        if backup is None or not backup.media or media is None:
+            return None
+        return partial(copy_beside, self.database, self.outside.clock, media.folder, backup)
+
     def _surroundings(self, who: _Enrolled, lanes: Lanes, targets: Targets) -> Surroundings:
         """What the modules of the crawl work with."""
         return Surroundings(
@@ -223,7 +234,7 @@ class _Opening(Struct, frozen=True):
             questions=LaneQuestions(self.database, lanes, targets, self.outside.clock),
             stored=StoredThings(self.database),
             judge=partial(judge_named, self._judges),
-            knows_place=knows_place,
+            knows_place=partial(knows_place, self.plan.community),
             messenger=self.outside.messenger,
         )
 

@@ -31,6 +31,16 @@ async def media_remover(tx: Transaction, place: Place, named: Path | None) -> Ca
     return remove
 
 
+async def media_folders(tx: Transaction, place: Place, named: Path | None = None) -> list[str]:
+    """The folders in which the media of a store are; raises `UserError` where there are files and nothing says where."""
+    folders = [str(named)] if named else sorted(await _folders(tx, place))
+    if not folders and await tx.fetch_one(_KEPT) is not None:
+        raise UserError(
+            "the store has pictures or films on disk, and no crawl file says where: name the folder with --media-from FOLDER"
+        )
+    return folders
+
+
 async def _folders(tx: Transaction, place: Place) -> set[str]:
     settings = [msgspec.json.decode(row["settings"] or "{}") for row in await tx.fetch("select settings from crawls")]
     files = {str((each.get("called") or {}).get("file") or "") for each in settings} | {place.file or ""}

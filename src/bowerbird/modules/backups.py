@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from asyncio import create_task
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -33,6 +33,9 @@ on conflict (crawl) do update set due = ? where backups.due > ?
 """
 _DUE = "select due from backups where crawl = (select crawl from crawls where name = ?)"
 _NEXT = "update backups set due = ? where crawl = (select crawl from crawls where name = ?)"
+
+
+Copies = Callable[[], Awaitable[None]]
 
 
 class Turns:
@@ -99,7 +102,9 @@ class Turns:
 class BackupTaker:
     """Takes the backups of one crawl when it is this worker's turn; a restart goes on with the schedule."""
 
-    def __init__(self, name: str, store: str, plan: BackupPlan, clock: Clock, turns: Turns) -> None:
+    def __init__(self, name: str, store: str, plan: BackupPlan, clock: Clock, turns: Turns, copies: Copies | None = None) -> None:
+        """`copies`: copies what lies beside the store, its media."""
+        self._copies = copies
         self._name = name
         self._store = store
         self._plan = plan
@@ -135,6 +140,8 @@ class BackupTaker:
             unfinished.unlink(missing_ok=True)
         path = self._folder / f"{self._name}-{self._clock.now():{_STAMP}}.backup.db"
         await back_up(self._store, path, self._clock)
+        if self._copies is not None:
+            await self._copies()
         for old in self.taken()[: -self._plan.keep]:
             old.unlink(missing_ok=True)
         return path

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.modules.backups import BackupTaker, Turns
+from bowerbird.modules.backups import BackupTaker, Copies, Turns
 from bowerbird.modules.media import Collector
 from bowerbird.ports import Claims, Clock, Database, MediaTransport, Part
 
 
-def module_parts(plan: CrawlPlan, database: Database, clock: Clock, media: MediaTransport | None, claims: Claims) -> list[Part]:
-    """Scheduled backups and downloads, as far as the plan wants them."""
+class Around(Struct, frozen=True):
+    """What they work with."""
+
+    database: Database
+    clock: Clock
+    claims: Claims
+
+
+def module_parts(plan: CrawlPlan, around: Around, media: MediaTransport | None, copies: Copies | None = None) -> list[Part]:
+    """Scheduled backups and downloads, as far as the plan wants them. `copies`: copies the media with each backup."""
+    database, clock, claims = around.database, around.clock, around.claims
     found: list[Part] = []
     if plan.backup is not None:
         turns = Turns(database, plan.name, claims, plan.backup.every, clock)
-        found.append(Part(name="backup", run=BackupTaker(plan.name, plan.store, plan.backup, clock, turns).run))
+        found.append(Part(name="backup", run=BackupTaker(plan.name, plan.store, plan.backup, clock, turns, copies).run))
     if plan.media is not None and media is not None:
         collector = Collector(database, clock, media, plan.media, claims)
         found.append(Part(name="media", run=collector.run, end=collector.end, finish=collector.finish))

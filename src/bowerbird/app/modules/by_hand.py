@@ -25,10 +25,12 @@ from bowerbird.flows.flow import Flow
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Arrival, Page, Saved, Service, Task
+from bowerbird.model.community import Community
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.policies.registry import WALKS, Place, ranker
-from bowerbird.ports import Clock, Database, Messenger, Row, Transaction
+from bowerbird.ports import Clock, Database, Judge, Messenger, Row, Transaction
 from bowerbird.providers import provider
+from bowerbird.settings import load_settings
 from bowerbird.store import Store
 
 _CRAWL = "select crawl, name, flow from crawls where name = ?"
@@ -56,9 +58,10 @@ async def stored_flow(tx: Transaction, name: str) -> tuple[int, Flow]:
 
 @asynccontextmanager
 async def surroundings_by_hand(
-    database: Database, name: str, clock: Clock, messenger: Messenger | None = None
+    database: Database, name: str, clock: Clock, messenger: Messenger | None = None, community: Community | None = None
 ) -> AsyncIterator[tuple[Flow, Surroundings]]:
-    """What a module of a crawl works with outside of its processes; meanwhile this process counts as alive."""
+    """What a module of a crawl works with outside of its processes; meanwhile this process counts as alive. `community`: whom its
+    judge is about, where the crawl file says it."""
     async with database.transaction() as tx:
         crawl, flow = await stored_flow(tx, name)
         # Under another name than the crawl's: it does not run the crawl, and keeps nobody from doing so.
@@ -80,8 +83,8 @@ async def surroundings_by_hand(
                 worker=lambda: worker,
                 questions=LaneQuestions(database, lanes, targets, clock),
                 stored=StoredThings(database),
-                judge=partial(judge_named, tuple),
-                knows_place=knows_place,
+                judge=partial(judge_named, partial(_judges, community)),
+                knows_place=partial(knows_place, community),
                 messenger=messenger,
             ),
         )
@@ -89,6 +92,13 @@ async def surroundings_by_hand(
         signs.cancel()
         async with database.transaction() as tx:
             await registry.end_workers(tx, [worker], clock.now())
+
+
+def _judges(community: Community | None) -> Sequence[Judge]:
+    # Loaded when somebody asks for it: it takes a while.
+    from bowerbird.analysis.community.judge import community_judge
+
+    return () if community is None else (community_judge(community, load_settings().cache_folder),)
 
 
 async def _give_signs(database: Database, clock: Clock, worker: int) -> None:

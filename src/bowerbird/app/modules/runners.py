@@ -11,6 +11,8 @@ from bowerbird.errors import UserError
 from bowerbird.flows.flow import Flow
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.modules import ModuleUse
+from bowerbird.model.community import Community
+from bowerbird.modules.judging.place_names import folded
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Runner
@@ -19,10 +21,12 @@ from bowerbird.settings import load_settings
 
 
 def module_runners(flow: Flow, around: Surroundings, progress: Callable[[], int]) -> Sequence[Part]:
-    """Every module of a flow as a part of its process. `progress`: how much the crawl has done so far."""
+    """Every module of a flow as a part of its process, but for those that tell somebody where nobody may be told. `progress`: how
+    much the crawl has done so far."""
     known, found = KnownModules(), Counter[str]()
     around = structs.replace(around, found=lambda count: found.update(waiting=count))
-    return [Runner(known[use.name], use, around, lambda: progress() + found["waiting"]).part() for use in flow.modules]
+    uses = [use for use in flow.modules if around.messenger is not None or not getattr(known[use.name], "tells", False)]
+    return [Runner(known[use.name], use, around, lambda: progress() + found["waiting"]).part() for use in uses]
 
 
 def runner_by_hand(name: str, flow: Flow, around: Surroundings) -> Runner:
@@ -46,8 +50,11 @@ def judge_named(own: Callable[[], Sequence[Judge]], name: str) -> Judge | None:
     return next((judge for judge in (*own(), *language_judges({name})) if judge.name == name), None)
 
 
-def knows_place(text: str) -> bool:
-    """Whether a text is a name that the packaged tables of places know."""
+def knows_place(community: Community | None, text: str) -> bool:
+    """Whether a text is a name that the packaged tables of places know, or that the description of the community has."""
+    own = (*community.own_places, *community.other_places) if community is not None else ()
+    if folded(text) in map(folded, own):
+        return True
     # The names of places take long to load, and few modules ask for them.
     from bowerbird.analysis.places.opened import resolver_in
 

@@ -103,6 +103,12 @@ def show_names(output: Output, found: Sequence[PlaceName]) -> None:
     output.table("", ["name", "members", "others", "", "by"], rows)
     if any(each.said == "proposed" for each in found):
         output.line("Decide with: bowerbird modules confirm NAME, or refuse NAME")
+    for said, key in (("confirmed", "own"), ("refused", "other")):
+        names = [each.name for each in found if each.said == said]
+        if names:
+            # JSON texts are TOML texts.
+            listed = ", ".join(msgspec.json.encode(name).decode() for name in names)
+            output.line(f"For [places] of the community: {key} = [{listed}]")
 
 
 def run_values(run: RunRow) -> dict[str, Any]:

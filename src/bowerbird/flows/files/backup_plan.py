@@ -13,3 +13,7 @@ class BackupPlan(Struct, frozen=True, kw_only=True):
     every: timedelta
     folder: str
     keep: int = 7
+    media: str = ""
+    """Where media are copied too: a folder, or `s3://BUCKET/FOLDER`; empty: nowhere."""
+    endpoint: str = ""
+    """Of an S3 store that is not Amazon's."""

@@ -63,7 +63,7 @@ CRAWL_KEYS = (
     "card",
     "consent",
 )
-BACKUP_KEYS = ("every", "folder", "keep")
+BACKUP_KEYS = ("every", "folder", "keep", "media", "endpoint")
 HISTORY_KEYS = ("counters",)
 OVERLAID = ("stop", "filters", "keywords", "modules")
 """Tables of a crawl file that change those of its flow."""
@@ -240,7 +240,17 @@ def _backup(table: Table, path: Path) -> BackupPlan | None:
     if every is None:
         raise inner.wrong(None, 'every is missing; write for example: every = "1d"')
     folder = path.parent / Path(inner.text("folder", "backups")).expanduser()
-    return BackupPlan(every=every, folder=str(folder), keep=inner.count("keep", 7) or 7)
+    media = inner.text("media")
+    if media and "media" not in table.values:
+        raise inner.wrong("media", "media are copied of crawls that fetch them: add [media], or take media out of [backup]")
+    if media and "://" not in media:
+        media = str(path.parent / Path(media).expanduser())
+    elif media and not media.startswith("s3://"):
+        raise inner.wrong(
+            "media", f'media {media!r} is neither a folder nor an object store; write for example "s3://BUCKET/FOLDER"'
+        )
+    keep = inner.count("keep", 7) or 7
+    return BackupPlan(every=every, folder=str(folder), keep=keep, media=media, endpoint=inner.text("endpoint"))
 
 
 def _services(table: Table, vocabulary: Vocabulary) -> tuple[ServicePlan, ...]:

@@ -132,6 +132,8 @@ _BACKUP: dict[str, tuple[Schema, str]] = {
     "every": (_DURATION, 'How often the store is copied: "1d".'),
     "folder": (_TEXT, 'Default: "backups".'),
     "keep": (_COUNT, "The newest so many stay. Default: 7."),
+    "media": (_TEXT, "Copy media too: to a folder, or to s3://BUCKET/FOLDER."),
+    "endpoint": (_TEXT, "Of an S3 store, if not Amazon's."),
 }
 _MEDIA: dict[str, tuple[Schema, str]] = {
     "folder": (_TEXT, 'Where files go. Default: "media".'),

@@ -84,7 +84,7 @@ def _built_in(name: str) -> Module:
 
 def _added() -> Mapping[str, Module]:
     """Those of installed packages; raises `UserError` that names the package where one cannot be used."""
-    # Loaded when it is wanted: it takes as long as all our own files together.
+    # Loaded when it is needed: most crawl files name no module of others.
     from importlib.metadata import entry_points
 
     return {point.name: _loaded(point) for point in entry_points(group=GROUP) if point.name not in BUILT_IN}

@@ -56,6 +56,7 @@ class Notification:
     }
     needs: tuple[str, ...] = ()
     hears_end = True
+    tells = True
 
     async def run(self, context: ModuleContext) -> Counts:
         if not any(context.options[way] for way in ("command", "webhook", "mail")):

@@ -12,9 +12,6 @@ from bowerbird.clock import to_micros
 from bowerbird.errors import UserError
 from bowerbird.ports import Database, Transaction
 
-BY_PERSON = ("person", "manual", "confirmed", "overruled", "seed")
-"""Reasons of judgements that are a person's word and no judge's."""
-_REASONS = ", ".join(f"'{reason}'" for reason in BY_PERSON)
 # Seeds were put there by hand; so were those that a person named.
 _BY_HAND = """
 select coalesce(
@@ -23,9 +20,9 @@ select coalesce(
 from tasks t join lanes l on l.lane = t.lane join services s on s.service = l.service where l.crawl = ? and t.depth = 0
 """
 _NAMED = "select user_no from candidates where crawl = ? and source = 'person'"
-_SAID = f"""
+_SAID = """
 select u.user_no from judgements j join users u on u.id = j.id
-where j.judge = ? and j.subject = 'user' and j.value = ? and j.reason not in ({_REASONS}) and coalesce(u.opts_out, 0) = 0
+where j.judge = ? and j.subject = 'user' and j.value = ? and j.decided_by is null and coalesce(u.opts_out, 0) = 0
 """
 # Of whom the judge said neither: those that were looked at and are readable.
 _OPEN = """

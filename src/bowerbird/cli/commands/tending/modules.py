@@ -16,10 +16,12 @@ from bowerbird.app.modules.runners import runner_by_hand
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.module_screens import showing
 from bowerbird.cli.screens.output import JsonFlag, Output
+from bowerbird.cli.store_addresses import read_plan
 from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, meant_crawl, one_crawl, opened_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
+from bowerbird.model.community import Community
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Ran
 from bowerbird.ports import Messenger
@@ -132,6 +134,11 @@ async def _runs(asked: _Asked, most: int) -> dict[str, Any]:
     return {"crawl": crawl, "module": asked.name, "runs": [showing.run_values(each) for each in found]}
 
 
+def _community(place: Place) -> Community | None:
+    """Whom the crawl is about, where its file is named and says it."""
+    return None if place.file is None else read_plan(Path(place.file), may_lack_seeds=True).community
+
+
 async def _names(asked: _Asked) -> dict[str, Any]:
     async with read_place(asked.place, RealClock()) as database:
         crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
@@ -155,7 +162,7 @@ async def _run(asked: _Asked, messenger: Messenger) -> tuple[Ran, dict[str, Any]
     clock = RealClock()
     async with opened_place(asked.place, clock) as database:
         crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
-        async with surroundings_by_hand(database, crawl, clock, messenger) as (flow, around):
+        async with surroundings_by_hand(database, crawl, clock, messenger, _community(asked.place)) as (flow, around):
             ran = await runner_by_hand(asked.name, flow, around).by_hand()
     showing.show_ran(asked.output, asked.name, ran)
     return ran, {"crawl": crawl, "module": asked.name, "counts": ran.counts, "error": ran.error, "took": ran.took}

@@ -1,0 +1,101 @@
+"""`bowerbird modules`: what runs, what it did, one run by hand, and names of places that a person decides on."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from module_scene import Scene
+
+from bowerbird import cli
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.flows.flow import FacetUse, Flow
+from bowerbird.flows.modules import ModuleUse
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> str:
+    """A crawl with two modules, people and a name that some of them write."""
+    database = await open_database(str(tmp_path / "c.db"), RealClock())
+    await database.migrate()
+    uses = (ModuleUse(name="growth"), ModuleUse(name="mentions", options={"posts": 10}))
+    flow = Flow("names", (FacetUse("timeline"), FacetUse("profiles")), modules=uses)
+    scene = await Scene(database, RealClock()).begin(flow)  # type: ignore[arg-type]
+    await scene.people(yes=[1, 2, 3, 4], no=[5])
+    await scene.write(
+        "update users set location = 'Xyzzyville' where user_no <= 3",
+        "update users set seen_at = null where user_no = 9",
+        "insert into lanes (lane, crawl, service, facet) values (1, 1, 1, 'profiles')",
+        "insert into candidates (crawl, user_no, source, state, found_at) values (1, 9, 'mentions', 'named', 1)",
+        "update workers set ended_at = 1",
+    )
+    await database.close()
+    return str(tmp_path / "c.db")
+
+
+class Said:
+    """Runs commands, each with a loop of its own, and hears what they say."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self._capfd = capfd
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(cli.run, ["modules", *words]).result() == code
+        told = self._capfd.readouterr()
+        return told.out + told.err
+
+    def json(self, *words: str) -> dict[str, Any]:
+        values: dict[str, Any] = json.loads(self(*words, "--json").splitlines()[-1])
+        return values
+
+
+@pytest.fixture
+def said(capfd: pytest.CaptureFixture[str]) -> Said:
+    return Said(capfd)
+
+
+async def test_a_module_run_by_hand_is_in_the_list_and_in_its_history(store: str, said: Said) -> None:
+    assert said.json(store, "run", "growth")["counts"]["users"] == 40
+    assert "40 users" in said(store, "runs", "growth")
+    listed = {each["module"]: each for each in said.json(store)["modules"]}
+    assert (listed["growth"]["on"], listed["growth"]["last"]["counts"]["users"]) == (True, 40)
+    assert (listed["mentions"]["last"], listed["vote"]["on"]) == (None, False)
+    assert "vote" in said(store)
+
+
+async def test_what_a_module_asks_by_hand_waits_in_the_frontier_of_the_crawl(store: str, said: Said) -> None:
+    assert said.json(store, "run", "validity")["counts"] == {"valid": 0, "invalid": 0, "asked": 1}
+    database = await open_database(store, RealClock())
+    async with database.reading() as tx:
+        (task,) = await tx.fetch("select target, state, ready from tasks")
+        living = await tx.fetch("select 1 from workers where ended_at is null")
+    await database.close()
+    assert (task["target"], task["state"], task["ready"], list(living)) == ("9", "waiting", 1, [])
+
+
+async def test_names_of_places_are_proposed_and_decided(store: str, said: Said) -> None:
+    assert said.json(store, "run", "place_names")["counts"]["new"] == 1
+    assert "Xyzzyville" in said(store, "names")
+    assert said.json(store, "confirm", "xyzzyville", "--who", "ada")["said"] == "confirmed"
+    assert 'For [places] of the community: own = ["Xyzzyville"]' in said(store, "names")
+    assert "nobody proposed 'Atlantis'" in said(store, "refuse", "Atlantis", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("run", "grwoth"), "there is no module 'grwoth' (did you mean 'growth'?)"),
+        (("walk", "growth"), "'walk' is nothing that can be done with modules"),
+        (("run",), "say which module is meant"),
+        (("names", "growth"), "names takes no name"),
+        (("run", "deletions"), "asks for `posts`, which the flow 'names' of this crawl does not have"),
+        (("run", "notification"), "nobody is to be told"),
+    ],
+)
+async def test_what_cannot_be_done_is_said(store: str, said: Said, words: tuple[str, ...], told: str) -> None:
+    assert told in said(store, *words, code=3 if words[-1] == "notification" else 2)
