@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from bowerbird.errors import UserError
 from bowerbird.model.modules import ModuleOption, ModuleWords
 from bowerbird.ports import Module
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "bowerbird.modules"
 BUILT_IN: Mapping[str, str] = {
@@ -81,6 +84,9 @@ def _built_in(name: str) -> Module:
 
 def _added() -> Mapping[str, Module]:
     """Those of installed packages; raises `UserError` that names the package where one cannot be used."""
+    # Loaded where it is asked: every command that crawls comes by here.
+    from importlib.metadata import entry_points
+
     return {point.name: _loaded(point) for point in entry_points(group=GROUP) if point.name not in BUILT_IN}
 
 
