@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -327,6 +328,9 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(slow: Server) -> None:
     line = [sys.executable, "-m", "bowerbird", "timelines", "-i", "names.txt", *on(slow), "-o", "posts.csv"]
     assert _ended_after(line, slow, Path("posts.csv"), 4, signal.SIGINT) == 130
     assert "The same command goes on where it stopped" in Path("told.txt").read_text()
+    store = next(each for each in kept_stores() if each.suffix == ".db")
+    with closing(sqlite3.connect(store)) as kept:
+        assert kept.execute("select is_left from residue").fetchall() == [(0,)]
     assert cli.run(line[3:]) == 0
     ids = [(row["input"], row["id"]) for row in rows("posts.csv")]
     assert len(ids) == len(set(ids))

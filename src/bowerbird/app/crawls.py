@@ -56,8 +56,8 @@ class Outside(Struct, frozen=True, kw_only=True):
     """What these others can sign with; the secrets are theirs."""
     applies: bool | None = None
     """Whether a plan that differs from the crawl's becomes it or is refused; None: it does where nobody else runs the crawl."""
-    waits_for_disk: bool = True
-    """Whether what is saved is on the disk before anything else happens: see `db.open_database`."""
+    is_passing: bool = False
+    """Whether the store goes when the crawl has come to its end: see `store.opening.open_store`."""
 
 
 class Crawl(Struct, frozen=True, kw_only=True):

@@ -82,7 +82,7 @@ async def open_crawl(
 ) -> AsyncIterator[Crawl]:
     """Everything a crawl needs, wired; its rows exist in the database when this returns. `asked`: by service what it said of
     itself just now."""
-    async with open_store(plan.store, outside.clock, waits_for_disk=outside.waits_for_disk) as database:
+    async with open_store(plan.store, outside.clock, is_passing=outside.is_passing) as database:
         await keep_out(plan, database, outside.clock)
         opening = _Opening(plan, outside, database, extensions, BookedLedgers(pace=outside.is_paced))
         yield opening.composed(await opening.enrolled(asked))

@@ -12,15 +12,17 @@ from bowerbird.store.payloads.repacking import repack
 
 
 @asynccontextmanager
-async def open_store(where: str, clock: Clock, *, waits_for_disk: bool = True) -> AsyncIterator[Database]:
-    """The migrated database of a crawl, closed at the end; `waits_for_disk` as for `open_database`."""
+async def open_store(where: str, clock: Clock, *, is_passing: bool = False) -> AsyncIterator[Database]:
+    """The migrated database of a crawl, closed at the end. One that `is_passing` neither waits for the disk nor is rewritten at
+    its end: whoever keeps it after all calls `rewrite_small`."""
     # Before and after: a process that was killed did not get to the second.
     await rewrite_small(where, clock)
-    database = await open_database(where, clock, waits_for_disk=waits_for_disk)
+    database = await open_database(where, clock, waits_for_disk=not is_passing)
     try:
         await database.migrate()
         await repack(database, clock)
         yield database
     finally:
         await database.close()
-        await rewrite_small(where, clock)
+        if not is_passing:
+            await rewrite_small(where, clock)

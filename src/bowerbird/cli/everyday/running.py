@@ -23,6 +23,7 @@ from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.db import open_database
+from bowerbird.db.rewriting import rewrite_small
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError
 from bowerbird.export.rows.endings import whole_format
@@ -72,19 +73,23 @@ async def run_job(job: Job, wish: Wish, vault: Vault, progress: Progress, counte
     clock = RealClock()
     transport = HttpTransport(clock, load_settings().user_agent)
     # A changed budget is no other crawl: the plan of today counts.
-    outside = Outside(
-        clock=clock, transport=transport, vault=vault, is_alone=True, applies=True, waits_for_disk=_is_precious(wish)
-    )
+    is_passing = _is_passing(wish)
+    outside = Outside(clock=clock, transport=transport, vault=vault, is_alone=True, applies=True, is_passing=is_passing)
+    done: Done | None = None
     try:
         plan = structs.replace(job.plan, name=await _free_name(job, wish, clock))
-        return await _Command(structs.replace(job, plan=plan), wish, outside, progress, counted).run()
+        done = await _Command(structs.replace(job, plan=plan), wish, outside, progress, counted).run()
+        return done
     finally:
         await transport.close()
+        if is_passing and (done is None or not done.is_over):
+            # It stays for a while after all: without what was deleted.
+            await rewrite_small(job.plan.store, clock)
 
 
-def _is_precious(wish: Wish) -> bool:
-    """Whether a power cut may take nothing of what was saved: a store that stays, or what was paid for."""
-    return wish.store is not None or wish.budget is not None
+def _is_passing(wish: Wish) -> bool:
+    """Whether its store goes with the command. A power cut may take the last moments of such a one, but not what was paid for."""
+    return wish.store is None and wish.budget is None
 
 
 class Counted:
