@@ -34,6 +34,8 @@ from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.proposing import Wish, propose
 from bowerbird.reports.keywords.reading import find_event, read_frames, read_keywords, read_methods
+from bowerbird.reports.keywords.silence import read_silence
+from bowerbird.reports.keywords.standing import read_standing
 
 FRAME = timedelta(minutes=5)
 NOW = START + timedelta(minutes=1)
@@ -230,6 +232,24 @@ async def test_a_frame_that_ended_while_nobody_watched_is_missed(stage: Stage) -
     assert progress.decided == stage.event.grid.began(later) - FRAME
     await stage.hear(said("an hour old #flood"), stage.event.stream_sieve(is_tuned=True), timedelta(hours=1))
     assert await stage.values("select frame, methods from keyword_posts") == [(None, 3)]
+
+
+async def test_an_event_that_brings_nothing_says_so(stage: Stage) -> None:
+    await stage.begin("#flood")
+    told = []
+    for number in range(4):
+        if number == 3:
+            late = NOW + 3 * FRAME
+            page = Page(users=(user("1"),), posts=(post("90", text="good morning", created_at=late),))
+            await stage.hear(page, stage.event.stream_sieve(is_tuned=False), 3 * FRAME)
+        await stage.decide(number)
+        async with stage.database.reading() as tx:
+            told.append(await read_silence(tx, 1))
+            (standing, *_) = await read_standing(tx)
+        assert standing.silence == told[-1]
+    assert told[:2] == ["", ""]
+    assert "nothing was heard in the last 3 frames" in told[2]
+    assert "none of 1 posts heard in the last 3 frames carries a keyword" in told[3]
 
 
 async def test_seeds_that_the_file_no_longer_names_leave_and_new_ones_come(stage: Stage) -> None:

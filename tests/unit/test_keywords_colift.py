@@ -94,6 +94,22 @@ def test_hashtags_alone_may_be_asked_for() -> None:
     assert all(term[0] == "#" for term in after_two({}, words=False).probes)
 
 
+def test_a_plural_of_a_keyword_needs_fewer_posts_of_its_own() -> None:
+    few = [f"{index} high water downtown, evacuate" for index in range(4)] + [f"{index} a nice day" for index in range(3)]
+    colift = method("colift")
+    begun = colift.begins(("#flood",), SETTINGS)
+    frames: dict[str, Decision] = {}
+    for word in ("#floods", "#deluge"):
+        state = colift.decides(begun, frame(begun), SETTINGS).state
+        counter = FrameCounter(NOON + SETTINGS.frame, state, SETTINGS)
+        for index in range(40):
+            counter.add(read_text(f"z{index} " + EVENT[index % 4].format(f"{word} u{index}")), NOON + SETTINGS.frame)
+        probes = [Prober(state).probed(word, [Sampled(f"{text} {word}", NOON) for text in few], NOON)]
+        frames[word] = colift.decides(state, counter.end(probes), SETTINGS)
+    low = {word: next(each.numbers["low"] for each in found.candidates if each.term == word) for word, found in frames.items()}
+    assert low["#floods"] > low["#deluge"]
+
+
 def flooded(state: State, number: int, lost: int) -> Frame:
     """A full stream: half of what comes are posts about songs with a word that is followed."""
     began = NOON + number * SETTINGS.frame

@@ -109,7 +109,8 @@ def _keywords(methods: tuple[KeywordStanding, ...]) -> list[RenderableType]:
     for each in methods:
         moved = f"+{each.entered} -{each.left}"
         table.add_row(each.method, f"{each.keywords:,}", f"{each.posts:,}", moved, printable(" ".join(each.newest)))
-    return [table, Text()]
+    silent = [Text(f"! {words}", style="yellow") for words in {each.silence for each in methods if each.silence}]
+    return [table, *silent, Text()]
 
 
 def _columns(first: str, *others: str) -> Table:

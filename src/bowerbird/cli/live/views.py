@@ -54,6 +54,7 @@ class LinesView:
             f"{glimpse.waiting:,} waiting",
             *(f"{ear.name} {ear.state} ({numbers.many(ear.events, 'event')})" for ear in glimpse.streams),
             *(f"{each.method}: {numbers.many(each.keywords, 'keyword')}" for each in glimpse.keywords),
+            *(f"! {words}" for words in {each.silence for each in glimpse.keywords if each.silence}),
             glimpse.doing,
         ]
         recent = glimpse.trouble and glimpse.trouble_age < self.every and not glimpse.is_down

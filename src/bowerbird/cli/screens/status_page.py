@@ -187,6 +187,8 @@ def _show_keywords(output: Output, page: StatusPage) -> None:
         return
     output.line("keywords", style="bold")
     output.table("", _KEYWORD_COLUMNS, [_keywords(each) for each in page.status.keywords])
+    for crawl, silence in {each.crawl: each.silence for each in page.status.keywords if each.silence}.items():
+        output.line(f"  ! {crawl}: {silence}", style="yellow")
     output.line()
 
 

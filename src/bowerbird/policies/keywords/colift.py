@@ -32,6 +32,8 @@ _SHORTEST = 3
 _WORTH = 0.05
 """The least part of a probe's posts that must be new."""
 _FULL = 0.95
+_KIN, _LENT = 2.0, 10
+"""How much sooner relatives of keywords are searched for, and how many of their relative's posts speak for them."""
 
 
 class _View(Struct, frozen=True, kw_only=True):
@@ -46,9 +48,23 @@ class _View(Struct, frozen=True, kw_only=True):
     specific: float
     estimated: float
     """The precision of what was collected, as far as it can be told."""
+    kin: Mapping[str, Evidence]
+    """By family: what is known of the keyword that is followed of it."""
 
     def relevance(self, term: str) -> Relevance:
-        return relevance(self.state.evidence.get(term, Evidence()), self.scale)
+        return relevance(self._known(term), self.scale)
+
+    def is_kin(self, term: str) -> bool:
+        return family(term) in self.kin
+
+    def _known(self, term: str) -> Evidence:
+        """What is known of a term; a plural, a spelling in another language or the words of a hashtag that is followed are
+        believed to be as relevant as that one until their own posts say otherwise."""
+        known = self.state.evidence.get(term, Evidence())
+        relative = self.kin.get(family(term)) if term not in self.state.keywords else None
+        if relative is None or not (known.posts and relative.posts):
+            return known
+        return replace(known, posts=known.posts + _LENT, alike=known.alike + _LENT * relative.alike / relative.posts)
 
 
 class Colift:
@@ -77,6 +93,7 @@ class Colift:
             threshold=threshold,
             specific=self._specific,
             estimated=estimates["precision"],
+            kin={family(term): before.evidence[term] for term in before.keywords if term in before.evidence},
         )
         exits = _exits(view)
         proposed = self._proposed(view)
@@ -109,7 +126,7 @@ class Colift:
         return [
             term
             for term, known in view.state.vocabulary.items()
-            if known.event >= view.settings.minimum
+            if known.event >= (1 if view.is_kin(term) else view.settings.minimum)
             and kind_of(term) in self.kinds
             and may_enter(view.state, term, view.settings)
             and _is_specific(view, term)
@@ -238,7 +255,7 @@ def _next_probes(view: _View, after: State, proposed: Sequence[str]) -> tuple[st
     for term in proposed:
         if term not in after.keywords:
             known, frequency = view.relevance(term), view.state.vocabulary[term].event
-            kin = 2.0 if family(term) in families else 1.0
+            kin = _KIN if family(term) in families else 1.0
             worth[term] = kin * known.high * frequency * max(0.1, view.likeness.lift(term)) / (1 + known.posts / 40)
     return tuple(sorted(worth, key=lambda term: (-worth[term], term))[:_PROBES])
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 
-from bowerbird.policies.keywords import State
 from bowerbird.ports import Transaction
+from bowerbird.reports.keywords.silence import read_silence
 
 _METHODS = """
-select m.method, m.crawl, m.name, m.bit, m.state, c.name as crawl_name from keyword_methods m join crawls c on c.crawl = m.crawl
+select m.method, m.crawl, m.name, m.bit, c.name as crawl_name,
+    (select count(*) from keywords k where k.method = m.method and k.until is null) as keywords
+from keyword_methods m join crawls c on c.crawl = m.crawl
 where m.until is null order by m.crawl, m.bit
 """
 _LATEST = "select max(ends) as ends from keyword_frames where crawl = ? and decided_at is not null"
@@ -34,6 +35,8 @@ class KeywordStanding(Struct, frozen=True, kw_only=True):
     """In the hour before the last decision."""
     left: int
     newest: tuple[str, ...]
+    silence: str = ""
+    """What is to be said of a crawl whose last frames brought nothing."""
 
 
 async def read_standing(tx: Transaction) -> list[KeywordStanding]:
@@ -47,11 +50,12 @@ async def read_standing(tx: Transaction) -> list[KeywordStanding]:
             KeywordStanding(
                 crawl=row["crawl_name"],
                 method=row["name"],
-                keywords=len(msgspec.json.decode(row["state"], type=State).keywords),
+                keywords=row["keywords"],
                 posts=sum(each["posts"] for each in masks if each["methods"] >> row["bit"] & 1),
                 entered=moved["entered"],
                 left=moved["gone"],
                 newest=tuple(each["term"] for each in await tx.fetch(_NEWEST, row["method"])),
+                silence=await read_silence(tx, row["crawl"]),
             )
         )
     return found

@@ -30,6 +30,7 @@ from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.proposing import Wish, propose
 from bowerbird.reports.keywords.reading import find_event, read_frames, read_keywords, read_methods
+from bowerbird.reports.keywords.silence import read_silence
 
 _MOST_FRAMES = 50
 
@@ -159,12 +160,15 @@ async def _show(asked: _Asked, plot: Path | None, *, related_to: str | None, is_
                 return {**figure, "crawl": name, "term": checked(related_to), "related": msgspec.to_builtins(found)}
             lines, methods = await read_keywords(tx, crawl), await read_methods(tx, crawl)
             frames = await read_frames(tx, crawl, _MOST_FRAMES) if is_by_frame else []
+            silence = await read_silence(tx, crawl)
     if is_by_frame:
         showing.show_frames(output, frames)
     else:
         showing.show_keywords(output, name, lines, methods)
+    if silence:
+        output.line(f"! {silence}")
     parts = {"keywords": lines, "methods": methods, **({"frames": frames} if is_by_frame else {})}
-    return {**figure, "crawl": name, **{key: msgspec.to_builtins(value) for key, value in parts.items()}}
+    return {**figure, "crawl": name, "silence": silence, **{key: msgspec.to_builtins(value) for key, value in parts.items()}}
 
 
 async def _plot(tx: Any, asked: _Asked, name: str, path: Path) -> dict[str, Any]:
