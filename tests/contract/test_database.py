@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -173,7 +174,8 @@ def test_both_databases_get_every_statement_of_every_migration_unless_one_alone_
         shared = {dialect: len(statements(script, dialect)) - alone[dialect] for dialect in alone}
         assert shared["sqlite"] == shared["postgresql"]
         for dialect in ("sqlite", "postgresql"):
-            assert all("{" not in statement for statement in statements(script, dialect))
+            # An empty object, as a default, is no word of ours.
+            assert not any(re.search(r"\{\w", statement) for statement in statements(script, dialect))
 
 
 async def test_a_missing_folder_is_named(tmp_path: object) -> None:

@@ -184,16 +184,30 @@ async def test_a_file_leaves_the_disk_with_the_last_post_that_shows_it(database:
     assert await store.count("media_files", "state = 'removed' and url = '' and sha256 is null and path is null") == 2
 
 
+class Held(Pictures):
+    """Begins a download, and ends it when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__(RealClock())
+        self.is_begun, self.is_free = asyncio.Event(), asyncio.Event()
+
+    async def fetch(self, url: str, most: int, take: Callable[[bytes], object]) -> Fetched:
+        self.is_begun.set()
+        await self.is_free.wait()
+        return await super().fetch(url, most, take)
+
+
 async def test_what_is_taken_back_during_the_download_is_not_kept(database: Database, tmp_path: Path) -> None:
-    store, clock = await crawled(database, p1=(image("a"),)), Calendar()
-    one = collector(database, clock, Pictures(RealClock()), tmp_path)
+    store, clock, pictures = await crawled(database, p1=(image("a"),)), Calendar(), Held()
+    one = collector(database, clock, pictures, tmp_path)
     await one.look()
     book = Book(database, claims(1), ("photo",))
     async with database.transaction() as tx:
         (wanted,) = await book.claim(tx, 1, clock.now())
     fetching = asyncio.create_task(one.fetch(wanted))
-    await asyncio.sleep(0)
+    await pictures.is_begun.wait()
     await store.save(Page(gone=(Gone(Subject.POST, "1", Outcome.NOT_FOUND),)), POSTS, "1")
+    pictures.is_free.set()
     await fetching
     assert files(tmp_path) == []
     await one.look()
