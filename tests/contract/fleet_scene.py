@@ -10,6 +10,7 @@ from work_scene import Scene, play
 
 from bowerbird.crawl.process.identity import myself
 from bowerbird.crawl.work.source import LocalWorkSource
+from bowerbird.model import Credential
 from bowerbird.ports import WorkSource
 from bowerbird.remote import tokens
 from bowerbird.remote.bodies import Sizes
@@ -44,7 +45,7 @@ class Fleet(Struct, frozen=True):
     async def enrolled(self, name: str, *, token: str = "") -> tuple[Link, Enrolled]:
         """A worker of that name, its way to the coordinator and its number."""
         link = self.link(token or await self.token(name))
-        asked = Enrol(process=myself(), version="1")
+        asked = Enrol(process=myself(), version="1", credentials=(Credential(name="key", provider="x"),))
         return link, await link.ask("enrol", asked, sets_clock=True)
 
 

@@ -70,6 +70,10 @@ class Travelling:
         return due
 
 
+_HELD = ("key", "mine", "yours", "another", "closed", "open")
+"""Credentials that scenes offer."""
+
+
 async def _as_it_is(scene: Scene, source: LocalWorkSource) -> WorkSource:
     return source
 
@@ -84,7 +88,7 @@ async def _over_http(scene: Scene, source: LocalWorkSource) -> WorkSource:
         token = await tokens.add(tx, f"worker-{scene.worker}", scene.clock.now())
     desk = Desk(Roster(scene.database, scene.clock, "crawl"), scene.clock)
     desk.open(Opened(source=source))
-    desk.admit(scene.worker, f"worker-{scene.worker}")
+    desk.admit(scene.worker, f"worker-{scene.worker}", _HELD)
     app = Starlette(routes=fleet_routes(desk, Tokens(scene.database, scene.clock), scene.clock))
     base = await scene.ends.enter_async_context(serving(app, Listening()))
     link = Link(Address(base=base, token=token), scene.clock)

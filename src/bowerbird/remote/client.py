@@ -9,7 +9,7 @@ from uuid import uuid4
 from bowerbird.errors import Busy
 from bowerbird.model import Answer, CallReport, Due, Later, Lease, Leased, Loss, Nothing, Offer
 from bowerbird.remote.link import MOST_BODY, Link
-from bowerbird.remote.problems import Problem, error_of
+from bowerbird.remote.problems import Large, Problem, error_of
 from bowerbird.remote.wire import Drop, Dropped, Ended, Endings, Get, GiveBack, Put, PutError, Refused, Settle, Settled
 
 _MOST_TOGETHER = 64
@@ -24,6 +24,7 @@ class HttpWorkSource:
         """What was asked for last, if nothing was heard of it."""
         self._waiting: list[tuple[int, Settle, asyncio.Future[Ended]]] = []
         self._sender: asyncio.Task[None] | None = None
+        self._most_together = _MOST_TOGETHER
 
     async def lease(self, offer: Offer) -> Leased | Later | Nothing:
         if self._once is None or self._once[0] != offer:
@@ -63,6 +64,9 @@ class HttpWorkSource:
             worker = together[0][0]
             try:
                 endings: Endings = await self._link.ask("put", Put(worker=worker, calls=tuple(each for _, each, _ in together)))
+            except Large as error:
+                self._send_less(together, error)
+                continue
             except Exception as error:
                 for _, _, coming in together:
                     if not coming.done():
@@ -72,10 +76,20 @@ class HttpWorkSource:
                 if not coming.done():
                     coming.set_result(ended)
 
+    def _send_less(self, together: list[tuple[int, Settle, asyncio.Future[Ended]]], error: Large) -> None:
+        """Sends fewer at once; what is too much alone the coordinator will never take."""
+        if len(together) == 1:
+            _, _, coming = together[0]
+            if not coming.done():
+                coming.set_exception(error)
+            return
+        self._waiting = together + self._waiting
+        self._most_together = len(together) // 2
+
     def _next(self) -> list[tuple[int, Settle, asyncio.Future[Ended]]]:
         """Those that are sent now: of one worker, not too many and not too large together."""
         worker, size, together = self._waiting[0][0], 0, 0
-        for number, each, _ in self._waiting[:_MOST_TOGETHER]:
+        for number, each, _ in self._waiting[: self._most_together]:
             size += len(each.answer.body)
             if number != worker or (together and size > MOST_BODY):
                 break

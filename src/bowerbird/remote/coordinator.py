@@ -1,7 +1,8 @@
 """The coordinator: hands the calls of one work source out to workers that have no database, and takes in what came of them.
 
 It knows every lease that it gave out, and a worker names it by its number: what a worker sends back is the answer, never the
-lease. What is put twice is settled once: the second time the same is said as the first.
+lease. What is put twice is settled once: the second time the same is said as the first. Times that it tells
+are believed as far as they can be true: limits and budgets begin anew by the time of an answer.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Protocol
 
 from msgspec import Struct, structs
 
 from bowerbird.errors import Busy, Fenced
-from bowerbird.model import CallReport, Due, Later, Lease, Leased, Offer
+from bowerbird.model import Answer, CallReport, Due, Later, Lease, Leased, Loss, Offer
 from bowerbird.ports import Clock, WorkSource
 from bowerbird.remote.problems import problem_of
 from bowerbird.remote.wire import (
@@ -45,6 +46,11 @@ _LEFT = timedelta(seconds=90)
 """What must be left of a lease for its call to begin: a lost answer that is sent again may come late."""
 _KEPT = timedelta(minutes=5)
 """How long it is remembered what became of a call, for those who put it again; longer than any lease."""
+_LONGEST_HOLD = timedelta(days=1)
+"""How long a worker may have a credential left alone: no service closes its logins for longer."""
+_LOSSES = frozenset({"fenced", "unasked", "fault"})
+"""What a worker may say of a call that it drops."""
+_LONGEST_WHY = 500
 _TRIES = 3
 
 
@@ -123,7 +129,8 @@ class Coordinator:
             return Leased(hand.leases) if all(each.until - now >= _LEFT for each in hand.leases) else Later(now)
         if self.is_closing or self._opened is None or self.orders.get(worker, Orders()).is_paused:
             return Later(now + AGAIN)
-        room = self._room(self._opened, min(asked.offer.room, MOST_CALLS))
+        # Who offers no room asks for a call all the same: one, if the crawl's rules let it go.
+        room = self._room(self._opened, min(max(asked.offer.room, 1), MOST_CALLS))
         if isinstance(room, datetime):
             return Later(room)
         work = await self._leased(self._opened.source, structs.replace(asked.offer, room=room))
@@ -171,7 +178,11 @@ class Coordinator:
     async def _put(self, worker: int, sent: Settle | GiveBack | Drop) -> Ended:
         """What becomes of one call, once, however often it is put."""
         digest = sha256(written(sent)).digest()
-        if (known := await self._known(sent.call)) is not None and known.digest == digest:
+        known = await self._known(sent.call)
+        while sent.call in self._putting and (known is None or known.digest != digest):
+            # Others waited too, and one of them is putting it now.
+            known = await self._known(sent.call)
+        if known is not None and known.digest == digest:
             return known.ended
         lease = self._out.get(sent.call)
         if lease is None or lease.worker != worker:
@@ -201,15 +212,17 @@ class Coordinator:
         try:
             if self._opened is None:
                 raise Busy("the coordinator is opening its crawl; put it again in a moment")
-            source = self._opened.source
+            source, now = self._opened.source, self._clock.now()
             if isinstance(sent, Settle):
-                report = await source.settle(lease, sent.answer, has_expired=sent.has_expired)
+                report = await source.settle(lease, _in_time(sent.answer, lease, now), has_expired=sent.has_expired)
                 self._opened.settled(report)
                 return Settled(report)
             if isinstance(sent, GiveBack):
-                await source.give_back(lease, sent.until)
+                # Only a login closes a credential: what is asked without one is not held back for everybody.
+                most = now if lease.credential is None else now + _LONGEST_HOLD
+                await source.give_back(lease, _between(sent.until, now, most))
                 return Returned()
-            return Dropped(await source.drop(lease, sent.loss))
+            return Dropped(await source.drop(lease, _plain(sent.loss)))
         except Exception as error:
             problem = problem_of(error)
             return Refused(problem.kind, problem.why)
@@ -234,6 +247,22 @@ class Coordinator:
             return
         await self._opened.source.hand_on(lease, f"worker {lease.worker} is gone")
         self._out.pop(lease.call, None)
+
+
+def _in_time(answer: Answer, lease: Lease, now: datetime) -> Answer:
+    """The answer with times that can be true: it was asked for after the lease, and is here."""
+    sent = _between(answer.sent_at, lease.leased_at, now)
+    return structs.replace(answer, sent_at=sent, received_at=_between(answer.received_at, sent, now))
+
+
+def _between(told: datetime, first: datetime, last: datetime) -> datetime:
+    known = told if told.tzinfo is not None else told.replace(tzinfo=UTC)
+    return min(max(known, first), last)
+
+
+def _plain(loss: Loss) -> Loss:
+    """The loss in words that others know, and not too many."""
+    return structs.replace(loss, outcome=loss.outcome if loss.outcome in _LOSSES else "fault", why=loss.why[:_LONGEST_WHY])
 
 
 def _unknown(sent: Settle | GiveBack | Drop) -> Ended:

@@ -14,7 +14,6 @@ from bowerbird.remote.wire import JSON, MESSAGEPACK, PREFIX, TIME_HEADER, VERSIO
 _REFERENCE = "#/components/schemas/{name}"
 _STATUSES = {
     401: "The token is nobody's, or was revoked.",
-    413: "The body is too large, packed or unpacked.",
     426: "Worker and coordinator do not understand each other; the words say which of them to upgrade.",
     **{status: f"`{kind}`: {raised.__doc__}" for kind, (status, raised) in PROBLEMS.items()},
 }

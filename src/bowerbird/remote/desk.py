@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import structs
 
 from bowerbird.errors import Fenced, UserError
+from bowerbird.limits.vault import NAME
 from bowerbird.model import Credential, Due
 from bowerbird.ports import Clock
 from bowerbird.remote.coordinator import Coordinator, Opened
 from bowerbird.remote.roster import Roster
 from bowerbird.remote.wire import Beat, Endings, Enrol, Enrolled, Get, Orders, Put, PutError, Work
+
+_MOST_CREDENTIALS = 1000
+_LONGEST_WORD = 200
+_HIGHEST_PID = 2**31
+"""Numbers of processes are below, wherever there are processes."""
 
 
 class Desk:
@@ -25,9 +31,11 @@ class Desk:
         self._opened: Opened | None = None
         self._labels: dict[int, str] = {}
         """By number, the workers that were enrolled here."""
+        self._holds: dict[int, frozenset[str]] = {}
+        """By number, the credentials that a worker came with: for others it gets no call."""
         self.coordinator = Coordinator(clock)
         self.credentials: dict[str, Credential] = {}
-        """All that workers have offered."""
+        """All that workers have offered, and those of the coordinator itself where it makes calls too."""
         self.has_new = asyncio.Event()
         """Somebody offered a credential that the crawl was not opened with."""
         self.over = ""
@@ -45,15 +53,17 @@ class Desk:
         self._opened = None
         self.coordinator.close()
 
-    def admit(self, worker: int, label: str) -> None:
-        """This number belongs to the worker of this name."""
+    def admit(self, worker: int, label: str, credentials: Iterable[str] = ()) -> None:
+        """This number belongs to the worker of this name, which holds these credentials."""
         self._labels[worker] = label
+        self._holds[worker] = frozenset(credentials)
 
     async def enrol(self, label: str, asked: Enrol) -> Enrolled:
+        _check_process(asked)
         self._check_credentials(label, asked.credentials)
         opened = self._opened
         worker = await self._roster.enrol(label, asked, opened.worker if opened is not None else 0)
-        self.admit(worker, label)
+        self.admit(worker, label, (each.name for each in asked.credentials))
         for each in asked.credentials:
             if each.name not in self.credentials:
                 self.credentials[each.name] = each
@@ -63,7 +73,11 @@ class Desk:
         return Enrolled(worker=worker, crawl=self._roster.crawl, contact=self._contact, orders=orders)
 
     def _check_credentials(self, label: str, offered: Sequence[Credential]) -> None:
+        if len(offered) > _MOST_CREDENTIALS:
+            raise UserError(f"a worker may offer {_MOST_CREDENTIALS:,} credentials; choose some with --credential NAME")
         for each in offered:
+            if not NAME.fullmatch(each.name):
+                raise UserError(f"{each.name[:_LONGEST_WORD]!r} cannot name a credential: limits are kept by its name")
             known = self.credentials.get(each.name)
             if known is not None and known != each:
                 raise UserError(
@@ -73,7 +87,8 @@ class Desk:
 
     async def get(self, label: str, asked: Get) -> Work:
         self._check(label, asked.offer.worker)
-        return await self.coordinator.get(asked)
+        held = asked.offer.credentials & self._holds.get(asked.offer.worker, frozenset())
+        return await self.coordinator.get(structs.replace(asked, offer=structs.replace(asked.offer, credentials=held)))
 
     async def put(self, label: str, sent: Put) -> Endings:
         self._check(label, sent.worker)
@@ -86,7 +101,7 @@ class Desk:
     async def heartbeat(self, label: str, sent: Beat) -> Orders:
         self._check(label, sent.worker)
         if not await self._roster.beat(sent.worker):
-            self._labels.pop(sent.worker, None)
+            self._forget(sent.worker)
             raise _gone(sent.worker)
         return self._told(self.coordinator.orders.get(sent.worker, Orders()))
 
@@ -97,7 +112,7 @@ class Desk:
         """The worker has ended in order."""
         if self._labels.get(sent.worker) == label:
             await self._roster.leave([sent.worker])
-            self._labels.pop(sent.worker, None)
+            self._forget(sent.worker)
         return Orders(stop="left")
 
     async def look(self) -> None:
@@ -115,9 +130,22 @@ class Desk:
         facets = self._opened.facets if self._opened is not None else frozenset[str]()
         return structs.replace(orders, facets=facets, stop=self.over or orders.stop)
 
+    def _forget(self, worker: int) -> None:
+        self._labels.pop(worker, None)
+        self._holds.pop(worker, None)
+
     def _check(self, label: str, worker: int) -> None:
         if self._labels.get(worker) != label:
             raise _gone(worker)
+
+
+def _check_process(asked: Enrol) -> None:
+    """Raises `UserError` for what no process is: every process of the crawl looks at these rows to see who lives."""
+    process = asked.process
+    words = (process.identity, process.host, process.place, asked.version)
+    numbers_are_right = 0 < process.pid < _HIGHEST_PID and 0 <= (process.started or 0) < 2**63
+    if not numbers_are_right or any(len(word) > _LONGEST_WORD or not word.isprintable() for word in words):
+        raise UserError("this is no process of bowerbird: its number, host or version cannot be")
 
 
 def _gone(worker: int) -> Fenced:

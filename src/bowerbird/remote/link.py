@@ -15,7 +15,7 @@ from bowerbird.clock import from_micros
 from bowerbird.errors import Busy, UserError
 from bowerbird.ports import Clock
 from bowerbird.remote.bodies import MOST, MOST_PACKED, PLAIN, packed, unpacked
-from bowerbird.remote.problems import Problem, error_of
+from bowerbird.remote.problems import Large, Problem, error_of
 from bowerbird.remote.services import SERVICES
 from bowerbird.remote.wire import MESSAGEPACK, PREFIX, TIME_HEADER, VERSION_HEADER, WIRE, read, written
 from bowerbird.transport.serving import is_loopback
@@ -23,6 +23,7 @@ from bowerbird.transport.serving import is_loopback
 _TIMES = aiohttp.ClientTimeout(total=60, connect=10, sock_read=30)
 _ACCEPTS = "zstd, gzip"
 _AT_ONCE = 8
+_LARGE = 413
 _GATEWAY = (502, 504)
 """What stands between answers so when it does not reach the coordinator."""
 
@@ -71,7 +72,10 @@ class Link:
         try:
             with self._clock.outside():
                 sent = self._clock.now()
-                async with self._opened().post(f"{self._base}/{service}", data=body, headers=headers) as response:
+                # Nobody is followed elsewhere: there the token and the answers may be read by others.
+                async with self._opened().post(
+                    f"{self._base}/{service}", data=body, headers=headers, allow_redirects=False
+                ) as response:
                     answer = unpacked(await self._body(response), response.headers.get("content-encoding", PLAIN))
                 received = self._clock.now()
         except (aiohttp.ClientError, TimeoutError, OSError, UserError) as error:
@@ -96,6 +100,8 @@ class Link:
         is_ours = VERSION_HEADER in response.headers
         if response.status in _GATEWAY or (response.status >= 500 and not is_ours):
             raise Busy(f"the coordinator {self._address.base} cannot be reached: HTTP {response.status}")
+        if response.status == _LARGE and not is_ours:
+            raise Large(f"what stands before {self._address.base} takes no request of that size; let it take 64 MB")
         try:
             if response.status == 200 and is_ours:
                 return read(body, SERVICES[service].answers)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced, UserError
 
-FENCED, BUSY, FULL, REFUSED, FAULT = "fenced", "busy", "full", "refused", "fault"
+FENCED, BUSY, FULL, LARGE, REFUSED, FAULT = "fenced", "busy", "full", "large", "refused", "fault"
 
 
 class Problem(Struct, frozen=True):
@@ -20,10 +20,15 @@ class Fault(Exception):
     """The coordinator's own code failed on one call; the worker drops that call and goes on."""
 
 
+class Large(Exception):
+    """More was sent than is taken at once; the worker sends less, and drops a call whose answer alone is too much."""
+
+
 PROBLEMS: dict[str, tuple[int, type[Exception]]] = {
     FENCED: (409, Fenced),
     BUSY: (503, Busy),
     FULL: (507, DiskFull),
+    LARGE: (413, Large),
     REFUSED: (400, UserError),
     FAULT: (500, Fault),
 }

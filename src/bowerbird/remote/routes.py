@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,19 +17,23 @@ from bowerbird.ports import Clock
 from bowerbird.remote.bodies import PLAIN, Sizes, TooLarge, packed, unpacked
 from bowerbird.remote.description import openapi
 from bowerbird.remote.desk import Desk
-from bowerbird.remote.problems import PROBLEMS, REFUSED, Problem, problem_of
+from bowerbird.remote.problems import BUSY, LARGE, PROBLEMS, REFUSED, Problem, problem_of
 from bowerbird.remote.services import SERVICES, Service
 from bowerbird.remote.tokens import Tokens
 from bowerbird.remote.versions import misunderstanding
 from bowerbird.remote.wire import JSON, MESSAGEPACK, PREFIX, TIME_HEADER, VERSION_HEADER, WIRE, read, written
 
+_PATIENCE = 120.0
+"""Seconds that a body may take to come; a worker gives up after half of it."""
+
 
 class _Denied(Exception):
     """A request that is answered with this status and these words."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, status: int, why: str, kind: str = REFUSED) -> None:
         super().__init__(why)
         self.status = status
+        self.kind = kind
 
 
 def fleet_routes(desk: Desk, tokens: Tokens, clock: Clock, sizes: Sizes | None = None) -> list[Route]:
@@ -60,7 +65,7 @@ class _Door:
                 value = await (handle(label) if asked is None else handle(label, asked))
                 return self._answered(request, 200, value)
             except _Denied as denied:
-                return self._answered(request, denied.status, Problem(REFUSED, str(denied)))
+                return self._answered(request, denied.status, Problem(denied.kind, str(denied)))
             except ClientDisconnect:
                 return Response(status_code=400)
             except Exception as error:
@@ -91,8 +96,10 @@ class _Door:
             body = unpacked(await self._body(request), request.headers.get("content-encoding", PLAIN), self._sizes.unpacked)
             return read(body, kind, request.headers.get("content-type", MESSAGEPACK).partition(";")[0])
         except TooLarge as error:
-            raise _Denied(413, str(error)) from None
-        except msgspec.DecodeError as error:
+            raise _Denied(413, str(error), LARGE) from None
+        except TimeoutError:
+            raise _Denied(408, f"the body did not come within {_PATIENCE:.0f} s", BUSY) from None
+        except (msgspec.DecodeError, RecursionError) as error:
             raise _Denied(400, f"the body is not what {request.url.path} takes: {error}") from None
         except UserError as error:
             raise _Denied(400, str(error)) from None
@@ -102,10 +109,12 @@ class _Door:
         said = request.headers.get("content-length", "")
         if said.isdecimal() and int(said) > most:
             raise TooLarge(f"the body has {int(said):,} bytes; {most:,} are allowed")
-        async for piece in request.stream():
-            body += piece
-            if len(body) > most:
-                raise TooLarge(f"the body has more than {most:,} bytes")
+        # In real time, as it passes on the wire: who sends a byte now and then would hold a place for ever.
+        async with asyncio.timeout(_PATIENCE):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > most:
+                    raise TooLarge(f"the body has more than {most:,} bytes")
         return bytes(body)
 
     def _answered(self, request: Request, status: int, value: Any) -> Response:

@@ -66,6 +66,9 @@ async def serve_crawl(service: Service) -> Ended:
     clock, plan = service.outside.clock, await service.plan()
     async with open_store(plan.store, clock) as database:
         desk = Desk(Roster(database, clock, plan.name), clock, plan.contact)
+        if service.outside.makes_calls:
+            # What a worker brings under one of these names must be the same.
+            desk.credentials.update({each.name: each for each in service.outside.vault.credentials()})
         app = starlette.Starlette(routes=fleet_routes(desk, Tokens(database, clock), clock, service.sizes))
         async with serving(app, service.where) as base:
             service.view.say(f"Serving the crawl {plan.name} at {base} (end with Ctrl-C).")
