@@ -18,6 +18,8 @@ import pytest
 from export_scene import HOSTILE, exported, filled
 from store_pages import START, TIMELINE, Crawled, post
 
+from bowerbird.clock import EPOCH
+from bowerbird.crawl.life import registry
 from bowerbird.errors import UserError
 from bowerbird.export.jobs.pseudonyms import Pseudonyms
 from bowerbird.export.rows.cells import original
@@ -241,14 +243,32 @@ async def test_an_export_that_is_there_is_not_overwritten(crawled: Crawled, tmp_
         await exported(crawled.database, "posts", tmp_path / "b.csv")
 
 
+_ABOUT = (
+    "insert into candidates (crawl, user_no, source, state, found_at) "
+    "select 1, user_no, 'mentions', 'valid', 1 from users where id = 'x:1'",
+    "insert into label_samples (crawl, judge, said, place, user_no, drawn_at) "
+    "select 1, 'community', 'yes', 1, user_no, 1 from users where id = 'x:1'",
+    "insert into labels (crawl, judge, user_no, who, label, at) "
+    "select 1, 'community', user_no, 'u2', 'yes', 1 from users where id = 'x:1'",
+)
+
+
 async def test_pseudonyms_take_the_place_of_everybody(crawled: Crawled, tmp_path: Path) -> None:
     names = Pseudonyms(b"k" * 32)
+    async with crawled.database.transaction() as tx:
+        if await tx.fetch_one("select 1 as there from crawls where crawl = 1") is None:
+            await registry.enrol_crawl(tx, "c", "{}", "{}", EPOCH)
+        for statement in _ABOUT:
+            await tx.execute(statement)
     for what in SHAPES:
         await exported(crawled.database, what, tmp_path / f"{what}.jsonl", pseudonyms=names)
         told = (tmp_path / f"{what}.jsonl").read_text(encoding="utf-8")
         assert not [
             name for name in ("u1", "u2", "u3", "x:1", "x:2", "x:3", "Person") if f'"{name}' in told or f"@{name}" in told
         ]
+    assert [row["id"] for what in ("candidates", "labels") for row in lines(tmp_path / f"{what}.jsonl")] == [
+        names.of_id("x:1")
+    ] * 2
     posts = {row["id"]: row for row in lines(tmp_path / "posts.jsonl")}
     rich = posts[names.of_post("x:30")]
     assert rich["author_id"] == names.of_id("x:2")

@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 from store_pages import POSTS, TIMELINE, Crawled, post, user
 
+from bowerbird.clock import EPOCH
+from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.db.short_columns import read
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, Poll, PollOption, PostKind, Subject
@@ -115,6 +117,22 @@ async def test_what_can_hold_content_is_purged(crawled: Crawled, way: str) -> No
     await _tidy_media(crawled)
     # The id of a picture stays, as all ids do: the file's row says that it was there.
     assert await marked(crawled) == {("media_files", "id")}
+
+
+@pytest.mark.parametrize("way", ["suspended", "opted out"])
+async def test_what_people_said_of_an_account_goes_with_it(crawled: Crawled, way: str) -> None:
+    await fill(crawled)
+    async with crawled.database.transaction() as tx:
+        crawl = (await registry.enrol_crawl(tx, "c", "{}", "{}", EPOCH)).crawl
+        for number, known in enumerate(("x:1", "x:2")):
+            user_no = f"(select user_no from users where id = '{known}')"
+            await tx.execute(f"insert into labels values ({crawl}, 'community', {user_no}, 'ada', 'yes', 1)")
+            await tx.execute(f"insert into label_samples values ({crawl}, 'community', 'yes', {number}, {user_no}, 1)")
+    gone = Page(gone=(Gone(Subject.USER, "1", Outcome.SUSPENDED),))
+    await crawled.save(Page(users=(user("1", opts_out=True),)) if way == "opted out" else gone)
+    for table in ("labels", "label_samples"):
+        left = await crawled.rows(f"select u.id from {table} t join users u on u.user_no = t.user_no")
+        assert [row["id"] for row in left] == ["x:2"]
 
 
 async def test_a_deleted_post_leaves_nothing_but_its_authors_profile(crawled: Crawled) -> None:

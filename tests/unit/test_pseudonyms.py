@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bowerbird.export.jobs.pseudonyms import Pseudonyms
+from bowerbird.export.cleaning.rules import RULES
+from bowerbird.export.jobs.pseudonyms import HANDLES, IDS, LEFT_OUT, POST_IDS, Pseudonyms
+from bowerbird.export.rows.other_shapes import SHAPES
 
 NAMES = Pseudonyms(b"a key of thirty-two bytes or more")
 
@@ -51,3 +53,18 @@ def test_another_key_gives_other_pseudonyms_and_another_fingerprint() -> None:
     assert other.of_id("x:1") != NAMES.of_id("x:1")
     assert other.fingerprint != NAMES.fingerprint
     assert NAMES.of_id("x:1") != NAMES.of_post("x:1")
+
+
+def test_every_column_that_names_somebody_is_changed_or_left_out() -> None:
+    """In whatever can be exported: a new kind of rows must say what becomes of its names."""
+    assert RULES.keys() == SHAPES.keys()
+    known = {
+        what: {*IDS.get(what, ()), *HANDLES.get(what, ()), *POST_IDS.get(what, ()), *LEFT_OUT.get(what, ())} for what in RULES
+    }
+    named = {
+        what: {*(name for pair in rules.users for name in pair), *rules.posts, *rules.references, *rules.mentions, *rules.lines}
+        for what, rules in RULES.items()
+    }
+    assert {what: sorted(names - known[what]) for what, names in named.items() if names - known[what]} == {}
+    there = {what: {column.name for column in shape.columns} for what, shape in SHAPES.items()}
+    assert {what: sorted(names - there[what]) for what, names in known.items() if names - there[what]} == {}

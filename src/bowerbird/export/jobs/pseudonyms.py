@@ -38,6 +38,8 @@ IDS = {
     "follows": ("source_id", "target_id"),
     "reactions": ("user_id",),
     "media": ("author_id",),
+    "candidates": ("id",),
+    "labels": ("id",),
 }
 HANDLES = {
     "posts": ("author_handle",),
@@ -46,6 +48,8 @@ HANDLES = {
     "reactions": ("user_handle",),
     "media": ("author_handle",),
     "judgements": ("handle",),
+    "candidates": ("handle",),
+    "labels": ("handle",),
 }
 POST_IDS = {
     "posts": ("id", "reply_to", "repost_of", "quote_of", "root"),
@@ -59,8 +63,10 @@ LEFT_OUT = {
     "media": ("id", "url", "path", "sha256"),
     "judgements": ("evidence", "decided_by"),
     "calls": ("targets", "detail"),
+    "labels": ("who",),
+    "module_runs": ("counts", "error"),
 }
-"""What names somebody and cannot be told otherwise."""
+"""What names somebody, or may, and cannot be told otherwise. A test holds all this against what rows say about people."""
 
 
 class Pseudonyms:

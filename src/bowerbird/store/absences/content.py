@@ -43,7 +43,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     _OURS: {
         "crawls": ("name", "flow", "settings", "reason"), "lanes": ("facet",), "services": ("name", "provider", "base"),
-        "workers": ("name", "host", "identity", "place", "version"), "plans": ("document",), "rebuilds": ("edges",),
+        "workers": ("name", "host", "identity", "place", "version", "label"), "plans": ("document", "whole"),
+        "rebuilds": ("edges",), "controls": ("name",), "worker_tokens": ("name", "hash"),
         "claims": ("name",), "changes": ("who", "why", "before", "after"), "judgements": ("judge", "version", "decided_by"),
         "judgement_history": ("judge", "version", "decided_by"), "relation_weights": ("judge", "weights"),
         "migrations": ("name",), "outputs": ("path",), "remaps": ("version", "fields"),
@@ -58,7 +59,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "audits": ("result",),
     },
     _CHOSEN: {
-        "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
+        "controls": ("kind", "wanted"), "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",), "ledgers": ("kind",),
         "credentials": ("state",), "calls": ("state", "outcome"), "errors": ("outcome",), "tasks": ("state",),
         "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"), "judgements": ("subject",),
         "listings": ("kind", "side"), "reaction_listings": ("kind",), "relations": ("kind",),

@@ -59,6 +59,12 @@ class PurgeStatements:
             f"delete from judgements where subject = 'user' and id in (select id from users where user_no {bigint})"
         )
         self.users_judged_before = f"delete from judgement_history where id in (select id from users where user_no {bigint})"
+        self.said_of_users = (
+            self.users_judged,
+            self.users_judged_before,
+            # What people say of an account they say by its content too.
+            *(f"delete from {table} where user_no {bigint}" for table in ("labels", "label_samples")),
+        )
         self.posts_judged = f"delete from judgements where subject = 'post' and id in {gone}"
         self.users = (
             f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
@@ -67,8 +73,7 @@ class PurgeStatements:
             f"delete from user_tags where user_no {bigint}",
             f"delete from reactions where user_no {bigint}",
             f"update lists set name = null, description = null where owner {bigint}",
-            self.users_judged,
-            self.users_judged_before,
+            *self.said_of_users,
         )
         self.frames = Frames(database)
         content = [written(database.dialect, name) for name in _POST_CONTENT]
@@ -121,7 +126,7 @@ async def purge_users(
 async def _empty_users(
     s: SaveContext, sql: PurgeStatements, users: Collection[int], told_by: int | None, *, is_unwanted: bool
 ) -> None:
-    for statement in sql.users if is_unwanted or not s.keeps_deleted else (sql.users_judged, sql.users_judged_before):
+    for statement in sql.users if is_unwanted or not s.keeps_deleted else sql.said_of_users:
         await s.execute_in(statement, users)
     all_of = sql.posts_with_content if is_unwanted else sql.posts_of
     written = s.fetch_in(all_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
