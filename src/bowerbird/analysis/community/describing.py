@@ -37,7 +37,7 @@ def generated(told: Country) -> str:
         "",
         "# A member must be so likely to be called one, and somebody else to be called none; what is between is undecided.",
         "yes = 0.85",
-        "no = 0.985",
+        "no = 0.99",
         "",
         "# Places are looked up in a list of all towns of the world, in many spellings:",
         f"# {', '.join(told.towns[:6])} … need not be written down.",
