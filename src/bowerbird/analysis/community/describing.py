@@ -66,7 +66,7 @@ def generated(told: Country) -> str:
         "[words]",
         "own = []",
         "other = []",
-        "# Searched for every quarter of an hour, to find people: words that hardly anybody else writes.",
+        "# Searched for every quarter of an hour, to find people: words that few others write. Most networks want a login.",
         "search = []",
         "",
         "# Who follows, mentions and is followed by people who were judged counts too.",
