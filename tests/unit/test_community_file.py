@@ -34,7 +34,6 @@ def test_a_packaged_example_says_what_belongs_to_its_country(code: str) -> None:
     assert found.zones
     assert found.languages
     assert found.own_words
-    assert found.searches
     assert set(country(code).zones[:1]) <= set(found.zones)
 
 
@@ -78,10 +77,14 @@ def test_any_kind_of_evidence_is_enough() -> None:
 def test_a_crawl_file_names_a_description_or_holds_it(tmp_path: Path) -> None:
     (tmp_path / "pt.toml").write_text(described("PT"), encoding="utf-8")
     named = parse_crawl(CRAWL.format(more='community.file = "pt.toml"'), tmp_path / "crawl.toml", vocabulary())
-    held = parse_crawl(CRAWL.format(more='community.places.countries = ["IT"]'), tmp_path / "crawl.toml", vocabulary())
+    held = parse_crawl(
+        CRAWL.format(more='community = {places.countries = ["IT"], words.search = ["buongiorno"]}'),
+        tmp_path / "crawl.toml",
+        vocabulary(),
+    )
     assert named.community is not None
     assert named.community.name == "Portugal"
-    assert {search.facet for search in named.searches} == {"search"}
+    assert {search.facet for search in held.searches} == {"search"}
     assert held.community is not None
     assert held.community.countries == ("IT",)
 

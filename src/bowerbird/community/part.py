@@ -16,7 +16,7 @@ from bowerbird.model import Arrival, to_micros
 from bowerbird.model.community import JUDGE, YES
 from bowerbird.ports import Claims, Clock, Database, Part, Transaction
 
-EVERY = timedelta(minutes=10)
+EVERY = timedelta(minutes=30)
 _HOLD = timedelta(minutes=5)
 _AT_ONCE = 300
 _SAID = f"select id from judgements where judge = '{JUDGE}' and value = '{YES}' and decided_by is not null and at > ?"
@@ -33,7 +33,7 @@ class Keeping:
 
 
 class Attendant:
-    """Looks around every ten minutes, one worker of the crawl at a time."""
+    """Looks around every half hour, one worker of the crawl at a time."""
 
     def __init__(self, crawl: int, looker: Looker, targets: Targets, lanes: Mapping[int, str], keeping: Keeping) -> None:
         """`lanes`: those that look up accounts, with the prefix that their network's ids have."""

@@ -19,7 +19,7 @@ class Community(Struct, frozen=True, kw_only=True):
     rule: str = "weighed"
     yes: float = 0.85
     """How likely it must be that somebody belongs, to say so."""
-    no: float = 0.985
+    no: float = 0.99
     """The same of those who do not."""
     countries: tuple[str, ...] = ()
     """ISO 3166, two letters."""

@@ -12,8 +12,9 @@ elsewhere, another country's name or a foreign name is one against it. Places ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
+from bowerbird.analysis.community.profile import is_full_name
 from bowerbird.analysis.community.signs import Sign, Verdict
 from bowerbird.analysis.community.world import large_towns, names_of_countries, towns_of
 from bowerbird.analysis.community.zones import zone_named
@@ -32,28 +33,28 @@ LEAST_POSTS = 30
 
 def proved(user: User, community: Community, posts: Sequence[str] = ()) -> Verdict:
     """What the two proofs say of a profile, and where they leave it undecided, the language of the posts."""
-    signs = _signs(user, community)
+    signs = _signs(user.location or "", user.time_zone or "", user.name or "", community)
     is_for, is_against = any(sign.weight > 0 for sign in signs), any(sign.weight < 0 for sign in signs)
     if is_for != is_against:
-        return Verdict(value=YES if is_for else NO, score=float(is_for), signs=tuple(signs))
+        return Verdict(value=YES if is_for else NO, score=float(is_for), signs=signs)
     written = _written(posts, community)
     value = YES if written is not None else UNDECIDED
-    return Verdict(value=value, score=1.0 if written else 0.5, signs=(*signs, written) if written else tuple(signs))
+    return Verdict(value=value, score=1.0 if written else 0.5, signs=(*signs, written) if written else signs)
 
 
-def _signs(user: User, community: Community) -> list[Sign]:
+@lru_cache(maxsize=50_000)
+def _signs(location: str, zone: str, name: str, community: Community) -> tuple[Sign, ...]:
     found: list[Sign] = []
-    words = _pieces(user.location or "")
-    own = _own_places(community)
-    if here := sorted(words & own):
+    words = _pieces(location)
+    if here := sorted(words & _own_places(community)):
         found.append(Sign("place", 1.0, ", ".join(here)))
-    if away := sorted(words & (_other_places(community) - own)):
+    if away := sorted(words & _other_places(community)):
         found.append(Sign("place", -1.0, ", ".join(away)))
-    if user.time_zone and zone_named(user.time_zone) in community.zones:
-        found.append(Sign("zone", 1.0, user.time_zone))
-    if user.name and community.name_countries and all(_is_foreign(user.name, code) for code in community.name_countries):
-        found.append(Sign("name", -1.0, user.name))
-    return found
+    if zone and zone_named(zone) in community.zones:
+        found.append(Sign("zone", 1.0, zone))
+    if is_full_name(name) and community.name_countries and all(_is_foreign(name, code) for code in community.name_countries):
+        found.append(Sign("name", -1.0, name))
+    return tuple(found)
 
 
 def _is_foreign(name: str, code: str) -> bool:
@@ -83,4 +84,4 @@ def _own_places(community: Community) -> frozenset[str]:
 
 @cache
 def _other_places(community: Community) -> frozenset[str]:
-    return frozenset(map(fold, (*large_towns(community.countries), *community.other_places)))
+    return frozenset(map(fold, (*large_towns(community.countries), *community.other_places))) - _own_places(community)

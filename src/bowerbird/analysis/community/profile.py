@@ -32,6 +32,7 @@ _NAME_FITS, _NAME_DOES_NOT = 0.7, -0.6
 _FLAG_HERE, _FLAG_ELSEWHERE, _FLAG_BOTH = 1.8, -1.2, 0.4
 _WORD = 1.6
 _WORDS = re.compile(r"[^\W_]+")
+_NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['\u2019-])+")
 
 
 class ProfileReader:
@@ -115,8 +116,9 @@ class ProfileReader:
         fits = [fit for code in self._community.name_countries if (fit := name_fit(name, code)) is not None]
         if not fits or all(fit.fits is None for fit in fits):
             return None
-        is_fit = any(fit.fits for fit in fits)
-        return Sign("name", _NAME_FITS if is_fit else _NAME_DOES_NOT, name)
+        if any(fit.fits for fit in fits):
+            return Sign("name", _NAME_FITS, name)
+        return Sign("name", _NAME_DOES_NOT, name) if is_full_name(name) else None
 
     def _flag(self, text: str) -> Sign | None:
         flags = frozenset(flags_in(text))
@@ -150,3 +152,9 @@ def _within(names: Collection[str], folded: str) -> str:
 def _of_flags(flags: Collection[str], countries: Collection[str]) -> float:
     own = [flag for flag in flags if flag in countries]
     return _FLAG_ELSEWHERE if not own else _FLAG_HERE if len(own) == len(flags) else _FLAG_BOTH
+
+
+def is_full_name(text: str) -> bool:
+    """Whether it looks like the name of a person, as against an alias: two to four words with capitals, and nothing else."""
+    words = text.split()
+    return 2 <= len(words) <= 4 and all(_NAME_WORD.fullmatch(word) and word[0] != word[0].lower() for word in words)

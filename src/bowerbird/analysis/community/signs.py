@@ -18,7 +18,9 @@ WRITING = frozenset({"written", "variety", "rhythm"})
 RELATIONS = "relations"
 RESIDENCE = frozenset({"place", "zone", "described", "rhythm"})
 """Kinds of signs that tell where somebody lives. They go together, and many live where they are not from."""
-_MOST_HERE, _MOST_AWAY = 4.2, -3.4
+DECLARED = "declared"
+"""Speaks for a language of the community; against it, it tells where the device was bought."""
+_MOST_HERE, _MOST_AWAY = 4.2, -3.8
 """What all of these may weigh together: to live elsewhere is not enough for a no."""
 _MOST = 6.0
 """However much speaks for something, what nobody thought of may speak against it."""
@@ -54,12 +56,16 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def weighed(signs: Iterable[Sign], community: Community) -> Verdict:
     """The verdict of all signs together: a place may be outweighed by a variety, and the other way round."""
     found = tuple(signs)
-    lives = sum(sign.weight for sign in found if sign.kind in RESIDENCE)
-    rest = sum(sign.weight for sign in found if sign.kind not in RESIDENCE)
+    lives = sum(sign.weight for sign in found if _tells_residence(sign))
+    rest = sum(sign.weight for sign in found if not _tells_residence(sign))
     total = max(-_MOST, min(_MOST, max(_MOST_AWAY, min(_MOST_HERE, lives)) + rest))
     score = 1 / (1 + exp(-total))
     value = YES if score >= community.yes else NO if 1 - score >= community.no else UNDECIDED
     return Verdict(value=value, score=round(score, 4), signs=tuple(sorted(found, key=lambda sign: -abs(sign.weight))))
+
+
+def _tells_residence(sign: Sign) -> bool:
+    return sign.kind in RESIDENCE or (sign.kind == DECLARED and sign.weight < 0)
 
 
 def signs_in(evidence: Mapping[str, str | float | None], kinds: Iterable[str]) -> Sequence[Sign]:

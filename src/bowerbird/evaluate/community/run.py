@@ -135,6 +135,4 @@ class _Run:
 def _description(name: str) -> str:
     """Portugal; for TwitterEcho's order with its rule, and without neighbours."""
     text = described("PT")
-    # Both find people around members: searches would be the same for both.
-    text = "\n".join("search = []" if line.startswith("search = ") else line for line in text.splitlines())
     return text if name == "ours" else f'rule = "echo"\n{text}'.replace("on = true", "on = false")

@@ -203,7 +203,7 @@ def _community() -> Schema:
         "name": (_TEXT, "Of the community."),
         "rule": ({"enum": list(RULES)}, "How evidence becomes a judgement. Default: weighed."),
         "yes": (_NUMBER, "How likely it must be that somebody belongs. Default: 0.85."),
-        "no": (_NUMBER, "How likely it must be that somebody does not. Default: 0.985."),
+        "no": (_NUMBER, "How likely it must be that somebody does not. Default: 0.99."),
     }
     return _table({**keys, **tables})
 
