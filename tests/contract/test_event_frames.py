@@ -234,6 +234,21 @@ async def test_a_frame_that_ended_while_nobody_watched_is_missed(stage: Stage) -
     assert await stage.values("select frame, methods from keyword_posts") == [(None, 3)]
 
 
+async def test_networks_that_filter_are_asked_for_spellings_with_accents_too(stage: Stage) -> None:
+    await stage.begin("#Inundación")
+    texts = [f"{number} #inundacion #Água" for number in range(3)]
+    await stage.hear(said(*texts), stage.event.stream_sieve(is_tuned=True))
+    await stage.decide()
+    async with stage.database.reading() as tx:
+        methods = await rows.read_methods(tx, 1)
+    assert rows.union(methods) == ["#inundacion", "#agua"]
+    assert rows.heard_as(methods) == ["#inundacion", "#inundación", "#agua", "#água"]
+    # Taken up again, nothing is told twice.
+    await stage.begin("#Inundación")
+    async with stage.database.reading() as tx:
+        assert rows.heard_as(await rows.read_methods(tx, 1)) == rows.heard_as(methods)
+
+
 async def test_an_event_that_brings_nothing_says_so(stage: Stage) -> None:
     await stage.begin("#flood")
     told = []

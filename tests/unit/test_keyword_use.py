@@ -11,6 +11,7 @@ from bowerbird.app import vocabulary
 from bowerbird.errors import FlowError
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
 from bowerbird.flows.keywords import KeywordUse
+from bowerbird.planning.prices import of_an_event
 
 WORDS = vocabulary()
 BLUESKY = 'provider = "bluesky"\nbase = "https://public.api.bsky.app"'
@@ -75,6 +76,7 @@ def test_a_stream_of_everything_that_the_file_names_is_taken_instead() -> None:
     [
         ('methods = ["skva"]', 7, "unknown method 'skva' (did you mean 'skwa'?)"),
         ('methods = ["skwa", "skwa"]', 7, "is there twice"),
+        ("methods = []", 7, "methods names none"),
         ('frame = "2s"', 7, "between"),
         ("slots = 2", 7, "slots must be between 3 and 60, not 2"),
         ("min_freqency = 2", 7, "did you mean 'min_frequency'?"),
@@ -102,3 +104,7 @@ def test_keywords_belong_to_flows_that_adapt_them() -> None:
     text = f'flow = "topic"\nseeds = ["#flood"]\n[service]\n{BLUESKY}\n[keywords]\nframe = "5m"\n'
     with pytest.raises(FlowError, match='write flow = "event"'):
         parse_crawl(text, Path("event.toml"), WORDS)
+
+
+def test_a_plan_of_an_event_says_what_a_post_of_its_stream_costs() -> None:
+    assert "$0.005, a thousand $5.00" in of_an_event()

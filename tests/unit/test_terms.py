@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bowerbird.model.terms import Kind, Matcher, family, kind_of, read_text, spellings, term_form
+from bowerbird.model.terms import Kind, Matcher, family, kind_of, read_text, term_form
 from bowerbird.model.terms.matcher import overlapping
 
 
@@ -103,7 +103,3 @@ def test_terms_that_always_come_together_overlap() -> None:
     assert overlapping("bow river", "river")
     assert not overlapping("#flood", "#floods")
     assert not overlapping("river", "flood")
-
-
-def test_servers_are_asked_for_the_spellings_that_people_use() -> None:
-    assert spellings("#inundacion", ("#Inundación", "#inundacion")) == ("#inundacion", "#inundación")

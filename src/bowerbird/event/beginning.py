@@ -12,7 +12,7 @@ from bowerbird.event import rows
 from bowerbird.event.grid import Grid
 from bowerbird.event.rows import MethodRow
 from bowerbird.flows.keywords import KeywordUse
-from bowerbird.policies.keywords import Change, Keyword, Method, Settings, State, checked
+from bowerbird.policies.keywords import Change, Keyword, Method, Settings, State, checked, spelled
 from bowerbird.ports import Transaction
 
 _SEED = "a seed"
@@ -29,6 +29,8 @@ class Beginner:
         self._use = use
         self._methods = methods
         self._settings = settings
+        self._written: tuple[str, ...] = ()
+        """The seeds as the user writes them."""
 
     async def begin(self, tx: Transaction, seeds: Sequence[str], grid: Grid, now: datetime) -> None:
         """Writes what the crawl file says; without seeds, which may have been given at the first start, those stay."""
@@ -37,6 +39,7 @@ class Beginner:
         # Before anything is heard: what is caught up belongs to no frame.
         await rows.watch(tx, self._crawl, grid.missed(progress.watched_at, now), now)
         forms = tuple(dict.fromkeys(checked(seed) for seed in seeds))
+        self._written = tuple(seeds)
         known = await rows.read_all_methods(tx, self._crawl)
         if not forms and not known:
             raise UserError('an event begins with at least one keyword: write seeds = ["#hashtag"] into the crawl file')
@@ -53,7 +56,7 @@ class Beginner:
             await rows.resume_method(tx, known[name].method, options)
             return await self._renew(tx, known[name], seeds or known[name].state.seeds, now)
         first = seeds or next(iter(known.values())).state.seeds
-        state = self._methods[name].begins(first, self._settings)
+        state = spelled(self._methods[name].begins(first, self._settings), self._written)
         method = await rows.add_method(tx, self._crawl, _free_bit(known, self._methods, name), state, options, now)
         await rows.enter(tx, self._crawl, method, [Change(term=term, reason=_SEED) for term in state.keywords], now)
         return True
@@ -61,7 +64,7 @@ class Beginner:
     async def _renew(self, tx: Transaction, row: MethodRow, seeds: tuple[str, ...], now: datetime) -> bool:
         """The state with the seeds of the file: new ones come in, those that it no longer names leave unless they are pinned."""
         before = row.state
-        state = _with_seeds(before, seeds)
+        state = spelled(_with_seeds(before, seeds), self._written)
         came = set(state.keywords) if row.has_ended else state.keywords.keys() - before.keywords.keys()
         left = before.keywords.keys() - state.keywords.keys()
         if state != before:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.event.rows import MethodRow
-from bowerbird.model.terms import Reading, read_text
+from bowerbird.model.terms import Reading, read_text, term_form
 from bowerbird.policies.keywords import Frame, FrameCounter, Method, Probe, Sampled, Settings, Volume, probed
 from bowerbird.ports import Row, Transaction
 from bowerbird.store.posts.by_id import is_same
@@ -51,6 +51,8 @@ class Counted(Struct, frozen=True, kw_only=True):
     began: datetime
     posts: tuple[tuple[int, int, datetime, Reading], ...]
     """Number, methods, time and content of each."""
+    written: tuple[tuple[str, str], ...]
+    """Hashtags whose letters are not plain ones: in normal form, and as somebody wrote them."""
     samples: tuple[tuple[datetime, Reading], ...]
     share: float
     probes: tuple[Answered, ...]
@@ -74,6 +76,7 @@ async def read_frame(tx: Transaction, crawl: int, began: datetime, cap: int | No
     return Counted(
         began=began,
         posts=posts,
+        written=tuple(_written(tag) for each in tags.values() for tag in each if not tag.isascii()),
         samples=tuple(_sample(row) for row in await tx.fetch(_SAMPLES, crawl, frame)),
         share=progress["share"] if progress is not None else 1.0,
         probes=tuple(_answered(row) for row in await tx.fetch(_PROBES, crawl)),
@@ -89,6 +92,8 @@ def frame_for(counted: Counted, row: MethodRow, method: Method, settings: Settin
     for number, methods, at, reading in counted.posts:
         if methods >> row.bit & 1:
             counter.add(reading, at, str(number))
+    for term, written in counted.written:
+        counter.spell(term, written)
     for at, reading in counted.samples:
         counter.sample(reading, at, counted.share)
     return counter.end(_probes(counted, row), counted.volume)
@@ -102,6 +107,10 @@ def _post(row: Row, tags: Mapping[int, Sequence[str]]) -> tuple[int, int, dateti
     number = row["post_no"]
     reading = read_text(row["text"] or "", sorted(tags.get(number, ())), row["handle"] or "")
     return number, row["methods"], from_micros(row["at"]), reading
+
+
+def _written(tag: str) -> tuple[str, str]:
+    return term_form(f"#{tag}"), f"#{tag.lower()}"
 
 
 def _sample(row: Row) -> tuple[datetime, Reading]:

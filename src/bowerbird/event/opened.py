@@ -47,7 +47,7 @@ class OpenedEvent:
 
     async def heard_from_now(self, tx: Transaction, provider: KeywordProvider, planned: Subscription) -> Subscription:
         """The subscription of a stream that the network filters, by the keywords as they are."""
-        terms = rows.union(await rows.read_methods(tx, self.crawl))
+        terms = rows.heard_as(await rows.read_methods(tx, self.crawl))
         wanted = provider.keyword_stream(terms[: provider.most_keywords], planned)
         return planned if wanted is None else structs.replace(planned, options=wanted.stream.options)
 

@@ -133,6 +133,16 @@ def union(methods: Sequence[MethodRow]) -> list[str]:
     return sorted(wanted, key=lambda term: (*(-each for each in wanted[term]), term))
 
 
+def heard_as(methods: Sequence[MethodRow]) -> list[str]:
+    """What streams that filter are told: the keywords of all methods, each with its spellings, for a network may tell accents
+    apart."""
+    written: dict[str, tuple[str, ...]] = {}
+    for row in methods:
+        for term, keyword in row.state.keywords.items():
+            written[term] = (*written.get(term, ()), *(each for each in keyword.written if each != term))
+    return list(dict.fromkeys(form for term in union(methods) for form in (term, *written[term])))
+
+
 def _method(row: Mapping[str, Any]) -> MethodRow:
     state = msgspec.json.decode(row["state"], type=State)
     # A name that was forgotten may have been a keyword.

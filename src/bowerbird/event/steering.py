@@ -73,7 +73,7 @@ class Steering(Struct, frozen=True, kw_only=True):
         if not self.tuned:
             return
         async with self.database.reading() as tx:
-            terms = rows.union(await rows.read_methods(tx, self.crawl))
+            terms = rows.heard_as(await rows.read_methods(tx, self.crawl))
         for each in self.tuned:
             await each.stream.retune(heard_by(each.provider, each.stream, terms), _TUNED)
 

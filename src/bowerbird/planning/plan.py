@@ -266,7 +266,7 @@ def notes(plan: Plan) -> Sequence[str]:
     if plan.is_event:
         found.append(
             "How much an event brings and which keywords it teaches nobody can say beforehand: the rehearsal knows limits and "
-            "searches alone. Where posts cost money, [stop] dollars bounds what the stream and its probes may spend."
+            "searches alone."
         )
     if any(each.name in ("assumed", "one more") for each in plan.credentials):
         found.append("The vault has no credential that fits: one was assumed.")

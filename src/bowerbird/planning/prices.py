@@ -30,3 +30,12 @@ def price_list() -> list[tuple[str, str, str]]:
 def in_a_sentence() -> str:
     """The prices that matter most."""
     return f"{in_dollars(PRICES['post'])} a post, {in_dollars(PRICES['user'])} an account or an entry of a list"
+
+
+def of_an_event() -> str:
+    """What nobody can foresee the number of."""
+    post = PRICES["post"]
+    return (
+        f"Every post that the stream or a probe brings costs {in_dollars(post)}, a thousand {in_dollars(1_000 * post)}: "
+        "[stop] dollars bounds what they may spend."
+    )

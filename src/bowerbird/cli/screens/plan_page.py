@@ -9,7 +9,7 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.planning.budget import MONEY
 from bowerbird.planning.course import HORIZONS, NEVER, Course, hours_of
 from bowerbird.planning.plan import FAR, USUAL, Plan, Range, expected_dollars, hours, in_words, notes, reckoned
-from bowerbird.planning.prices import AS_OF
+from bowerbird.planning.prices import AS_OF, of_an_event
 from bowerbird.planning.probe import Found
 from bowerbird.reports.status.limit_names import limit_word
 
@@ -43,6 +43,8 @@ def show(output: Output, plan: Plan, *, is_on_x: bool) -> None:
         output.line(f"With {name}: {_change(likely, course)}.")
     if is_on_x:
         output.line(f"Prices of X as of {AS_OF}; each thing is paid once per UTC day.")
+        if plan.is_event:
+            output.line(of_an_event())
         if plan.likely.means is not None and not plan.likely.is_spent:
             output.line(f"{_money(plan.likely.means.dollars)} may be spent: it does not come so far.")
     for note in notes(plan):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from enum import StrEnum
 from functools import lru_cache
 
@@ -77,8 +76,3 @@ def _singular(word: str) -> str:
         if word.endswith(plural) and len(word) > len(plural) + 2:
             return word.removesuffix(plural) + one
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
-
-
-def spellings(term: str, written: Iterable[str] = ()) -> tuple[str, ...]:
-    """The forms to ask a server for that does not fold accents as we do: the term itself, and how people wrote it."""
-    return tuple(dict.fromkeys((term, *(each.lower() for each in written))))

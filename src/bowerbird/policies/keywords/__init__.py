@@ -1,7 +1,7 @@
 """Keyword adaptation: which terms are followed next to collect an event. `method` finds a way by its name."""
 
 from bowerbird.policies.keywords.counting import FrameCounter, Prober, Sampled, probed
-from bowerbird.policies.keywords.members import blocked, checked, freed, pinned
+from bowerbird.policies.keywords.members import blocked, checked, freed, pinned, spelled
 from bowerbird.policies.keywords.registry import METHODS, method
 from bowerbird.policies.keywords.values import (
     Background,
@@ -41,4 +41,5 @@ __all__ = [
     "method",
     "pinned",
     "probed",
+    "spelled",
 ]

@@ -18,6 +18,8 @@ MOST_TERMS = 2_000
 """Terms of a frame that are kept besides its keywords, the most frequent ones; and as many common ones of the background."""
 LEARNED_PHRASE = 2
 """Words of the phrases that are learned; longer ones are nearly always covered by their parts."""
+SPELLINGS = 2
+"""Of a hashtag, besides the one without accents: each takes the place of a keyword where the network filters."""
 READ = 60
 """Posts of a slot that are read as a whole, besides one of `_EVERY`."""
 _EVERY = 16
@@ -54,6 +56,7 @@ class FrameCounter:
         self._anchors = 0
         self._together: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._carried: Counter[frozenset[str]] = Counter()
+        self._written: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._collected, self._background = _Tally(settings.slots), _Tally(settings.slots)
         self._sampled_alike = self._sampled_followed = 0
         self._share = 0.0
@@ -88,6 +91,10 @@ class FrameCounter:
             self._judged[keyword] += 1
             self._alike[keyword] += self._likeness.is_alike(post, score, keyword)
 
+    def spell(self, term: str, written: str) -> None:
+        """Notes how somebody wrote a hashtag."""
+        self._written[term][written] += 1
+
     def sample(self, post: Reading, at: datetime, share: float = 1.0) -> None:
         """Counts a post of the background; `share`: the part of all posts that the sample holds. What carries a seed is the event
         itself, and tells nothing of everything else: where an event is a large part of what a place or a small server writes,
@@ -116,6 +123,7 @@ class FrameCounter:
             alike=dict(self._alike),
             judged=dict(self._judged),
             carried=dict(self._carried),
+            written={term: tuple(form for form, _ in each.most_common(SPELLINGS)) for term, each in self._written.items()},
             background=self._sampled(kept) if any(self._background.posts) else None,
             probes=tuple(probes),
             volume=volume or Volume(used=sum(self._collected.posts)),

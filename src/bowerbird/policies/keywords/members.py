@@ -30,6 +30,16 @@ def checked(written: str) -> str:
     return form
 
 
+def spelled(state: State, written: Iterable[str]) -> State:
+    """The same with the spellings that the user has for keywords: a server that tells accents apart is asked for these too."""
+    forms = {checked(each): " ".join(each.lower().split()) for each in written if not each.isascii()}
+    keywords = {
+        term: replace(keyword, written=(forms[term],)) if term in forms and not keyword.written else keyword
+        for term, keyword in state.keywords.items()
+    }
+    return replace(state, keywords=keywords)
+
+
 def pinned(state: State, term: str) -> State:
     """The same with a term that stays from now on, as the user wishes."""
     form = checked(term)
@@ -107,7 +117,10 @@ def changed(state: State, frame: Frame, entries: Iterable[Change], exits: Iterab
     """The same with keywords that came in, since the end of the frame, and without those that left."""
     gone = {each.term for each in exits}
     stay = {term: keyword for term, keyword in state.keywords.items() if term not in gone}
-    came = {each.term: Keyword(since=frame.ended, posts=frame.count(each.term)) for each in entries}
+    came = {
+        each.term: Keyword(since=frame.ended, posts=frame.count(each.term), written=frame.written.get(each.term, ()))
+        for each in entries
+    }
     return replace(state, keywords={**stay, **came})
 
 

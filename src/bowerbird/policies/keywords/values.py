@@ -41,6 +41,8 @@ class Keyword(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Collected posts with it in the whole period: the second frequency list of the paper."""
     quiet: int = 0
     """Frames in a row with too few posts."""
+    written: tuple[str, ...] = ()
+    """How people write it, where that is more than capital letters: `#inundación`. A server may tell the two apart."""
 
 
 class Familiar(Struct, frozen=True, gc=False, array_like=True):
@@ -150,6 +152,8 @@ class Frame(Struct, frozen=True, kw_only=True):
     """By keyword: posts with it that were read and look like the event, by other terms than this one."""
     judged: dict[str, int] = {}
     """By keyword: posts with it that were read as a whole."""
+    written: dict[str, tuple[str, ...]] = {}
+    """By hashtag: spellings with accents and the like, the most frequent first."""
     carried: dict[frozenset[str], int] = {}
     """By the keywords that a post carries together: how many posts do."""
     background: Background | None = None

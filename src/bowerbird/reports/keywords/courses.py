@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 
 from msgspec import Struct
@@ -26,9 +27,9 @@ _TRAFFIC = """
 select c.frame, c.counts, m.name from keyword_candidates c join keyword_methods m on m.method = c.method
 where m.crawl = ? and c.term = ? order by c.frame
 """
-_BUSIEST = """
-select c.term, count(*) as frames from keyword_candidates c join keyword_methods m on m.method = c.method
-where m.crawl = ? and c.verdict = 'in' group by c.term order by 2 desc, 1 limit 1
+_LATELY = """
+select c.term, c.counts from keyword_candidates c join keyword_methods m on m.method = c.method
+where m.crawl = ? and c.verdict = 'in' order by c.frame desc, c.term limit 5000
 """
 _MOST_BARS = 40
 
@@ -86,8 +87,11 @@ async def read_course(tx: Transaction, name: str | None, term: str | None) -> Co
 
 
 async def _busiest(tx: Transaction, crawl: int) -> str:
-    row = await tx.fetch_one(_BUSIEST, crawl)
-    return "" if row is None else str(row["term"])
+    """The keyword that brought most of late."""
+    posts: Counter[str] = Counter()
+    for row in await tx.fetch(_LATELY, crawl):
+        posts[row["term"]] += sum(decoded(row["counts"]))
+    return max(posts, key=lambda term: (posts[term], term), default="")
 
 
 async def _noise(tx: Transaction, crawl: int) -> dict[str, float]:
