@@ -6,7 +6,8 @@ Reference: `benchmarks/bare_coordinator.py`, two endpoints by hand with the same
 turns in the same run, each with a database of its own; the server is the one the tests use, without waiting for the disk.
 
 `ratio`: ours to bare, pairs of get and put a second, the best of the turns. `ratio_of_processor_time`: bare to ours, per pair, of
-the coordinator and the database together: what is left of the ratio on a busy machine. `p50` and `p99` of get and put are in
+the coordinator and the database together: what is left of the ratio on a busy machine. `…_in_batches`: the same with two workers
+that get and put four calls at a time, as real ones do; the reference stays one by one. `p50` and `p99` of get and put are in
 milliseconds, ours (`bare_…` the other); published for TwitterEcho's server: 110 and 150.
 """
 
@@ -58,6 +59,8 @@ from bowerbird.transport import HttpTransport
 from bowerbird.transport.serving import Listening, serving
 
 AT_ONCE = 8
+_BATCH = 4
+"""Calls that a worker gets and puts at once where batches are measured, as a real worker does."""
 _TURNS = 2
 _WARM = 24
 """Pairs before it is measured: until then server and driver are still learning their statements."""
@@ -145,14 +148,15 @@ async def _our_step(link: Link, offer: Offer, recording: Recording, times: Times
     if not isinstance(work, Leased):
         await asyncio.sleep(0.005)
         return False
-    now = RealClock().now()
+    now, calls = RealClock().now(), []
     for lease in work.leases:
         headers, body = _page(recording, lease.request)
-        answer = Answer(status=200, headers=headers, body=body, sent_at=now, received_at=now)
-        put_at = time.perf_counter()
-        await link.ask("put", Put(worker=offer.worker, calls=(Settle(lease.call, answer),)))
-        times.put.append((time.perf_counter() - put_at) * 1000)
-    times.get.append((got - began) * 1000)
+        calls.append(Settle(lease.call, Answer(status=200, headers=headers, body=body, sent_at=now, received_at=now)))
+    put_at = time.perf_counter()
+    await link.ask("put", Put(worker=offer.worker, calls=tuple(calls)))
+    # One for each call: of a batch all take as long as the batch.
+    times.put += [(time.perf_counter() - put_at) * 1000] * len(calls)
+    times.get += [(got - began) * 1000] * len(calls)
     return True
 
 
@@ -173,7 +177,7 @@ async def _bare_step(session: aiohttp.ClientSession, base: str, recording: Recor
     return True
 
 
-async def _worked(step: Step, times: Times, pairs: int) -> None:
+async def _worked(step: Step, times: Times, pairs: int, workers: int) -> None:
     """Several workers at once, until there are so many pairs more."""
     wanted = len(times.put) + pairs
 
@@ -181,7 +185,7 @@ async def _worked(step: Step, times: Times, pairs: int) -> None:
         while len(times.put) < wanted:
             await step()
 
-    await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
+    await asyncio.gather(*(worker() for _ in range(workers)))
 
 
 # -- the one who measures ---------------------------------------------------------------------------------------------
@@ -197,18 +201,19 @@ class Bench(Struct, frozen=True):
         url = await self._database(f"{kind}_{number}", kind)
         context = multiprocessing.get_context("spawn")
         mine, theirs = context.Pipe()
-        process = context.Process(target=ours if kind == "ours" else bare, args=(theirs, url, self.text), daemon=True)
+        process = context.Process(target=bare if kind == "bare" else ours, args=(theirs, url, self.text), daemon=True)
+        workers = AT_ONCE // _BATCH if kind == "batches" else AT_ONCE
         process.start()
         try:
             base, token, key = await asyncio.to_thread(mine.recv)
             async with AsyncExitStack() as stack:
                 times = Times()
                 step = await self._step(stack, kind, times, (base, token, key))
-                await _worked(step, times, _WARM)
+                await _worked(step, times, _WARM, workers)
                 times.get.clear()
                 times.put.clear()
                 before, began = self._used(process.pid), time.perf_counter()
-                await _worked(step, times, self.pairs)
+                await _worked(step, times, self.pairs, workers)
                 seconds, used = time.perf_counter() - began, self._used(process.pid) - before
         finally:
             mine.send("end")
@@ -224,7 +229,8 @@ class Bench(Struct, frozen=True):
         link = Link(Address(base=base, token=token), RealClock())
         stack.push_async_callback(link.close)
         me = await link.ask("enrol", Enrol(process=myself(), version="bench"))
-        offer = Offer(worker=me.worker, room=1, credentials=frozenset({key}), facets=frozenset({"timeline"}))
+        room = _BATCH if kind == "batches" else 1
+        offer = Offer(worker=me.worker, room=room, credentials=frozenset({key}), facets=frozenset({"timeline"}))
         return lambda: _our_step(link, offer, self.recording, times)
 
     async def _database(self, name: str, kind: str) -> str:
@@ -252,7 +258,7 @@ class Bench(Struct, frozen=True):
 async def measure(source: Served, recording: Recording, pairs: int) -> dict[str, Any]:
     with run_postgres(_HURRY) as server:
         bench = Bench(server, recording, _crawl_file(source), pairs)
-        runs: dict[str, list[Run]] = {"ours": [], "bare": []}
+        runs: dict[str, list[Run]] = {"ours": [], "bare": [], "batches": []}
         for turn in range(_TURNS):
             for kind, done in runs.items():
                 done.append(await bench.measured(kind, turn))
@@ -282,6 +288,8 @@ def figures(runs: dict[str, list[Run]]) -> dict[str, Any]:
         "bare_per_second": round(best["bare"].pairs_per_second, 1),
         "ratio": round(best["ours"].pairs_per_second / best["bare"].pairs_per_second, 3),
         "ratio_of_processor_time": round(cost["bare"] / cost["ours"], 3),
+        "ratio_in_batches": round(best["batches"].pairs_per_second / best["bare"].pairs_per_second, 3),
+        "ratio_of_processor_time_in_batches": round(cost["bare"] / cost["batches"], 3),
         **told,
     }
 

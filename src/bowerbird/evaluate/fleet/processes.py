@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from bowerbird.settings import process_environment
 
-_PROGRAM = (sys.executable, "-c", "from bowerbird.evaluate.fleet.skewed import main; main()")
+_SKEWED = "from bowerbird.evaluate.fleet.skewed import set_clock; set_clock()"
+_PROGRAM = (sys.executable, "-c", f"{_SKEWED}; from bowerbird.cli import main; main()")
 _LAST_WORDS = 1_500
 _numbers = count(1)
 

@@ -1,14 +1,15 @@
-"""Runs `bowerbird …` on a machine whose clock is wrong: `python -c "…; main()" SECONDS ARGUMENTS…`."""
+"""A machine whose clock is wrong: for processes that are told so as their first argument, before they run `bowerbird …`."""
 
 from __future__ import annotations
 
 import sys
 from datetime import datetime, timedelta
 
-from bowerbird import cli, clock
+from bowerbird import clock
 
 
-def main() -> None:
+def set_clock() -> None:
+    """Takes the seconds by which it is ahead off the command line."""
     ahead = timedelta(seconds=float(sys.argv.pop(1)))
     right, steady = clock.RealClock.__init__.__defaults__ or ()
 
@@ -17,4 +18,3 @@ def main() -> None:
         return told + ahead
 
     clock.RealClock.__init__.__defaults__ = (wrong, steady)
-    cli.main()
