@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 from datetime import timedelta
+from ipaddress import ip_address
+from pathlib import Path
 
 import aiohttp
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from fleet_scene import FACETS, Fleet, play_fleet
+from starlette.applications import Starlette
 from work_scene import MINUTE, SECOND
 
 from bowerbird.crawl.life import controls, registry
 from bowerbird.crawl.process.identity import myself
-from bowerbird.errors import Fenced, UserError
+from bowerbird.errors import Busy, Fenced, UserError
 from bowerbird.model import CrawlState, Credential, Later, Leased, Loss, Offer
 from bowerbird.remote import tokens
 from bowerbird.remote.bodies import Sizes
 from bowerbird.remote.client import HttpWorkSource
+from bowerbird.remote.link import Address, Link
+from bowerbird.remote.routes import fleet_routes
+from bowerbird.remote.tokens import Tokens
 from bowerbird.remote.wire import Beat, Drop, Dropped, Endings, Enrol, Get, Put, PutError, Refused, Settle, Settled
+from bowerbird.transport.serving import Listening, serving
 
 
 def offer(worker: int, room: int = 1) -> Offer:
@@ -234,5 +246,44 @@ def test_a_worker_goes_by_the_time_of_its_coordinator_and_says_when_it_cannot_re
         await link.ask("leave", Beat(worker=me.worker))
         assert fleet.desk.workers == {}
         assert timedelta(0) == fleet.scene.clock.correction()
+
+    play_fleet(work)
+
+
+def _certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody but its maker trusts, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "coordinator")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    shape = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (folder / "key.pem").write_bytes(key.private_bytes(*shape))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_with_tls_a_worker_trusts_the_certificates_it_is_told_to_and_no_others(tmp_path: Path) -> None:
+    certificate, key = _certificate(tmp_path)
+
+    async def work(fleet: Fleet) -> None:
+        app = Starlette(routes=fleet_routes(fleet.desk, Tokens(fleet.scene.database, fleet.scene.clock), fleet.scene.clock))
+        where = Listening(certificate=certificate, key=key)
+        base = await fleet.scene.ends.enter_async_context(serving(app, where))
+        assert base.startswith("https://127.0.0.1:")
+        token, asked = await fleet.token("w"), Enrol(process=myself(), version="1")
+        stranger, friend = (
+            Link(Address(base=base, token=token, authority=each), fleet.scene.clock) for each in (None, certificate)
+        )
+        with pytest.raises(Busy, match="certificate"):
+            await stranger.ask("enrol", asked)
+        assert (await friend.ask("enrol", asked)).crawl == "crawl"
+        await stranger.close()
+        await friend.close()
 
     play_fleet(work)

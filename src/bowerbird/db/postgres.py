@@ -92,9 +92,20 @@ class PostgresTransaction(Hooks):
         try:
             with self._clock.outside(), _translated(self._connection):
                 return await question(numbered(sql), *values, timeout=self._patience)
+        except asyncpg.PostgresError as error:
+            raise await self._unless_changed(error) from error
         except BaseException as error:
             self._failure = self._failure or error
             raise
+
+    async def _unless_changed(self, error: Exception) -> Exception:
+        """The error, or where another process has changed the tables since we learned of them: to try again with new eyes."""
+        if is_outdated(error):
+            self._kinds.clear()
+            await self._connection.reload_schema_state()
+            error = Busy(f"PostgreSQL has other tables than before, which are looked at again: {error}")
+        self._failure = self._failure or error
+        return error
 
     def check(self) -> None:
         """Raises what the first failed statement did: the server has undone everything, and would take a commit all the same."""
@@ -182,6 +193,12 @@ def _manner(patience: float) -> dict[str, str]:
     }
 
 
+def is_outdated(error: Exception) -> bool:
+    """Whether a statement failed because the tables are no longer as it was told: a newer bowerbird has added to them."""
+    is_other_row = isinstance(error, asyncpg.DatatypeMismatchError) and "number of columns" in str(error)
+    return is_other_row or isinstance(error, asyncpg.InvalidCachedStatementError)
+
+
 @contextmanager
 def _translated(connection: Any) -> Iterator[None]:
     """What a statement raises, sorted by what the caller does next."""
@@ -194,6 +211,8 @@ def _translated(connection: Any) -> Iterator[None]:
         raise DiskFull(f"PostgreSQL cannot write: {error}. Free some space on its disk.") from error
     except _BUSY as error:
         raise Busy(f"PostgreSQL did not answer: {error}") from error
+    except asyncpg.OutdatedSchemaCacheError as error:
+        raise asyncpg.InvalidCachedStatementError(str(error)) from error
     except asyncpg.InternalClientError as error:
         # The server has ended the session between two statements, and the driver is in the middle of hearing of it.
         if connection is None:

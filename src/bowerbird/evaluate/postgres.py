@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,27 +30,40 @@ _IN_A_HURRY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": 
 """Safe for a server that is thrown away: a killed client loses nothing by it, only a crash of the machine would."""
 
 
+_KEEPING = {"fsync": "off", "full_page_writes": "off"}
+"""For one that is restarted: what was committed has reached the system, and is there when the server comes back."""
+
+
 @contextmanager
 def start_postgres(*, is_durable: bool = False) -> Iterator[str]:
     """Runs a fresh server and yields the URL of its database `postgres`; stops it and removes everything afterwards."""
+    with run_postgres({} if is_durable else _IN_A_HURRY) as server:
+        yield server.url
+
+
+@contextmanager
+def run_postgres(settings: Mapping[str, str] = _KEEPING) -> Iterator[Server]:
+    """The same as something that can be restarted."""
     # Socket paths may not be longer than about 100 characters: the folder's name is short for that.
     folder = Path(tempfile.mkdtemp(prefix="bb-pg-"))
     try:
-        server = _Server(folder)
-        server.start({**_SETTINGS, **({} if is_durable else _IN_A_HURRY), "unix_socket_directories": f"'{folder}'"})
+        server = Server(folder)
+        server.start({**_SETTINGS, **settings, "unix_socket_directories": f"'{folder}'"})
         try:
-            yield f"postgresql://postgres@/postgres?host={folder}"
+            yield server
         finally:
             server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class _Server:
+class Server:
     """The programs and the data of one server in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.url = f"postgresql://postgres@/postgres?host={folder}"
+        """Of its database `postgres`."""
         self._data = folder / "data"
         self._programs = _programs(self._reachable_copy() if _is_root() else _package())
 
@@ -59,6 +72,10 @@ class _Server:
         with (self._data / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = {value}\n" for name, value in settings.items())
         self._run("pg_ctl", "start", "-w", "-t", "60", "-l", str(self._folder / "log"))
+
+    def restart(self) -> None:
+        """Ends it as a crash would, and starts it again."""
+        self._run("pg_ctl", "restart", "-w", "-t", "60", "-m", "immediate", "-l", str(self._folder / "log"))
 
     def stop(self) -> None:
         self._run("pg_ctl", "stop", "-w", "-m", "immediate")

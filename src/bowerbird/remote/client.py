@@ -6,7 +6,7 @@ import asyncio
 from datetime import datetime
 from uuid import uuid4
 
-from bowerbird.errors import Busy
+from bowerbird.errors import Busy, Fenced
 from bowerbird.model import Answer, CallReport, Due, Later, Lease, Leased, Loss, Nothing, Offer
 from bowerbird.remote.link import MOST_BODY, Link
 from bowerbird.remote.problems import Large, Problem, error_of
@@ -20,16 +20,15 @@ class HttpWorkSource:
 
     def __init__(self, link: Link) -> None:
         self._link = link
-        self._once: tuple[Offer, str] | None = None
-        """What was asked for last, if nothing was heard of it."""
+        self._once: str | None = None
+        """The word with which calls were asked for, if nothing was heard since: asked again, the same ones come."""
         self._waiting: list[tuple[int, Settle, asyncio.Future[Ended]]] = []
         self._sender: asyncio.Task[None] | None = None
         self._most_together = _MOST_TOGETHER
 
     async def lease(self, offer: Offer) -> Leased | Later | Nothing:
-        if self._once is None or self._once[0] != offer:
-            self._once = offer, uuid4().hex
-        work: Leased | Later | Nothing = await self._link.ask("get", Get(offer=offer, once=self._once[1]))
+        self._once = self._once or uuid4().hex
+        work: Leased | Later | Nothing = await self._link.ask("get", Get(offer=offer, once=self._once))
         self._once = None
         return work
 
@@ -55,7 +54,11 @@ class HttpWorkSource:
         return due
 
     async def _put_error(self, lease: Lease, sent: GiveBack | Drop) -> Ended:
-        endings: Endings = await self._link.ask("put_error", PutError(worker=lease.worker, calls=(sent,)))
+        try:
+            endings: Endings = await self._link.ask("put_error", PutError(worker=lease.worker, calls=(sent,)))
+        except Fenced:
+            # The coordinator does not know us any more, nor what we held: there is nothing left to end.
+            return Dropped(0)
         return _granted(endings.calls[0])
 
     async def _send_all(self) -> None:

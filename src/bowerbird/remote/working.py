@@ -207,5 +207,6 @@ class RemoteCaller(Caller):
         return Offer(worker=self._me(), room=room, credentials=self._credentials, facets=self._asks())
 
     async def call(self, lease: Lease) -> Answer | Later:
-        self._speakers.learn(lease.service)
+        if lease.credential is not None:
+            self._speakers.learn(lease.service)
         return await super().call(lease)

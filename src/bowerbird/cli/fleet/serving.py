@@ -33,6 +33,8 @@ from bowerbird.transport.serving import Listening, needed_for_web, serving
 _LOOK_EVERY = timedelta(seconds=1)
 _HOMECOMING = timedelta(seconds=20)
 """How long calls that are out may take to come home, before the coordinator ends or begins anew."""
+_AWAY = timedelta(seconds=2)
+"""How long a database that does not answer is left alone."""
 _HEARD = 3 * BEAT
 """After so long every worker has heard that the crawl is over."""
 _NEW_KEYS = "a worker brought new credentials"
@@ -102,6 +104,14 @@ class _Sitting:
                     ending = await self._run(crawl, outside)
                     if is_over := not (self._why or self._desk.has_new.is_set() or ending.reason == OUTDATED):
                         await self._dismiss(ending)
+            except (Busy, DiskFull) as error:
+                # Calls that were out come back when their leases end, or when their workers are known again.
+                self._service.view.say(f"{error} The crawl is opened anew in a moment.")
+                await self._until(self._asked_to_end.is_set, _AWAY)
+                if self._why:
+                    return Ending(CrawlState.STOPPED, self._why)
+                is_continued = True
+                continue
             except CredentialError as error:
                 if not await self._has_new_keys(error):
                     return Ending(CrawlState.STOPPED, self._why)

@@ -163,7 +163,15 @@ async def joined(tx: Transaction, crawl: str, store: str) -> CrawlPlan:
             f"the plan of the crawl {crawl} was written by another version of bowerbird and cannot be read ({error}): upgrade "
             "this one, or start the crawl once with its file and this version"
         ) from None
-    return structs.replace(plan, store=store, is_joined=True)
+    services = tuple(structs.replace(each, limits=_in_spans(each.limits)) for each in plan.services)
+    return structs.replace(plan, store=store, services=services, is_joined=True)
+
+
+def _in_spans(limits: Any) -> Any:
+    """Limits with their windows as times again: in text they are `PT15M`."""
+    if isinstance(limits, dict):
+        return {name: _in_spans(value) for name, value in limits.items()}
+    return msgspec.convert(limits, timedelta) if isinstance(limits, str) else limits
 
 
 async def version_held(tx: Transaction, crawl: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +30,7 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import CrawlOption, PlaceArgument, find_place
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life.plan_versions import OUTDATED
-from bowerbird.errors import UserError
+from bowerbird.errors import Busy, DiskFull, UserError
 from bowerbird.model import CrawlState
 from bowerbird.remote.link import Address
 from bowerbird.settings import Settings, load_settings
@@ -38,6 +39,8 @@ from bowerbird.transport import HttpTransport
 FAILED = 3
 INTERRUPTED = 130
 _CALLS = 8
+_AWAY = timedelta(seconds=2)
+"""How long a database that does not answer is left alone."""
 _COMMANDS = ("run", "list", "tokens")
 
 
@@ -159,13 +162,17 @@ async def _beside(crawl: str | None, store: str, who: tuple[Settings, Offering, 
     try:
         while True:
             plan = structs.replace(plan, concurrency=calls)
-            await check_consent(plan, outside, is_given=False, say=view.say)
-            async with open_crawl(plan, outside) as opened:
-                for note in opened.notes:
-                    view.say(note)
-                ran = await run_shown(opened, outside, view)
-            if ran.ending.reason != OUTDATED or ran.was_interrupted:
-                return ran
-            plan = await planned_in(plan.store, plan.name, clock)
+            try:
+                await check_consent(plan, outside, is_given=False, say=view.say)
+                async with open_crawl(plan, outside) as opened:
+                    for note in opened.notes:
+                        view.say(note)
+                    ran = await run_shown(opened, outside, view)
+                if ran.ending.reason != OUTDATED or ran.was_interrupted:
+                    return ran
+                plan = await planned_in(plan.store, plan.name, clock)
+            except (Busy, DiskFull) as error:
+                view.say(f"{error} This worker comes back in a moment.")
+                await clock.sleep_until(clock.now() + _AWAY)
     finally:
         await transport.close()

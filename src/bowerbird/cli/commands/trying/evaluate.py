@@ -63,6 +63,28 @@ def crash(
 
 
 @app.command()
+def fleet(
+    workers: Annotated[int, typer.Option(min=2, max=200, help="Worker processes; half of them through a coordinator.")] = 16,
+    kills: Annotated[int, typer.Option(min=1, max=10_000, help="How many processes are killed.")] = 30,
+    seed: Annotated[int, typer.Option(help="Another seed disturbs at other moments.")] = 1,
+    keep: Annotated[Path | None, typer.Option(help="Folder for what is left of a run in which something was wrong.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Does a fleet lose, double or overdraw anything, whatever befalls it? Takes some minutes. Exit code 1 if so.
+
+    Real processes on PostgreSQL, half of them through a coordinator, with clocks that are wrong; they are killed, stopped and
+    paused at random moments, and the database crashes. Their store is compared with that of one process left alone.
+    """
+    from bowerbird.evaluate.fleet import Manner, evaluate_fleet
+
+    output = Output(as_json=as_json)
+    figures = evaluate_fleet(Manner(workers=workers, kills=kills, seed=seed, keep=keep, say=output.progress))
+    output.table("", ("figure", "value"), ((name, value) for name, value in figures.items() if not isinstance(value, dict)))
+    output.result(figures)
+    raise typer.Exit(0 if figures["is_clean"] else 1)
+
+
+@app.command()
 def forget(
     only: Annotated[list[str] | None, typer.Option("--only", metavar="PROVIDER", help="Only this one; may be repeated.")] = None,
     as_json: JsonFlag = False,
