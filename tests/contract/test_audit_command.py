@@ -48,7 +48,7 @@ def test_what_was_lost_is_told_and_stands_in_the_card(
         assert (lost["found"][0]["wrote"], lost["accounts"]) == (whole["found"][0]["wrote"], whole["accounts"])
         assert 0.2 < lost["found"][0]["posts"]["share"] < 0.8
         assert cli.run(["audit", "posts", "c.toml", "--accounts", "5"]) == 0
-    assert "(TwitterEcho captured 75.2% and 80.2%, measured in the same way.)" in capfd.readouterr().out
+    assert "(TwitterEcho captured 75.2 % and 80.2 %, measured in the same way.)" in capfd.readouterr().out
     assert cli.run(["card", "c.db", "-o", "card"]) == 0
     card = (tmp_path / "card" / "card.md").read_text(encoding="utf-8")
     # Calls of audits are the crawl's own; nothing else of them is left.
