@@ -19,6 +19,7 @@ from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.rows import read_runs
 from bowerbird.modules.tending.growth import Growth
 from bowerbird.ports import ModuleContext
+from bowerbird.reports.modules import read_failing
 from bowerbird.vocabulary import vocabulary
 
 HEAD = 'flow = "timelines"\nseeds = ["1"]\n[service]\nprovider = "x"\nbase = "https://api.x.com"\n'
@@ -81,8 +82,20 @@ def test_a_module_that_fails_is_tried_again_ever_later_and_the_trouble_is_noted(
         assert (newest.error, [run.error for run in failed]) == (None, ["ValueError: told to fail"] * 3)
         noted = await scene.rows("select part, message from errors")
         assert [(row["part"], row["message"]) for row in noted] == [("module toy", "ValueError: told to fail")] * 3
+        async with scene.database.reading() as tx:
+            assert await read_failing(tx) == []
         # What was remembered before it failed is kept.
         assert newest.counts == {"ran": 4}
+
+    played(database_url, play)
+
+
+def test_a_module_that_keeps_failing_is_told_with_its_last_error(database_url: str) -> None:
+    async def play(scene: Scene) -> None:
+        await let_run(scene, Toy(fails=[1, 2, 3]), timedelta(minutes=2))
+        async with scene.database.reading() as tx:
+            (found,) = await read_failing(tx)
+        assert (found.crawl, found.name, found.failures, found.error) == ("c", "toy", 2, "ValueError: told to fail")
 
     played(database_url, play)
 

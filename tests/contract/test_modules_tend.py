@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from module_scene import START, Scene, played
 
-from bowerbird.model import CrawlState, Judgement, Ruling, Seen, Subject
+from bowerbird.model import CrawlState, Credential, Judgement, Ruling, Secret, Seen, Subject
 from bowerbird.modules.judging.languages import Languages
 from bowerbird.modules.judging.place_names import PlaceNames, parts
 from bowerbird.modules.judging.profiles import Profiles
@@ -267,6 +267,21 @@ async def test_a_command_gets_the_message_on_its_standard_input(tmp_path: Path) 
         await OutsideMessenger().run(["/no/such"], "x")
 
 
+class Kept:
+    """A vault with one address; implements `ports.Vault`."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def credentials(self) -> Sequence[Credential]:
+        return ()
+
+    def secret(self, name: str) -> Secret:
+        return Secret(name=name, values={"address": self._address})
+
+    def keep(self, secret: Secret) -> None: ...
+
+
 async def test_a_webhook_gets_json_and_its_address_is_never_told() -> None:
     got: list[Any] = []
 
@@ -285,9 +300,13 @@ async def test_a_webhook_gets_json_and_its_address_is_never_told() -> None:
         await OutsideMessenger().post(f"http://127.0.0.1:{port}/good", {"text": "hello"})
         with pytest.raises(OSError, match=r"^the webhook at 127.0.0.1 answered 410$"):
             await OutsideMessenger().post(f"http://127.0.0.1:{port}/secret", {"text": "hello"})
+        vault = Kept(f"http://127.0.0.1:{port}/good")
+        await OutsideMessenger(vault).post("vault:chat", {"text": "hello"})
+        with pytest.raises(OSError, match="which is not open here"):
+            await OutsideMessenger().post("vault:chat", {"text": "hello"})
     finally:
         await runner.cleanup()
-    assert got == [{"text": "hello"}] * 2
+    assert got == [{"text": "hello"}] * 3
 
 
 async def test_a_mail_is_handed_to_the_server_and_no_password_goes_unencrypted() -> None:

@@ -36,11 +36,12 @@ async def numbers(database: Database, sql: str) -> list[Any]:
         return [row[0] for row in await tx.fetch(sql)]
 
 
-@pytest.mark.parametrize("dialect", ["bluesky", "mastodon"])
-def test_what_an_audit_misses_is_what_is_missing(dialect: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("dialect", "kind"), [("bluesky", "postgresql"), ("mastodon", "sqlite")])
+def test_what_an_audit_misses_is_what_is_missing(dialect: str, kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    store = str(tmp_path / "c.db") if kind == "sqlite" else str(request.getfixturevalue("migrated_url"))
+
     async def main(clock: VirtualClock) -> None:
         laboratory = Laboratory(Setup(dialect=dialect, world=WORLD), clock)
-        store = str(tmp_path / "c.db")
         plan = laboratory.plan(FLOW, laboratory.keys(14), store=store)
         async with laboratory.crawl(plan) as crawl:
             await laboratory.run(crawl)
@@ -62,6 +63,8 @@ def test_what_an_audit_misses_is_what_is_missing(dialect: str, tmp_path: Path) -
         # Nothing was saved, and nothing of the crawl's own was changed.
         assert await numbers(database, "select count(*) from posts") == left
         assert left[0] < posts[0]
+        assert await numbers(database, "select count(*) from crawls") == [1]
+        assert await numbers(database, "select distinct crawl from calls") == [1]
         async with database.reading() as tx:
             (told,) = await latest_audits(tx)
         assert (told.crawl, told.found) == (plan.name, lost.found)

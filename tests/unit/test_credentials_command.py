@@ -211,3 +211,17 @@ def test_a_replaced_secret_stays_where_the_old_one_belonged(
     assert servers(home) == ("https://ours.example", "https://streaming.ours.example")
     assert vault(home).secret("one").values == {"access_token": "another-one"}
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["Added", "Replaced"]
+
+
+def test_an_address_for_messages_is_kept_and_only_its_server_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    type_in(monkeypatch, "address=https://chat.example/hooks/hush")
+    assert cli.run(["credentials", "add", "chat", "--provider", "message", "--stdin"]) == 0
+    assert 'webhook = "vault:chat"' in capsys.readouterr().out
+    assert cli.run(["credentials", "list"]) == 0
+    shown = capsys.readouterr().out
+    assert ("https://chat.example" in shown, "hush" in shown) == (True, False)
+    type_in(monkeypatch, "address=ftp://chat.example/hush")
+    assert cli.run(["credentials", "add", "other", "--provider", "message", "--stdin"]) == 2
+    assert "hush" not in capsys.readouterr().err

@@ -57,6 +57,27 @@ _ASK = "insert into audit_accounts (audit, user_no, since, until, state) values 
 _KEYS = "select k.key from user_keys k join services s on s.service = k.service where s.name = ? and k.user_no = ?"
 _NOTE = "update audit_accounts set asked = asked + ?, wrote = wrote + ?, had = had + ?, state = ? where audit = ? and user_no = ?"
 _READ = "select asked from audit_accounts where audit = ? and user_no = ?"
+# Its calls become the audited crawl's: in its lane of the same name, or in the one that moves there.
+_MOVED = """
+update lanes set crawl = ? where crawl = ? and not exists (
+    select 1 from lanes o where o.crawl = ? and o.service = lanes.service and o.facet = lanes.facet)
+"""
+_CALLS = """
+update calls set crawl = ?, lane = coalesce((
+    select o.lane from lanes l join lanes o on o.service = l.service and o.facet = l.facet and o.crawl = ?
+    where l.lane = calls.lane), lane) where crawl = ?
+"""
+_OF_LANES = (
+    "delete from paging where task in (select t.task from tasks t join lanes l on l.lane = t.lane where l.crawl = ?)",
+    *(
+        f"delete from {table} where lane in (select lane from lanes where crawl = ?)"
+        for table in ("changes", "gaps", "rebuilds", "shortfalls", "sightings", "tasks")
+    ),
+)
+_OF_CRAWL = tuple(
+    f"delete from {table} where crawl = ?" for table in ("admissions", "controls", "plans", "post_days", "lanes", "crawls")
+)
+"""What else a crawl of timelines leaves behind."""
 _END = "update audits set ended_at = ?, result = ? where audit = ?"
 
 
@@ -132,16 +153,15 @@ class AuditStore:
 async def audit_posts(plan: CrawlPlan, outside: Outside, wish: Wish) -> Audited:
     """Asks for recent posts of random members again; answers which part of them is stored."""
     async with open_store(plan.store, outside.clock) as database:
-        crawl, audit, chosen = await _begun(database, plan, outside, wish)
+        audit, chosen = await _begun(database, plan, outside, wish)
         extensions = Extensions(store=lambda usual, store, _: AuditStore(usual, store, audit, wish.newest, chosen))
         asking = structs.replace(outside, is_alone=False, messenger=None)
         async with open_crawl(_plan(plan, wish, audit), asking, extensions) as opened:
             ending = await _asked(opened, chosen)
-        result = await _ended(database, audit, ending, outside.clock.now())
-    return structs.replace(result, crawl=crawl)
+        return await _ended(database, audit, ending, outside.clock.now())
 
 
-async def _begun(database: Database, plan: CrawlPlan, outside: Outside, wish: Wish) -> tuple[str, int, Sequence[Chosen]]:
+async def _begun(database: Database, plan: CrawlPlan, outside: Outside, wish: Wish) -> tuple[int, Sequence[Chosen]]:
     now = outside.clock.now()
     async with database.transaction() as tx:
         row = await tx.fetch_one("select crawl from crawls where name = ?", plan.name)
@@ -152,7 +172,7 @@ async def _begun(database: Database, plan: CrawlPlan, outside: Outside, wish: Wi
         audit = int(begun["audit"]) if begun is not None else 0
         rows = [(audit, each.number, to_micros(each.since), to_micros(each.until)) for each in chosen]
         await tx.execute_many(_ASK, rows)
-    return plan.name, audit, chosen
+    return audit, chosen
 
 
 async def _choose(tx: Transaction, database: Database, plan: CrawlPlan, crawl: int, wish: Wish) -> list[Chosen]:
@@ -219,9 +239,30 @@ async def _asked(opened: Crawl, chosen: Sequence[Chosen]) -> Ending:
     return await opened.process.run(seeds, slots=opened.plan.concurrency, watch_every=_LOOK)
 
 
+async def _tidied(tx: Transaction, audit: int) -> None:
+    """Leaves nothing of the audit's own crawl but its calls, which are the audited crawl's from now on: a store shall not seem to
+    hold two crawls because one of them was looked at."""
+    row = await tx.fetch_one(
+        "select w.crawl as whole, o.crawl as own from audits a join crawls w on w.crawl = a.crawl "
+        "join crawls o on o.name = 'audit ' || a.audit || ' of ' || w.name where a.audit = ?",
+        audit,
+    )
+    if row is None:
+        return
+    whole, own = int(row["whole"]), int(row["own"])
+    await tx.execute(_CALLS, whole, whole, own)
+    await tx.execute("update errors set crawl = ? where crawl = ?", whole, own)
+    for statement in _OF_LANES:
+        await tx.execute(statement, own)
+    await tx.execute(_MOVED, whole, own, whole)
+    for statement in _OF_CRAWL:
+        await tx.execute(statement, own)
+
+
 async def _ended(database: Database, audit: int, ending: Ending, now: datetime) -> Audited:
     async with database.transaction() as tx:
         result = await read_audited(tx, audit)
         told: dict[str, Any] = msgspec.to_builtins(result)
         await tx.execute(_END, to_micros(now), msgspec.json.encode(told | {"reason": ending.reason}).decode(), audit)
+        await _tidied(tx, audit)
     return structs.replace(result, reason=ending.reason)

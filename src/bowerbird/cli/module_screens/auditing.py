@@ -20,7 +20,7 @@ def show_audited(output: Output, found: Audited) -> None:
     output.line(
         f"Stored: {whole.had:,} of {whole.wrote:,} posts, {part_words(whole.posts)}; per account {part_words(whole.per_account)}"
     )
-    output.line(f"(TwitterEcho captured {posts:.1%} and {per_account:.1%}, measured in the same way.)")
+    output.line(f"(TwitterEcho captured {posts * 100:.1f} % and {per_account * 100:.1f} %, measured in the same way.)")
     rows = [
         (
             each.under,

@@ -95,10 +95,10 @@ def _short(text: str) -> str:
 
 
 def share_words(share: Share) -> str:
-    """`belong so far: 18 of 20, 90.0 % (69.9 to 97.2 %)`."""
+    """`belong: 18 of 20, 90.0 % (69.9 to 97.2)`."""
     if share.share is None:
         return "nothing decided yet"
-    return f"belong: {share.hits:,} of {share.of:,}, {share.share:.1%} ({share.low:.1%} to {share.high:.1%})"
+    return f"belong: {share.hits:,} of {share.of:,}, {share.share * 100:.1f} % ({share.low * 100:.1f} to {share.high * 100:.1f})"
 
 
 def show_labelled(output: Output, found: Labelled) -> None:
@@ -114,7 +114,9 @@ def show_labelled(output: Output, found: Labelled) -> None:
         each = found.agreement
         name = "Cohen's" if each.people == 2 else "Fleiss'"
         kappa = "cannot be told: everybody always says the same" if each.kappa is None else f"{each.kappa:.2f}"
-        output.line(f"{each.people} people share {each.accounts:,} accounts and agree on {each.alike:.1%}; {name} kappa {kappa}")
+        output.line(
+            f"{each.people} people share {each.accounts:,} accounts and agree on {each.alike * 100:.1f} %; {name} kappa {kappa}"
+        )
 
 
 def labels_in(file: Path, who: str) -> list[tuple[str, str, str]]:
