@@ -244,12 +244,18 @@ async def test_an_export_that_is_there_is_not_overwritten(crawled: Crawled, tmp_
 
 
 _ABOUT = (
-    "insert into candidates (crawl, user_no, source, state, found_at) "
-    "select 1, user_no, 'mentions', 'valid', 1 from users where id = 'x:1'",
-    "insert into label_samples (crawl, judge, said, place, user_no, drawn_at) "
-    "select 1, 'community', 'yes', 1, user_no, 1 from users where id = 'x:1'",
-    "insert into labels (crawl, judge, user_no, who, label, at) "
-    "select 1, 'community', user_no, 'u2', 'yes', 1 from users where id = 'x:1'",
+    (
+        "insert into candidates (crawl, user_no, source, state, found_at) "
+        "select 1, user_no, 'mentions', 'valid', 1 from users where id = 'x:1'"
+    ),
+    (
+        "insert into label_samples (crawl, judge, said, place, user_no, drawn_at) "
+        "select 1, 'community', 'yes', 1, user_no, 1 from users where id = 'x:1'"
+    ),
+    (
+        "insert into labels (crawl, judge, user_no, who, label, at) "
+        "select 1, 'community', user_no, 'u2', 'yes', 1 from users where id = 'x:1'"
+    ),
 )
 
 
