@@ -33,6 +33,8 @@ _IN_A_HURRY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": 
 _KEEPING = {"fsync": "off", "full_page_writes": "off"}
 """For one that is restarted: what was committed has reached the system, and is there when the server comes back."""
 
+_REPLICATED = {**_KEEPING, "wal_level": "replica", "max_wal_senders": "5", "hot_standby": "on"}
+
 
 @contextmanager
 def start_postgres(*, is_durable: bool = False) -> Iterator[str]:
@@ -57,11 +59,42 @@ def run_postgres(settings: Mapping[str, str] = _KEEPING) -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def run_replicated() -> Iterator[Pair]:
+    """A server with a standby that has everything before a commit returns."""
+    with run_postgres(_REPLICATED) as primary:
+        folder = Path(tempfile.mkdtemp(prefix="bb-pg-"))
+        try:
+            standby = Server(folder)
+            standby.follow(primary)
+            try:
+                yield Pair(primary, standby)
+            finally:
+                standby.stop()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Pair:
+    """Two servers, of which the second takes over when the first is gone."""
+
+    def __init__(self, primary: Server, standby: Server) -> None:
+        self._primary = primary
+        self._standby = standby
+        self.url = f"{primary.url},{standby.folder}&target_session_attrs=read-write"
+        """Of whichever of the two takes writes."""
+
+    def fail_over(self) -> None:
+        """The first crashes and stays away; the second takes over."""
+        self._primary.stop()
+        self._standby.promote()
+
+
 class Server:
     """The programs and the data of one server in one folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._folder = self.folder = folder
         self.url = f"postgresql://postgres@/postgres?host={folder}"
         """Of its database `postgres`."""
         self._data = folder / "data"
@@ -73,12 +106,34 @@ class Server:
             file.writelines(f"{name} = {value}\n" for name, value in settings.items())
         self._run("pg_ctl", "start", "-w", "-t", "60", "-l", str(self._folder / "log"))
 
+    def follow(self, primary: Server) -> None:
+        """Becomes a standby of another server, with all that it has."""
+        where = ("-h", str(primary.folder), "-U", "postgres")
+        self._run("pg_basebackup", *where, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+        with (self._data / "postgresql.conf").open("a") as file:
+            file.write(f"unix_socket_directories = '{self._folder}'\nsynchronous_standby_names = ''\n")
+        self._run("pg_ctl", "start", "-w", "-t", "60", "-l", str(self._folder / "log"))
+        # Only now: before there is a standby every commit would wait for one.
+        primary.heed("synchronous_standby_names = 'ANY 1 (*)'")
+
+    def heed(self, setting: str) -> None:
+        """Goes by one more setting from now on."""
+        with (self._data / "postgresql.conf").open("a") as file:
+            file.write(f"{setting}\n")
+        self._run("pg_ctl", "reload")
+
+    def promote(self) -> None:
+        """Takes writes from now on."""
+        self._run("pg_ctl", "promote", "-w", "-t", "60")
+
     def restart(self) -> None:
         """Ends it as a crash would, and starts it again."""
         self._run("pg_ctl", "restart", "-w", "-t", "60", "-m", "immediate", "-l", str(self._folder / "log"))
 
     def stop(self) -> None:
-        self._run("pg_ctl", "stop", "-w", "-m", "immediate")
+        """Ends it as a crash would, unless it has ended before."""
+        if (self._data / "postmaster.pid").exists():
+            self._run("pg_ctl", "stop", "-w", "-m", "immediate")
 
     def _reachable_copy(self) -> Path:
         # The environment may lie in a folder that only root can enter, such as /root.
