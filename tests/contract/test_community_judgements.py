@@ -89,7 +89,12 @@ async def test_a_persons_word_stands_whatever_the_judge_sees(crawled: Crawled) -
 
 
 async def test_everybody_is_judged_anew_by_another_description(crawled: Crawled) -> None:
-    await crawled.save(Page(users=(user(1, "Lisboa, Portugal"), user(2, "Roma, Italia", language="it"))), PROFILES, "1", "2")
+    await crawled.save(
+        Page(users=(user(1, "Lisboa, Portugal"), user(2, "Roma, Italia", language="it", description="brasileira"))),
+        PROFILES,
+        "1",
+        "2",
+    )
     italy = Looker(crawled.database, Examiner(example("IT"), load_settings().cache_folder))
     async with crawled.database.transaction() as tx:
         changed = await italy.again(tx, await italy.everybody(tx, 0, 10), crawled.now)
@@ -101,7 +106,7 @@ async def test_everybody_is_judged_anew_by_another_description(crawled: Crawled)
 async def related(crawled: Crawled) -> None:
     """Ten who belong, ten who do not; account 50 is followed by five and follows five of the first, 60 of the second."""
     here = [user(n, "Lisboa, Portugal") for n in range(1, 11)]
-    away = [user(n, "Berlin, Deutschland", language="de") for n in range(11, 21)]
+    away = [user(n, "São Paulo", description="paulistano") for n in range(11, 21)]
     strangers = [user(50, "the moon"), user(60, "the moon")]
     await crawled.save(Page(users=(*here, *away, *strangers)), PROFILES)
     follows = [(n, 50) for n in range(1, 6)] + [(50, n) for n in range(4, 9)] + [(n, 60) for n in range(11, 16)]
