@@ -61,8 +61,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _CHOSEN: {
         "controls": ("kind", "wanted"), "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",),
         "ledgers": ("kind",), "credentials": ("state",), "calls": ("state", "outcome"), "errors": ("outcome",),
-        "tasks": ("state",), "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"), "judgements": ("subject",),
-        "listings": ("kind", "side"), "reaction_listings": ("kind",), "relations": ("kind",),
+        "tasks": ("state",), "users": ("network",), "posts": ("network", "kind"), "lists": ("network", "kind"),
+        "judgements": ("subject",), "listings": ("kind", "side"), "reaction_listings": ("kind",), "relations": ("kind",),
         "relation_history": ("kind", "change"), "deletions": ("subject", "reason"), "unavailable": ("reason",),
         "gaps": ("cause",), "changes": ("kind", "manner"), "shortfalls": ("cause",), "media": ("kind",),
         "media_files": ("kind", "state"),
