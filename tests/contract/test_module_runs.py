@@ -6,6 +6,7 @@ import asyncio
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from module_scene import HOUR, START, Scene, Toy, played
@@ -13,7 +14,7 @@ from module_scene import HOUR, START, Scene, Toy, played
 from bowerbird.crawl.life import registry
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.files.crawl_file import parse_crawl
-from bowerbird.model import Claim
+from bowerbird.model import Claim, CrawlState
 from bowerbird.model.modules import Counts
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.rows import read_runs
@@ -115,6 +116,55 @@ def test_a_run_whose_worker_died_is_ended_by_the_next(database_url: str) -> None
         await let_run(scene, Toy(), timedelta(minutes=1), other)
         errors = [row["error"] for row in await scene.rows("select error from module_runs order by run")]
         assert errors == ["its process ended before it did", None]
+
+    played(database_url, play)
+
+
+@pytest.mark.parametrize("rubbish", [None, object(), {"a": object()}, "counts", {"a": "\ud800"}])
+def test_what_cannot_be_written_down_is_an_error_of_the_run(database_url: str, rubbish: Any) -> None:
+    class Odd(Toy):
+        async def run(self, context: ModuleContext) -> Counts:
+            await super().run(context)
+            odd: Counts = rubbish
+            return odd
+
+    async def play(scene: Scene) -> None:
+        ran = await scene.runner(Odd()).by_hand()
+        assert ran.error is not None
+        # The claim is free, and the run has ended.
+        assert await scene.run(Toy()) == {"ran": 2}
+        assert [row["counts"] for row in await scene.rows("select counts from module_runs order by run")] == ["{}", '{"ran":2}']
+
+    played(database_url, play)
+
+
+@pytest.mark.parametrize("raised", [ValueError("a\0b \ud800"), SystemExit(3), asyncio.CancelledError()])
+def test_whatever_a_module_raises_is_written_down_and_ends_nothing(database_url: str, raised: BaseException) -> None:
+    class Bad(Toy):
+        async def run(self, context: ModuleContext) -> Counts:
+            raise raised
+
+    async def play(scene: Scene) -> None:
+        ran = await scene.runner(Bad()).by_hand()
+        assert (ran.error or "").startswith(type(raised).__name__)
+        assert await scene.run(Toy()) == {"ran": 1}
+
+    played(database_url, play)
+
+
+def test_a_module_that_hangs_does_not_keep_a_crawl_from_ending(database_url: str) -> None:
+    class Endless(Toy):
+        hears_end = True
+
+        async def run(self, context: ModuleContext) -> Counts:
+            await asyncio.Event().wait()
+            return {}
+
+    async def play(scene: Scene) -> None:
+        part = scene.runner(Endless()).part()
+        assert part.ended is not None
+        await part.ended(CrawlState.FINISHED, "done")
+        assert scene.clock.now() - START < timedelta(minutes=5)
 
     played(database_url, play)
 

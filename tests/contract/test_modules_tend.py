@@ -328,8 +328,14 @@ async def test_a_mail_is_handed_to_the_server_and_no_password_goes_unencrypted()
     port = server.sockets[0].getsockname()[1]
     async with server:
         await OutsideMessenger().mail(f"smtp://127.0.0.1:{port}", ["ada@example.org"], "trouble", "something happened")
+        hostile = "re\rfused\u2028by\x85 server\x1c\nBcc: eve@example.org"
+        await OutsideMessenger().mail(f"smtp://127.0.0.1:{port}", ["ada@example.org"], hostile, "x\r\n.\r\nMAIL FROM:<eve>")
         with pytest.raises(OSError, match="did not take the message"):
             await OutsideMessenger().mail(f"smtp://bob:pass@127.0.0.1:{port}", ["ada@example.org"], "trouble", "x")
     assert "Subject: trouble" in lines
     assert "something happened" in lines
+    assert "Subject: re fused by  server  Bcc: eve@example.org" in lines
+    assert not any(line.startswith("Bcc") for line in lines)
+    # Of two letters: a full stop alone ends a letter only where we say so.
+    assert lines.count(".") == 2
     assert not any("AUTH" in line for line in lines)

@@ -62,7 +62,8 @@ class OutsideMessenger:
     async def mail(self, server: str, to: Sequence[str], subject: str, message: str) -> None:
         meant = urlsplit(self._address(server))
         letter = EmailMessage()
-        letter["Subject"] = subject.replace("\n", " ")[:200]
+        # In one line, whatever a network wrote into it: there are more ends of lines than one thinks of, and no header has any.
+        letter["Subject"] = "".join(mark if mark.isprintable() else " " for mark in subject)[:200]
         letter["To"] = ", ".join(to)
         user = unquote(meant.username or "")
         letter["From"] = user if "@" in user else to[0]

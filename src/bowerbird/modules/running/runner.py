@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import create_task
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 
+import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
@@ -23,6 +24,8 @@ RETRY = Backoff(timedelta(minutes=1), timedelta(hours=1))
 """How long a module that failed waits; never longer than it would have waited anyway."""
 _GLANCE = timedelta(seconds=30)
 """How often a worker looks whether the one that runs a module is through with it, or dead."""
+_LAST_WORDS = 120.0
+"""Seconds that a module may take when the crawl has ended."""
 _NOTE = "insert into errors (at, crawl, part, message) values (?, ?, ?, ?)"
 _LONGEST_NOTE = 500
 
@@ -160,12 +163,17 @@ class Runner:
     async def _work(self, context: RunContext, claim: Claim) -> tuple[Counts, str | None]:
         keeping = create_task(self._keep(claim))
         try:
-            return await self._module.run(context), None
+            return _storable(await self._module.run(context)), None
         except (Fenced, Busy, DiskFull, UserError) as error:
-            return {}, str(error)
-        except Exception as error:
+            return {}, _words(str(error))
+        except asyncio.CancelledError as error:
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
+            # Something that it waited for was broken off, and not the run.
+            return {}, _words(f"{type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:
             # Whatever it is, a module never ends the crawl.
-            return {}, f"{type(error).__name__}: {error}"
+            return {}, _words(f"{type(error).__name__}: {error}")
         finally:
             keeping.cancel()
 
@@ -188,4 +196,20 @@ class Runner:
             await rows.remember(tx, self._around.crawl, self._module.name, memory | {"ended": [state.value, reason]})
         claim = await self._taken()
         if not isinstance(claim, datetime):
-            await self.ran(claim)
+            # The crawl is over, and does not wait for ever for who has something to say about that.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_WORDS):
+                    await self.ran(claim)
+
+
+def _storable(counts: Counts) -> Counts:
+    """What a run counted, if it can be written down; raises `TypeError` where it cannot."""
+    if not isinstance(counts, Mapping):
+        raise TypeError(f"a run must return counts by name, not {type(counts).__name__}")
+    msgspec.json.encode(counts)
+    return counts
+
+
+def _words(error: str) -> str:
+    """An error as both databases take it."""
+    return error.replace("\0", "").encode(errors="replace").decode()
