@@ -18,8 +18,9 @@ from bowerbird.errors import UserError
 from bowerbird.model import Answer, Credential, Later, Leased, Loss, Offer
 from bowerbird.remote.bodies import Sizes
 from bowerbird.remote.client import HttpWorkSource
+from bowerbird.remote.link import Address
 from bowerbird.remote.problems import Large
-from bowerbird.remote.wire import Drop, Enrol, Get, GiveBack, Put, PutError, Settle
+from bowerbird.remote.wire import Drop, Enrol, Get, GiveBack, Orders, Put, PutError, Settle
 
 DAY = timedelta(days=1)
 
@@ -171,3 +172,35 @@ def test_too_much_at_once_is_sent_in_parts_and_too_much_alone_costs_one_call() -
         assert [each for each in settled if isinstance(each, BaseException)] == []
 
     play_fleet(work, Sizes(packed=50_000, unpacked=50_000))
+
+
+def test_who_was_told_to_stop_gets_no_more_calls() -> None:
+    async def work(fleet: Fleet) -> None:
+        await fleet.scene.add("timeline", "1")
+        link, me = await fleet.enrolled("w")
+        fleet.desk.coordinator.orders[me.worker] = Orders(stop="asked to stop")
+        assert isinstance(await link.ask("get", Get(offer=offer(me.worker), once="a")), Later)
+        assert await fleet.scene.calls() == []
+
+    play_fleet(work)
+
+
+def test_who_takes_and_puts_nothing_cannot_take_for_ever() -> None:
+    async def work(fleet: Fleet) -> None:
+        await fleet.scene.add("timeline", *map(str, range(600)))
+        link, me = await fleet.enrolled("greedy")
+        held = 0
+        for turn in range(4):
+            work = await link.ask("get", Get(offer=offer(me.worker, room=256), once=str(turn)))
+            held += len(work.leases) if isinstance(work, Leased) else 0
+        assert held == 512
+        other, another = await fleet.enrolled("other")
+        assert isinstance(await other.ask("get", Get(offer=offer(another.worker), once="a")), Leased)
+
+    play_fleet(work)
+
+
+def test_an_address_with_a_password_is_refused_and_not_repeated() -> None:
+    with pytest.raises(UserError, match="names no user") as refused:
+        Address(base="https://ada:topsecret@coordinator.example", token="t").check()
+    assert "topsecret" not in str(refused.value)

@@ -42,6 +42,9 @@ AGAIN = timedelta(seconds=1)
 """When a worker that is held back asks again."""
 MOST_CALLS = 256
 """That one answer hands out."""
+_MOST_OUT = 2 * MOST_CALLS
+"""Calls that one worker may hold: who takes and takes and puts nothing would spend limits and budgets of all. More than any has
+slots for, because an answer may be lost."""
 _LEFT = timedelta(seconds=90)
 """What must be left of a lease for its call to begin: a lost answer that is sent again may come late."""
 _KEPT = timedelta(minutes=5)
@@ -127,10 +130,11 @@ class Coordinator:
         hand = self._hands.get(worker)
         if hand is not None and hand.once == asked.once:
             return Leased(hand.leases) if all(each.until - now >= _LEFT for each in hand.leases) else Later(now)
-        if self.is_closing or self._opened is None or self.orders.get(worker, Orders()).is_paused:
+        orders, free = self.orders.get(worker, Orders()), _MOST_OUT - self._held_by(worker, now)
+        if self.is_closing or self._opened is None or orders.is_paused or orders.stop or free < 1:
             return Later(now + AGAIN)
         # Who offers no room asks for a call all the same: one, if the crawl's rules let it go.
-        room = self._room(self._opened, min(max(asked.offer.room, 1), MOST_CALLS))
+        room = self._room(self._opened, min(max(asked.offer.room, 1), MOST_CALLS, free))
         if isinstance(room, datetime):
             return Later(room)
         work = await self._leased(self._opened.source, structs.replace(asked.offer, room=room))
@@ -138,6 +142,9 @@ class Coordinator:
             self._out.update((lease.call, lease) for lease in work.leases)
             self._hands[worker] = _Hand(asked.once, work.leases)
         return work
+
+    def _held_by(self, worker: int, now: datetime) -> int:
+        return sum(lease.worker == worker and lease.until > now for lease in self._out.values())
 
     async def _leased(self, source: WorkSource, offer: Offer) -> Work:
         """Calls of several lanes, one after the other, until there is no more room or nothing more to ask."""

@@ -45,6 +45,10 @@ class Address(Struct, frozen=True, kw_only=True):
         parts = urlsplit(self.base)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise UserError(f"{self.base!r} is no address of a coordinator; write for example https://coordinator.example:8443")
+        if parts.username is not None or parts.password is not None:
+            raise UserError(
+                f"an address of a coordinator names no user: write {parts.scheme}://{parts.hostname}; the token says who asks"
+            )
         if parts.scheme == "http" and not is_loopback(parts.hostname) and not self.may_be_plain:
             raise UserError(
                 f"{self.base} is not encrypted: the token and all answers could be read on the way. Serve it with TLS and write "
