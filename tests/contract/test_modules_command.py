@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from module_scene import Scene
 
@@ -99,3 +100,15 @@ async def test_names_of_places_are_proposed_and_decided(store: str, said: Said) 
 )
 async def test_what_cannot_be_done_is_said(store: str, said: Said, words: tuple[str, ...], told: str) -> None:
     assert told in said(store, *words, code=3 if words[-1] == "notification" else 2)
+
+
+async def test_no_store_says_which_program_is_run_here(store: str, said: Said, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    uses = (ModuleUse(name="notification", options={"command": ["touch", str(mark)]}),)
+    flow = Flow("names", (FacetUse("timeline"),), modules=uses)
+    database = await open_database(store, RealClock())
+    async with database.transaction() as tx:
+        await tx.execute("update crawls set flow = ?, calls = 1000", msgspec.json.encode(flow).decode())
+    await database.close()
+    assert "name the crawl file" in said(store, "run", "notification", code=2)
+    assert not mark.exists()
