@@ -47,9 +47,12 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def cells(path: Path) -> list[dict[str, str]]:
-    csv.field_size_limit(10_000_000)
-    read = csv.DictReader(io.StringIO(path.read_bytes().decode(), newline=""))
-    return sorted(read, key=lambda row: row["id"])
+    usual = csv.field_size_limit(10_000_000)
+    try:
+        read = csv.DictReader(io.StringIO(path.read_bytes().decode(), newline=""))
+        return sorted(read, key=lambda row: row["id"])
+    finally:
+        csv.field_size_limit(usual)
 
 
 @pytest.mark.parametrize("what", sorted(SHAPES))

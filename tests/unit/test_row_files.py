@@ -49,8 +49,11 @@ def row(text: str) -> Row:
 
 
 def read_csv(path: Path) -> list[list[str]]:
-    csv.field_size_limit(10_000_000)
-    return list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
+    usual = csv.field_size_limit(10_000_000)
+    try:
+        return list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
+    finally:
+        csv.field_size_limit(usual)
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -45,7 +45,7 @@ _COMMANDS = ("run", "list", "tokens")
 
 
 class _Group(TyperGroup):
-    """`bowerbird worker …` is `bowerbird worker run …`: what is no other command names a crawl, or is an option."""
+    """`bowerbird worker CRAWL` is `bowerbird worker run CRAWL`: what is no other command names a crawl, or is an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         asks_for_help = any(each in ("-h", "--help") for each in args)
@@ -93,7 +93,7 @@ def run(
     vault: VaultOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Work on a crawl that others have begun: `bowerbird worker --store …`, or `bowerbird worker --coordinator URL --token …`.
+    """Work on a crawl that others have begun: `bowerbird worker --store URL CRAWL`, or `bowerbird worker --coordinator URL`.
 
     With the database it follows the plan that is kept there and needs no crawl file. Through a coordinator it needs no database
     either: it makes the calls, with the secrets of its own vault, which never leave it. Exit codes: 0 finished or stopped as
