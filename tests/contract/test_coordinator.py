@@ -108,6 +108,20 @@ def test_what_a_dead_worker_held_is_handed_on_at_once_and_its_late_answer_refuse
     play_fleet(work)
 
 
+def test_a_worker_that_is_just_being_answered_counts_as_out_so_that_an_end_waits_for_its_calls() -> None:
+    async def work(fleet: Fleet) -> None:
+        await fleet.scene.add("timeline", "1")
+        _, me = await fleet.enrolled("w")
+        coordinator = fleet.desk.coordinator
+        getting = asyncio.create_task(coordinator.get(Get(offer=offer(me.worker), once="a")))
+        await asyncio.sleep(0)
+        assert (getting.done(), coordinator.in_flight) == (False, 1)
+        assert isinstance(await getting, Leased)
+        assert coordinator.in_flight == 1
+
+    play_fleet(work)
+
+
 def test_nobody_ends_the_calls_of_another_worker() -> None:
     async def work(fleet: Fleet) -> None:
         scene = fleet.scene

@@ -128,6 +128,10 @@ async def test_labels_come_from_a_file_and_the_result_as_json(tmp_path: Path, ca
         assert (told["drawn"], told["labelled"], told["belongs"]["share"]) == (10, 2, 0.5)
         assert thread.submit(cli.run, ["judge", store]).result() == 2
         assert "labelled in a terminal" in capfd.readouterr().err
+        assert thread.submit(cli.run, ["judge", store, "--of", "ys"]).result() == 2
+        assert "'ys' is nothing a judge says (did you mean 'yes'?)" in capfd.readouterr().err
+        assert thread.submit(cli.run, ["judge", store, "--labels", "no.csv"]).result() == 2
+        assert "there is no file no.csv" in capfd.readouterr().err
 
 
 def test_a_wrong_label_names_its_line(tmp_path: Path) -> None:

@@ -59,6 +59,8 @@ def test_the_command_describes_shows_explains_and_obeys(tmp_path: Path, capsys: 
     assert run(["community", "free", member, store]) == 0
     assert run(["community", "why", "nobody", store]) == 2
     assert "knows no account" in capsys.readouterr().err
+    assert run(["community", "why", store]) == 2
+    assert f"say who is meant: bowerbird community why @handle {store}" in capsys.readouterr().err
     assert run(["community", "rejudge", str(tmp_path / "crawl.toml"), "--json"]) == 0
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert again["accounts"] > 30
@@ -96,3 +98,8 @@ def _crawled(folder: Path) -> str:
 def test_a_country_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["community", "new", "Atlantis", str(tmp_path / "a.toml")]) == 2
     assert "there is no country" in capsys.readouterr().err
+
+
+def test_a_description_that_is_not_there_is_told_how_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["community", "check", str(tmp_path / "pt.toml")]) == 2
+    assert "`bowerbird community new PT` writes a description" in capsys.readouterr().err

@@ -226,6 +226,8 @@ def test_the_command_shows_explains_orders_grades_draws_and_exports(
     assert TAG in Path("why.svg").read_text()
     assert told("--related", SEED, "--plot", "related.svg")["related"]
     assert SEED in Path("related.svg").read_text()
+    assert cli.run(["keywords", "why", SEED[1:]]) == 0
+    assert f"never looked at (did you mean '{SEED}'?)" in capsys.readouterr().out
     assert cli.run(["keywords", "why", TAG]) == 0
     times = [line[:19] for line in capsys.readouterr().out.split("\n\n")[0].splitlines()]
     assert len(times) > 2
@@ -239,7 +241,7 @@ def test_the_command_shows_explains_orders_grades_draws_and_exports(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["why"], "say which keyword is meant"),
+        (["why"], "say which keyword is meant: bowerbird keywords"),
         (["seeds"], "say which posts are of the event"),
         (["blok", "#flood"], "'blok' is nothing that can be done with keywords (did you mean 'block'?)"),
         (["show", "#flood"], "to ask about one: bowerbird keywords"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bowerbird.analysis.community.describing import EXAMPLES, described, example, generated
-from bowerbird.analysis.community.world import country, share_of_speakers
+from bowerbird.analysis.community.world import code_of, country, share_of_speakers
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.files.community_file import parse_community
 from bowerbird.flows.files.crawl_file import parse_crawl
@@ -45,8 +45,13 @@ def test_every_country_can_be_described(code: str) -> None:
 
 
 def test_what_is_no_country_is_refused_with_a_hint() -> None:
-    with pytest.raises(UserError, match="did you mean PT"):
-        described("portugal")
+    with pytest.raises(UserError, match="did you mean 'Portugal'"):
+        described("portugl")
+
+
+@pytest.mark.parametrize(("text", "code"), [("pt", "PT"), ("Portugal", "PT"), (" united kingdom ", "GB"), ("Nowhere", "NOWHERE")])
+def test_a_country_is_known_by_its_code_or_its_name(text: str, code: str) -> None:
+    assert code_of(text) == code
 
 
 @pytest.mark.parametrize(

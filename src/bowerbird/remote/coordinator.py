@@ -103,6 +103,8 @@ class Coordinator:
         self._putting: dict[int, asyncio.Future[_Put]] = {}
         self._ended: dict[int, _Put] = {}
         self._hands: dict[int, _Hand] = {}
+        self._getting = 0
+        """Workers that are just being answered what to do: their calls are out in a moment."""
         self.orders: dict[int, Orders] = {}
         """By worker, what is wanted of it."""
         self.is_closing = False
@@ -120,7 +122,7 @@ class Coordinator:
 
     @property
     def in_flight(self) -> int:
-        return len(self._out)
+        return len(self._out) + self._getting
 
     # -- get ---------------------------------------------------------------------------------------------------------------
 
@@ -137,7 +139,11 @@ class Coordinator:
         room = self._room(self._opened, min(max(asked.offer.room, 1), MOST_CALLS, free))
         if isinstance(room, datetime):
             return Later(room)
-        work = await self._leased(self._opened.source, structs.replace(asked.offer, room=room))
+        self._getting += 1
+        try:
+            work = await self._leased(self._opened.source, structs.replace(asked.offer, room=room))
+        finally:
+            self._getting -= 1
         if isinstance(work, Leased):
             self._out.update((lease.call, lease) for lease in work.leases)
             self._hands[worker] = _Hand(asked.once, work.leases)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ class Address(Struct, frozen=True, kw_only=True):
         """Raises `UserError` for an address that is none, or would send the token over a network that anybody can read."""
         parts = urlsplit(self.base)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UserError(f"{self.base!r} is no address of a coordinator; write for example https://coordinator.example:8443")
+            raise UserError(f"{self.base!r} is no address of a coordinator; write for example https://coordinator.example:8440")
         if parts.username is not None or parts.password is not None:
             raise UserError(
                 f"an address of a coordinator names no user: write {parts.scheme}://{parts.hostname}; the token says who asks"
@@ -143,6 +144,11 @@ class Link:
 
 
 def _words(error: BaseException) -> str:
+    if isinstance(error, aiohttp.ClientSSLError):
+        cause = error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else error.os_error
+        return f"TLS failed ({cause}); is it served with a certificate that is trusted here (--ca FILE), or at http://…?"
+    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno is not None and error.os_error.errno > 0:
+        return os.strerror(error.os_error.errno)
     return str(error) or type(error).__name__
 
 

@@ -35,15 +35,20 @@ class Country(Struct, frozen=True, kw_only=True):
     """The largest first."""
 
 
+def code_of(text: str) -> str:
+    """The code of a country, given that or its English name; what is neither is left as it is."""
+    wanted = text.strip()
+    by_name = {str(each["name"]).casefold(): code for code, each in _countries().items()} if len(wanted) > 2 else {}
+    return by_name.get(wanted.casefold(), wanted.upper())
+
+
 def country(code: str) -> Country:
     """The country of a code, in whatever case; raises `UserError` where there is none."""
     code = code.strip().upper()
     told = _countries().get(code)
     if told is None or code not in COUNTRIES:
-        by_name = {each["name"].casefold(): known for known, each in _countries().items()}
-        known = by_name.get(code.casefold())
-        hint = f"; did you mean {known}?" if known else meant(code, COUNTRIES)
-        raise UserError(f"there is no country {code!r}{hint}; write two letters of ISO 3166, such as PT")
+        hint = meant(code.title(), [str(each["name"]) for each in _countries().values()]) if len(code) > 2 else ""
+        raise UserError(f"there is no country {code!r}{hint}; write two letters of ISO 3166, such as PT, or its English name")
     towns = sorted((each for each in _cities() if each["countrycode"] == code), key=lambda each: -int(each["population"]))
     people: Counter[str] = Counter()
     for each in towns:

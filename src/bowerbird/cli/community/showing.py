@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bowerbird.cli.screens.numbers import many
 from bowerbird.cli.screens.output import Output, printable
 from bowerbird.model.community import VALUES, Neighbours
 from bowerbird.reports.community.reading import Said, Standing, share_of_mentioned
@@ -41,12 +42,12 @@ def _missed(standing: Standing) -> str:
     missed = standing.missed
     if missed is None or not missed.looked_at:
         waiting = missed.waiting if missed else 0
-        return f"{waiting:,} candidates wait; none that chance chose was looked at yet, so nobody knows how many of them belong."
+        return f"{many(waiting, 'candidate')} waiting; none that chance chose was looked at yet, so nobody knows how many belong."
     low, high = missed.expected
-    return (
-        f"{missed.waiting:,} candidates wait. Of {missed.looked_at:,} that chance chose {missed.belong:,} belong "
-        f"({missed.low:.0%} to {missed.high:.0%}): {low:,} to {high:,} members are still to be found among them."
-    )
+    chosen = f"Of {missed.looked_at:,} that chance chose {missed.belong:,} belong ({missed.low:.0%} to {missed.high:.0%})"
+    if not missed.waiting:
+        return f"No candidates wait now. {chosen}."
+    return f"{many(missed.waiting, 'candidate')} waiting. {chosen}: {low:,} to {high:,} members are still to be found among them."
 
 
 def show_why(output: Output, who: str, now: Sequence[Said], before: Sequence[Said], around: Neighbours | None) -> None:
@@ -61,7 +62,7 @@ def show_why(output: Output, who: str, now: Sequence[Said], before: Sequence[Sai
             output.line(f"Note: {printable(note)}")
     if around is not None:
         output.line(
-            f"Around it: followed by {around.followed_in:,} members and {around.followed_out:,} others, "
+            f"Around it: followed by {many(around.followed_in, 'member')} and {many(around.followed_out, 'other')}, "
             f"mentioned by {around.mentioned_in:,} and {around.mentioned_out:,}, "
             f"follows {around.follows_in:,} and {around.follows_out:,}."
         )

@@ -12,6 +12,7 @@ from functools import partial
 from msgspec import Struct, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl, open_store
+from bowerbird.cli.fleet.working import Ended
 from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.live.view import View
 from bowerbird.cli.live.watcher import Watcher
@@ -38,6 +39,7 @@ _AWAY = timedelta(seconds=2)
 _HEARD = 3 * BEAT
 """After so long every worker has heard that the crawl is over."""
 _NEW_KEYS = "a worker brought new credentials"
+_NOBODY = "waiting for workers: `bowerbird worker --coordinator` starts one"
 _LANDING = "Waiting for the calls that are out (20 s at most); once more ends at once, nothing is lost either way."
 _SIGNALS = {signal.SIGINT: "interrupted with Ctrl-C", signal.SIGTERM: "asked to end by the system (SIGTERM)"}
 
@@ -51,13 +53,6 @@ class Service(Struct, frozen=True, kw_only=True):
     sizes: Sizes = Sizes()
     plan: Callable[[], Awaitable[CrawlPlan]]
     """The plan that holds, read anew each time the crawl is opened."""
-
-
-class Ended(Struct, frozen=True):
-    """How a coordinator ended, and whether somebody interrupted it."""
-
-    ending: Ending
-    was_interrupted: bool = False
 
 
 async def serve_crawl(service: Service) -> Ended:
@@ -191,6 +186,7 @@ class _Sitting:
     async def _show(self, crawl: Crawl) -> None:
         watcher, view = Watcher(crawl, self._clock), self._service.view
         while True:
+            watcher.lacks = "" if self._desk.workers or self._service.outside.makes_calls else _NOBODY
             with suppress(Busy, DiskFull):
                 view.show(await watcher.glimpse())
             await self._clock.sleep_until(self._clock.now() + view.every)

@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 
+from msgspec import Struct
+
 from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.screens.numbers import many
 from bowerbird.cli.screens.output import Output
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.db import open_database
+from bowerbird.model import CrawlState
 from bowerbird.ports import Clock, Transport, Vault
 from bowerbird.remote.link import Address, Link
 from bowerbird.remote.working import Hands, RemoteWorker
@@ -21,9 +24,17 @@ from bowerbird.transport import HttpTransport
 
 _TOLD_EVERY = timedelta(minutes=1)
 _NEVER_SILENT = timedelta(0)
+_WORDS = {signal.SIGINT: "interrupted with Ctrl-C", signal.SIGTERM: "asked to end by the system (SIGTERM)"}
 
 
-async def work_for(address: Address, vault: Vault, clock: Clock, output: Output, wanted: tuple[int, frozenset[str]]) -> Ending:
+class Ended(Struct, frozen=True):
+    """How a process of a fleet ended, and whether somebody interrupted it."""
+
+    ending: Ending
+    was_interrupted: bool = False
+
+
+async def work_for(address: Address, vault: Vault, clock: Clock, output: Output, wanted: tuple[int, frozenset[str]]) -> Ended:
     """Works until the coordinator says that it is enough, or somebody ends it. `wanted`: calls at once, and facets."""
     link = Link(address, clock)
     own = await open_database(":memory:", clock)
@@ -36,14 +47,27 @@ async def work_for(address: Address, vault: Vault, clock: Clock, output: Output,
     telling = asyncio.create_task(_tell(worker, clock, output))
     try:
         async with heard_by(service_manager(), lambda: _NEVER_SILENT, clock):
-            with _signals(worker):
-                return await worker.run()
+            with _signals(worker) as asked:
+                return await _worked(worker, asked)
     finally:
         telling.cancel()
         with suppress(asyncio.CancelledError):
             await telling
         await link.close()
         await own.close()
+
+
+async def _worked(worker: RemoteWorker, asked: list[str]) -> Ended:
+    """`asked`: why users want it to end, so far."""
+    try:
+        ending = await worker.run()
+    except asyncio.CancelledError:
+        # Ours: of a worker that no coordinator knows yet, or of a user who does not want to wait.
+        if not asked or (task := asyncio.current_task()) is None:
+            raise
+        task.uncancel()
+        ending = Ending(CrawlState.STOPPED, asked[0])
+    return Ended(ending, _WORDS[signal.SIGINT] in asked)
 
 
 async def _tell(worker: RemoteWorker, clock: Clock, output: Output) -> None:
@@ -57,15 +81,14 @@ async def _tell(worker: RemoteWorker, clock: Clock, output: Output) -> None:
             wait = _TOLD_EVERY
         else:
             if trouble and trouble != told:
-                output.progress(f"Waiting for the coordinator:{trouble}")
+                output.progress(f"Waiting (Ctrl-C ends it): {tally.trouble}")
             wait, told = timedelta(seconds=1), trouble
         await clock.sleep_until(clock.now() + wait)
 
 
 @contextmanager
-def _signals(worker: RemoteWorker) -> Iterator[None]:
+def _signals(worker: RemoteWorker) -> Iterator[list[str]]:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    words = {signal.SIGINT: "interrupted with Ctrl-C", signal.SIGTERM: "asked to end by the system (SIGTERM)"}
     asked: list[str] = []
 
     def end(reason: str) -> None:
@@ -74,10 +97,10 @@ def _signals(worker: RemoteWorker) -> Iterator[None]:
         asked.append(reason)
         worker.end(reason)
 
-    for number, reason in words.items():
+    for number, reason in _WORDS.items():
         loop.add_signal_handler(number, end, reason)
     try:
-        yield
+        yield asked
     finally:
-        for number in words:
+        for number in _WORDS:
             loop.remove_signal_handler(number)

@@ -32,6 +32,8 @@ def labels_in(file: Path, tagger: str) -> list[Label]:
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             return list(_labels(csv.DictReader(lines), file, tagger))
+    except FileNotFoundError:
+        raise UserError(f"there is no file {file}; --labels names a CSV with the columns term and label") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"the labels in {file} cannot be read: {error}") from None
 

@@ -47,9 +47,10 @@ def show_frames(output: Output, frames: Sequence[FrameLine]) -> None:
     output.table("", ("  frame (UTC)", "posts", "keywords", "heard", "lost by the cap", "changes"), rows)
 
 
-def show_why(output: Output, explained: Explained) -> None:
+def show_why(output: Output, explained: Explained, hint: str = "") -> None:
+    """`hint`: which term was perhaps meant, where nothing is known of this one."""
     if not (explained.entries or explained.looked_at or explained.orders):
-        output.line(f"{explained.term} was never looked at: too few collected posts have it. It can be pinned.")
+        output.line(f"{explained.term} was never looked at{hint}: too few collected posts have it. It can be pinned.")
         return
     for at, said in sorted(_story(explained), key=lambda told: told[0]):
         output.line(f"{_at(at)}  {said}")

@@ -54,6 +54,8 @@ class Watcher:
         self._look_at = self._looked_at = clock.now()
         self.ending = ""
         """Set when the user asked for an end: what is being waited for."""
+        self.lacks = ""
+        """Set while there is nobody to make calls: who is being waited for."""
 
     async def glimpse(self) -> Glimpse:
         now = self._clock.now()
@@ -147,6 +149,8 @@ class Watcher:
             return f"waits for the database: {self._refusal}"
         if self._state == CrawlState.PAUSED:
             return "paused; `bowerbird resume` lets it go on"
+        if self.lacks and self._waits():
+            return self.lacks
         if tally.down:
             return self._silence(now)
         if tally.paced_until is not None and tally.paced_until > now:

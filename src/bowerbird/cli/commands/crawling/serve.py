@@ -13,7 +13,8 @@ from bowerbird.app import Outside
 from bowerbird.cli.checks.consent import check_consent
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.fleet.plans import named_plan, planned_in
-from bowerbird.cli.fleet.serving import Ended, Service, serve_crawl
+from bowerbird.cli.fleet.serving import Service, serve_crawl
+from bowerbird.cli.fleet.working import Ended
 from bowerbird.cli.live.view import View
 from bowerbird.cli.live.views import chosen_view
 from bowerbird.cli.screens.output import JsonFlag, Output

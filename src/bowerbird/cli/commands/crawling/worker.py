@@ -116,10 +116,11 @@ def run(
         raise UserError("a coordinator serves one crawl: leave its name out")
     address = Address(base=coordinator, token=_token(token, token_file, settings), authority=ca, may_be_plain=plain)
     said = Output(as_json=as_json) if not quiet else Output(as_json=True)
-    ending = asyncio.run(work_for(address, opened, RealClock(), said, (calls, frozenset(facets or ()))))
+    ended = asyncio.run(work_for(address, opened, RealClock(), said, (calls, frozenset(facets or ()))))
+    ending = ended.ending
     output.line(f"This worker has {ending.state}: {ending.reason}.")
     output.result({"state": ending.state, "reason": ending.reason})
-    raise typer.Exit(FAILED if ending.state == CrawlState.FAILED else 0)
+    raise typer.Exit(INTERRUPTED if ended.was_interrupted else FAILED if ending.state == CrawlState.FAILED else 0)
 
 
 @app.command("list")

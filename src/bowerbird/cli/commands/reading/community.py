@@ -35,15 +35,17 @@ def _root() -> None:
 
 @app.command()
 def new(
-    country: Annotated[str, typer.Argument(metavar="COUNTRY", help="Two letters of ISO 3166: PT.")],
+    country: Annotated[str, typer.Argument(metavar="COUNTRY", help="Two letters of ISO 3166, or its name: PT.")],
     outfile: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Default: pt.toml for PT; - for the screen.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Write the description of a country's people, ready to use and to be changed."""
     from bowerbird.analysis.community.describing import described
+    from bowerbird.analysis.community.world import code_of
 
-    output, text = Output(as_json=as_json), described(country)
-    file = outfile or Path(f"{country.strip().lower()}.toml")
+    code = code_of(country)
+    output, text = Output(as_json=as_json), described(code)
+    file = outfile or Path(f"{code.lower()}.toml")
     if str(file) == "-":
         typer.echo(text, nl=False)
         return
@@ -51,7 +53,7 @@ def new(
         raise UserError(f"{file} is there already: name another file, or move it away")
     file.write_text(text, encoding="utf-8")
     output.line(f'Wrote {file}. In a crawl file: flow = "community", and under [community] file = "{file}".')
-    output.result({"file": str(file), "country": country.strip().upper()})
+    output.result({"file": str(file), "country": code})
 
 
 @app.command()
@@ -59,6 +61,8 @@ def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="A descripti
     """Say whether a description can be used."""
     from bowerbird.flows.files.community_file import read_community as read_file
 
+    if not file.exists():
+        raise UserError(f"there is no file {file}; `bowerbird community new PT` writes a description to start from")
     output, community = Output(as_json=as_json), read_file(file)
     output.line(f"{file} describes {community.name}: it can be used.")
     output.result({"file": str(file), **msgspec.to_builtins(community)})
@@ -72,7 +76,10 @@ def show(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     async def read() -> dict[str, Any]:
         async with read_place(found, RealClock()) as database, database.reading() as tx:
             standing = await read_community(tx, database)
-        showing.show_community(output, standing)
+        if any(standing.values.values()):
+            showing.show_community(output, standing)
+        else:
+            output.line(f'Nobody in {found.shown} is judged yet; crawls with flow = "community" do that.')
         share = share_of_mentioned(standing.mentioned)
         return {"store": found.shown, **msgspec.to_builtins(standing), "belong_of_mentioned": share}
 
@@ -82,7 +89,7 @@ def show(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
 @app.command()
 def why(who: _USER, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     """Say what is said of an account, what speaks for and against it, who is around it, and what was said before."""
-    output, found = Output(as_json=as_json), find_place(place)
+    output, found = Output(as_json=as_json), _place(who, place, "why")
 
     async def read() -> dict[str, Any]:
         async with read_place(found, RealClock()) as database, database.reading() as tx:
@@ -98,7 +105,7 @@ def why(who: _USER, place: PlaceArgument = None, as_json: JsonFlag = False) -> N
 @app.command()
 def confirm(who: _USER, place: PlaceArgument = None, by: _BY = "user", note: _NOTE = "", as_json: JsonFlag = False) -> None:
     """Say that what is said of an account is right: from now on it is a person's word."""
-    Output(as_json=as_json).result(asyncio.run(_say(who, find_place(place), None, by, note, Output(as_json=as_json))))
+    Output(as_json=as_json).result(asyncio.run(_say(who, _place(who, place, "confirm"), None, by, note, Output(as_json=as_json))))
 
 
 @app.command()
@@ -113,7 +120,9 @@ def overrule(
     """Say yourself whether an account belongs; it stands above what the judge says, and teaches how neighbours count."""
     if value not in (YES, NO):
         raise UserError(f"say what is right with --as yes or --as no{meant(value, (YES, NO)) if value else ''}")
-    Output(as_json=as_json).result(asyncio.run(_say(who, find_place(place), value, by, note, Output(as_json=as_json))))
+    Output(as_json=as_json).result(
+        asyncio.run(_say(who, _place(who, place, "overrule"), value, by, note, Output(as_json=as_json)))
+    )
 
 
 @app.command()
@@ -121,7 +130,7 @@ def free(who: _USER, place: PlaceArgument = None, as_json: JsonFlag = False) -> 
     """Take back what a person said of an account: the judge decides again, with the next look or `rejudge`."""
     from bowerbird.community.persons import take_back
 
-    output, found, clock = Output(as_json=as_json), find_place(place), RealClock()
+    output, found, clock = Output(as_json=as_json), _place(who, place, "free"), RealClock()
 
     async def write() -> dict[str, Any]:
         async with opened_place(found, clock) as database, database.transaction() as tx:
@@ -175,6 +184,12 @@ def rejudge(
     output.line(f"{figures['accounts']:,} accounts judged anew; {sum(figures['changed'].values()):,} are judged otherwise now.")
     output.table("", ("what changed", "accounts"), Counter(figures["changed"]).most_common())
     output.result(figures)
+
+
+def _place(who: str, place: str | None, action: str) -> Place:
+    if place is None and Path(who).is_file():
+        raise UserError(f"say who is meant: bowerbird community {action} @handle {who}")
+    return find_place(place)
 
 
 async def _say(who: str, found: Place, value: str | None, by: str, note: str, output: Output) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, one_crawl, opened_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
+from bowerbird.flows.language.spelling import meant
+from bowerbird.model.community import JUDGE, VALUES
 from bowerbird.ports import Database
 from bowerbird.reports.labels import Labelled, Sampled, read_labelled, read_labels, read_latest, read_sample
 from bowerbird.store.judgements.labels import Group, Label, draw, keep_label, keep_labels
@@ -59,6 +61,8 @@ def command(
         place=find_place(place), crawl=crawl, judge=judge, said=said, size=sample, who=who, posts=posts, labels=labels,
         output=Output(as_json=as_json),
     )  # fmt: skip
+    if judge == JUDGE and said not in VALUES:
+        raise UserError(f"--of {said!r} is nothing a judge says{meant(said, VALUES)}; write one of {', '.join(VALUES)}")
     if labels is None and not as_json and not sys.stdin.isatty():
         raise UserError("accounts are shown and labelled in a terminal; elsewhere give --labels FILE, or --json for the result")
     name, found = asyncio.run(_judge(asked))

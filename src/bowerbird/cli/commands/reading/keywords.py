@@ -131,7 +131,8 @@ def _words(place: str | None, action: str | None, term: str | None) -> tuple[str
 def _check(action: Action, term: str | None, given: Mapping[str, object], place: str) -> None:
     """Raises `UserError` where a term is missing, or something is given that the action makes no use of."""
     if action in (Action.WHY, Action.PIN, Action.BLOCK, Action.FREE) and not term:
-        raise UserError(f"say which keyword is meant: bowerbird keywords {place} {action} '#hashtag'")
+        quoted = "; in quotes, for to a shell # begins a comment"
+        raise UserError(f"say which keyword is meant: bowerbird keywords {place} {action} '#hashtag'{quoted}")
     if term:
         checked(term)
     for option in (option for option, value in given.items() if value and action not in _USES[option]):
@@ -185,8 +186,9 @@ async def _why(asked: _Asked, plot: Path | None) -> dict[str, Any]:
         crawl, name = await _event(database, asked)
         async with database.reading() as tx:
             explained = await explain(tx, crawl, checked(asked.term))
+            followed = {line.term for line in await read_keywords(tx, crawl)}
             figure = await _plot(tx, asked, name, plot) if plot is not None else {}
-    showing.show_why(asked.output, explained)
+    showing.show_why(asked.output, explained, meant(explained.term, followed))
     return {**figure, "crawl": name, **msgspec.to_builtins(explained)}
 
 
