@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-import typer
 from msgspec import Struct
 
 from bowerbird.app import Outside
+from bowerbird.cli.asking import confirmed
 from bowerbird.cli.checks.start import exists
 from bowerbird.crawl.life.plan_versions import differences, document, held, refusal, told
 from bowerbird.crawl.process.running import Member, living
@@ -48,7 +48,7 @@ def _ask(plan: CrawlPlan, found: _Changed, again: Again) -> None:
     if found.workers or not sys.stdin.isatty():
         raise UserError(refusal(plan.name, found.changes, f"`{again.line('--apply')}`", _others(found.workers)))
     what = f"{plan.name}: the file says something else than before:\n{told(found.changes)}\nGo on with the changed file?"
-    if not typer.confirm(what, default=True, err=True):
+    if not confirmed(what, default=True):
         raise UserError("nothing was started; put the file back as it was, or give it another name for a crawl of its own")
 
 

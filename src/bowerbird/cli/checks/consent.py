@@ -7,9 +7,8 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 
-import typer
-
 from bowerbird.app import Outside
+from bowerbird.cli.asking import confirmed
 from bowerbird.cli.checks.renamed import spent_elsewhere
 from bowerbird.cli.checks.start import exists
 from bowerbird.clock import to_micros
@@ -80,7 +79,7 @@ async def _ask(plan: CrawlPlan, outside: Outside, means: Means, say: Callable[[s
     say(f"The crawl {plan.name} costs money: {may}.")
     say("Rehearsing it, to say what it will cost …")
     say(await asyncio.to_thread(_expected, plan, outside, means))
-    if not typer.confirm("Go on?", err=True):
+    if not confirmed("Go on?"):
         raise UserError("nothing was asked and nothing spent; lower dollars in the crawl file, or see `bowerbird plan`")
 
 

@@ -6,9 +6,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-import typer
-
 from bowerbird.app import CALL_TIME, Outside, seed_meanings
+from bowerbird.cli.asking import confirmed
 from bowerbird.cli.checks.start import exists
 from bowerbird.crawl.seeding.former import FormerSeeds, Target, put_to_rest, read_former, take_up
 from bowerbird.crawl.seeding.homes import Homes, host_of
@@ -62,7 +61,7 @@ def _is_wished(former: FormerSeeds) -> bool:
     """Asked only where somebody can answer; who says no is told again at the next start."""
     if not sys.stdin.isatty():
         return False
-    return typer.confirm(f"{former_words(former)}. Ask about {_them(former)} no more ({KEPT})?", default=True, err=True)
+    return confirmed(f"{former_words(former)}. Ask about {_them(former)} no more ({KEPT})?", default=True)
 
 
 def _these(former: FormerSeeds) -> str:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import typer
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside, seed_meanings
+from bowerbird.cli.asking import confirmed
 from bowerbird.cli.checks.start import exists
 from bowerbird.cli.screens.money import month_words
 from bowerbird.db import open_database
@@ -84,7 +84,7 @@ async def as_known(plan: CrawlPlan, outside: Outside) -> CrawlPlan:
     what = known.what(plan)
     if not sys.stdin.isatty() or not known.is_named_by(plan):
         raise UserError(f"{what}. Was the file renamed? {known.ways(plan)}")
-    is_meant = typer.confirm(f"{what[0].upper()}{what[1:]}. Go on with {known.crawl.name!r} instead?", default=True, err=True)
+    is_meant = confirmed(f"{what[0].upper()}{what[1:]}. Go on with {known.crawl.name!r} instead?", default=True)
     return structs.replace(plan, name=known.crawl.name, store=known.store) if is_meant else plan
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from bowerbird.analysis.keywords.grading import WORDS, category_of
+from bowerbird.cli.asking import answered
 from bowerbird.clock import RealClock, to_micros
 from bowerbird.errors import UserError
 from bowerbird.policies.keywords import checked
@@ -57,15 +58,22 @@ async def ask(database: Database, crawl: int, tagger: str) -> None:
     async with database.reading() as tx:
         terms = [row["term"] for row in await tx.fetch(_OPEN, crawl, tagger)]
     for number, term in enumerate(terms, 1):
-        said = typer.prompt(
-            f"{number} of {len(terms)}  {term}  [r]elated [p]ossibly [n]ot [u]nknown [q]uit", default="u", err=True
-        )
-        if said.strip().lower() in ("q", "quit"):
+        label = _asked(f"{number} of {len(terms)}  {term}  [r]elated [p]ossibly [n]ot [u]nknown [q]uit")
+        if label is None:
             return
+        await keep(database, crawl, [(term, tagger, label)])
+
+
+def _asked(question: str) -> str | None:
+    """A label, however often it takes; None when somebody has had enough."""
+    while True:
+        said = answered(question, default="u").strip()
+        if said.lower() in ("q", "quit"):
+            return None
         try:
-            await keep(database, crawl, [(term, tagger, _label(said))])
+            return _label(said)
         except UserError as error:
-            typer.echo(f"{error}; it is asked for again next time", err=True)
+            typer.echo(str(error), err=True)
 
 
 def _label(written: str) -> str:
