@@ -33,7 +33,8 @@ def test_one_ctrl_c_ends_a_question(question: str) -> None:
     assert process.stderr is not None
     said = b""
     while not said.rstrip().endswith(b":"):
-        assert (more := os.read(process.stderr.fileno(), 100)), said
+        more = os.read(process.stderr.fileno(), 100)
+        assert more, said
         said += more
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=120)
