@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from bowerbird.errors import UserError
 from bowerbird.export.needed import needed
+from bowerbird.export.object_stores import object_store
 from bowerbird.ports import Database
 
 MANIFEST = "_media.manifest.json"
@@ -136,14 +137,9 @@ class BucketPlace:
     """Implements `Place` in an object store, `s3://BUCKET/PREFIX`. Keys and address come from where all S3 tools find them."""
 
     def __init__(self, address: str, endpoint: str | None = None) -> None:
-        fs = needed("pyarrow.fs", "an object store")
         self.shown = address
-        self._prefix = address.removeprefix("s3://").rstrip("/")
-        if not self._prefix.partition("/")[0]:
-            raise UserError(f"{address} names no bucket: write s3://BUCKET/FOLDER")
-        options = {"endpoint_override": endpoint} if endpoint else {}
-        self._fs = fs.S3FileSystem(**options, allow_bucket_creation=False)
-        self._selector = fs.FileSelector
+        self._fs, self._prefix = object_store(address, endpoint)
+        self._selector = needed("pyarrow.fs", "an object store").FileSelector
 
     def open(self, path: str) -> BinaryIO | None:
         if self.size(path) is None:

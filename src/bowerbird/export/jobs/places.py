@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from bowerbird.errors import UserError
 from bowerbird.export.needed import needed
+from bowerbird.export.object_stores import object_store
 from bowerbird.export.rows.files import unwritten
 
 _CHUNK = 1 << 20
@@ -197,11 +198,7 @@ class Bucket:
     def __init__(self, address: str, endpoint: str | None = None) -> None:
         fs = needed("pyarrow.fs", "an object store")
         self.shown = address
-        self._prefix = address.removeprefix("s3://").rstrip("/")
-        if not self._prefix.partition("/")[0]:
-            raise UserError(f"{address} names no bucket: write s3://BUCKET/FOLDER")
-        options = {"endpoint_override": endpoint} if endpoint else {}
-        self._fs = fs.S3FileSystem(**options, allow_bucket_creation=False)
+        self._fs, self._prefix = object_store(address, endpoint)
         self._copy = fs.copy_files
         self._local = fs.LocalFileSystem()
         self._spool = tempfile.TemporaryDirectory(prefix="bowerbird-export-")
