@@ -83,5 +83,6 @@ def test_of_two_processes_one_decides_each_frame_and_the_one_that_is_left_goes_o
     written = rows(store, "select frame, count(*) from keyword_decisions group by frame order by frame")
     assert len(decided) >= 3, said
     assert written == [(frame, 2) for frame, _, _ in decided]
-    assert {worker for _, worker, _ in decided} == {1, 2}
+    assert {worker for _, worker, _ in decided} <= {1, 2}
+    assert decided[-1][1] == 2, "the one that is left goes on"
     assert sum(collected for _, _, collected in decided) > 0

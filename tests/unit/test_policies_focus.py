@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec import structs
@@ -13,7 +13,9 @@ from bowerbird.policies import ranker
 from bowerbird.policies.focus import CANDIDATE, MEMBER, OPEN, REFUSED, Focus, kind_of
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
-FOCUS = ranker("focus", {"members": "echo"})
+FOCUS = ranker("focus", {"members": "echo"}, timedelta(minutes=5))
+ONCE = ranker("focus")
+"""In a crawl that asks everybody once."""
 
 
 def arrival(target: str, score: float | None = None, depth: int = 1, *, wakes: bool = False) -> Arrival:
@@ -52,6 +54,7 @@ def test_who_does_not_belong_rests_for_a_month(said: str | None, kind: bytes) ->
     assert placed.memory == kind
     assert placed.due is not None
     assert (placed.due - NOW).days == 30
+    assert ONCE.visited(visit(said)).due is None
 
 
 def test_a_seed_is_a_member_whatever_the_judge_says() -> None:

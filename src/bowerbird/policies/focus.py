@@ -39,11 +39,12 @@ class Focus:
     name = "focus"
     remembers = True
 
-    def __init__(self, members: Ranker, *, candidates: int = CANDIDATES, random: int = RANDOM) -> None:
-        """`members`: who decides about those who belong."""
+    def __init__(self, members: Ranker, *, candidates: int = CANDIDATES, random: int = RANDOM, comes_back: bool = True) -> None:
+        """`members`: who decides about those who belong. `comes_back`: whether anybody is looked at again."""
         self._members = members
         self._candidates = candidates / 100
         self._random = random / 100
+        self._comes_back = comes_back
 
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         kind = kind_of(known)
@@ -64,7 +65,7 @@ class Focus:
         is_seed = visit.task.depth == 0 and not visit.outcome.is_about_target
         if YES not in said and not is_seed and (kind_of(visit.task) != MEMBER or said):
             kind = OPEN if UNDECIDED in said else REFUSED
-            return Placement(_CANDIDATES, visit.at + AGAIN, _marked(kind, visit.task))
+            return Placement(_CANDIDATES, visit.at + AGAIN if self._comes_back else None, _marked(kind, visit.task))
         inner = structs.replace(visit, task=structs.replace(visit.task, memory=_inner(visit.task)))
         placed = self._members.visited(inner)
         return structs.replace(placed, memory=_marked(MEMBER, visit.task) + (placed.memory or b""))

@@ -102,7 +102,7 @@ def _reach(facet: Facet, max_pages: int | None) -> int | None:
 def _focus(revisit: timedelta | None, place: Place, options: dict[str, Any]) -> Ranker:
     told = dict(options)
     members = told.pop("members", "two_stage")
-    return Focus(_MAKERS[members](revisit, place, {}), **told)
+    return Focus(_MAKERS[members](revisit, place, {}), comes_back=revisit is not None, **told)
 
 
 _MAKERS: Mapping[str, Maker] = {
