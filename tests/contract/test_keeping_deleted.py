@@ -28,6 +28,16 @@ KEEPS = Consent(deleted="keep", reason="a mandate")
 _JUDGED = "insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call)"
 
 
+_ABOUT = (
+    ("insert into crawls (crawl, name, flow, settings, state, wanted, created_at, updated_at) "
+    "values (1, 'a', '', '', '', '', 0, 0)"),
+    "insert into candidates (crawl, user_no, source, state, found_at) select 1, user_no, 'mentions', 'valid', 1 from users",
+    ("insert into label_samples (crawl, judge, said, place, user_no, drawn_at) "
+    "select 1, 'community', 'yes', user_no, user_no, 1 from users"),
+    "insert into labels (crawl, judge, user_no, who, label, at) select 1, 'community', user_no, 'eva', 'yes', 1 from users",
+)  # fmt: skip
+
+
 @pytest.fixture
 async def crawled(database: Database) -> Crawled:
     """Ada and Bob write; one post of Ada is deleted, and Bob is suspended."""
@@ -91,6 +101,15 @@ async def test_who_looks_through_the_store_sees_that_something_is_gone_and_not_w
     ]
     people = (await browse_users(crawled.database, Ask())).lines
     assert {line.id: line.handle for line in people} == {"x:1": "ada", "x:2": None}
+
+
+async def test_candidates_and_labels_are_told_of_nobody_who_is_gone(crawled: Crawled, tmp_path: Path) -> None:
+    async with crawled.database.transaction() as tx:
+        for statement in _ABOUT:
+            await tx.execute(statement)
+    for what in ("candidates", "labels"):
+        assert [row["handle"] for row in await exported(crawled, tmp_path / f"{what}.jsonl", what)] == ["ada"]
+        assert await crawled.count(f"v_{what}") == 1
 
 
 async def test_histories_and_judgements_tell_nothing_of_it(database: Database, tmp_path: Path) -> None:

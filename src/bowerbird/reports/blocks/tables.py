@@ -23,6 +23,8 @@ _OF_POSTS = {
     f"{_BURIED.format(subject='user', id=_AUTHOR.format(number='p.author'))}) end",
 }
 _OPEN = f"from unavailable a where a.user_no = u.user_no and a.until is null and a.reason in {_ABSENT}"
+_THERE = f"coalesce(u.opts_out, 0) = 0 and not exists (select 1 {_OPEN})"
+"""Whoever opted out, or cannot be seen by the public any more, is told of by nobody."""
 
 
 class Table(Struct, frozen=True, kw_only=True):
@@ -123,7 +125,7 @@ USERS = Table(
     keys=("u.user_no",),
     tables="users u",
     columns={"number": "u.user_no", **{name: f"u.{name}" for name in _USER_COLUMNS}},
-    where=f"u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and not exists (select 1 {_OPEN})",
+    where=f"u.seen_at is not null and {_THERE}",
     choices={
         "since": "u.found_at >= ?",
         "until": "u.found_at < ?",
@@ -241,7 +243,7 @@ CANDIDATES = Table(
         "handle": "u.handle",
         **{name: f"c.{name}" for name in ("source", "state", "reason", "found_at", *_CANDIDATE_COUNTS)},
     },
-    where="coalesce(u.opts_out, 0) = 0",
+    where=_THERE,
     choices={"since": "c.found_at >= ?", "until": "c.found_at < ?", "user": "c.user_no", "found": "c.found_at"},
     judged=(("user", "u.id"),),
     numbers=_names("c.crawl c.user_no found_at", *_CANDIDATE_COUNTS),
@@ -259,7 +261,7 @@ LABELS = Table(
         "handle": "u.handle",
         **{name: f"l.{name}" for name in ("who", "label", "at")},
     },
-    where="coalesce(u.opts_out, 0) = 0",
+    where=_THERE,
     choices={"since": "l.at >= ?", "until": "l.at < ?", "user": "l.user_no", "found": "l.at"},
     numbers=_names("l.crawl l.user_no at"),
 )
