@@ -101,7 +101,8 @@ def test_an_account_is_shown_with_its_evidence_and_posts_and_one_key_labels_it(c
 
     played(":memory:", play)
     told = capsys.readouterr().out
-    assert "judged by profile (0.90): place Faro" in told
+    assert "by the profile, 90% sure" in told
+    assert "location: Faro" in told
     assert "2026-03-01 bom dia" in told
     assert "belong: 1 of 1, 100.0 % (20.6 to 100.0)" in told
 

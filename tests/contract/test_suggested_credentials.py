@@ -14,8 +14,8 @@ from simulated_server import Server, running
 from bowerbird import cli
 from bowerbird.app import vocabulary
 from bowerbird.cli.commands.trying.simulate import introduction
-from bowerbird.cli.keys.secrets import FIELDS
 from bowerbird.clock import RealClock
+from bowerbird.limits.keys.fields import FIELDS
 from bowerbird.limits.vault import FileVault
 
 Capsys = pytest.CaptureFixture[str]

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import pytest
 from provider_payloads import answer
 
-from bowerbird.cli.keys.servers import server_address
 from bowerbird.errors import CredentialError
+from bowerbird.limits.keys.servers import server_address
 from bowerbird.model import Answer
 from bowerbird.providers.mastodon.registration import (
     Application,

@@ -14,7 +14,7 @@ from bowerbird.cli.next.reading import steps_of
 from bowerbird.cli.screens.output import Output
 from bowerbird.cli.which import Place, find_place, meant_crawl, opened_as_is, opened_place
 from bowerbird.clock import RealClock
-from bowerbird.crawl.life import controls, registry
+from bowerbird.crawl.life import controls
 from bowerbird.crawl.process.running import Member, living
 from bowerbird.db.versions import newest
 from bowerbird.errors import UserError
@@ -27,8 +27,6 @@ from bowerbird.reports.status.summary import CrawlReport
 _PATIENCE = timedelta(seconds=8)
 _GLANCE = timedelta(milliseconds=200)
 NOBODY = 1
-_FACETS = "select facet as name from lanes join crawls on crawls.crawl = lanes.crawl where crawls.name = ? order by lane"
-_LABELS = "select label as name from workers where name = ? and ended_at is null and label is not null order by worker"
 
 
 FacetOption = Annotated[str | None, typer.Option("--facet", metavar="FACET", help="Only what is asked for this, by all workers.")]
@@ -37,24 +35,13 @@ WorkerOption = Annotated[
 ]
 
 
-class Part(Struct, frozen=True):
-    """The part of a crawl that a wish is about, where it is not the whole."""
-
-    kind: controls.Kind
-    name: str
-
-    @property
-    def shown(self) -> str:
-        return f"{self.kind} {self.name}"
-
-
-def part_of(facet: str | None, worker: str | None) -> Part | None:
+def part_of(facet: str | None, worker: str | None) -> controls.Part | None:
     """The part that is meant on the command line; None: the whole crawl."""
     if facet and worker:
         raise UserError("say --facet or --worker, not both: each is a wish of its own")
     if facet:
-        return Part(controls.Kind.FACET, facet)
-    return Part(controls.Kind.WORKER, worker) if worker else None
+        return controls.Part(controls.Kind.FACET, facet)
+    return controls.Part(controls.Kind.WORKER, worker) if worker else None
 
 
 class Control(Struct, frozen=True):
@@ -63,7 +50,7 @@ class Control(Struct, frozen=True):
     wanted: CrawlState
     verb: str
     done: str
-    part: Part | None = None
+    part: controls.Part | None = None
     """None: it is about the whole crawl."""
 
 
@@ -113,25 +100,20 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
         if not workers:
             return Outcome(crawl, (), False, await _step(database, version, place, crawl, clock))
         async with database.transaction() as tx:
-            await registry.set_wanted(tx, crawl.crawl, wish.wanted, clock.now())
+            await controls.ask_for(tx, crawl.name, None, wish.wanted, clock.now())
         crawl = await _followed(database, clock, crawl, wish.wanted)
         is_over = crawl.state not in (CrawlState.RUNNING, CrawlState.PAUSED)
         step = await _step(database, version, place, crawl, clock) if is_over else Step()
         return Outcome(crawl, tuple(workers), _has_followed(crawl, wish.wanted), step)
 
 
-async def _carry_out_in_part(wish: Control, part: Part, place: Place, name: str | None) -> str:
+async def _carry_out_in_part(wish: Control, part: controls.Part, place: Place, name: str | None) -> str:
     """Writes down what is wanted of a facet or a worker; answers the name of the crawl."""
     clock = RealClock()
     async with opened_place(place, clock) as database:
         crawl = _chosen(await Reader(database).crawls(), await meant_crawl(database, place, name), place)
         async with database.transaction() as tx:
-            sql = _FACETS if part.kind is controls.Kind.FACET else _LABELS
-            known = [row["name"] for row in await tx.fetch(sql, crawl.name)]
-            if part.name not in known:
-                there = ", ".join(dict.fromkeys(known)) or "none"
-                raise UserError(f"{crawl.name} has no {part.kind} called {part.name!r}; there are: {there}")
-            await controls.wish(tx, crawl.crawl, part.kind, part.name, wish.wanted, clock.now())
+            await controls.ask_for(tx, crawl.name, part, wish.wanted, clock.now())
     return crawl.name
 
 

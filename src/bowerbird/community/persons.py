@@ -14,7 +14,14 @@ from bowerbird.store.judgements.history import keep_former
 
 _VERSION = "person"
 _STRENGTH = 1_000
-_STANDING = f"select value, reason, evidence, decided_by from judgements where judge = '{JUDGE}' and subject = 'user' and id = ?"
+_RESTORE = f"""
+insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, decided_by, at, call)
+select judge, 'user', id, value, reason, 0, confidence, evidence, version, decided_by, at, 0 from judgement_history
+where judge = '{JUDGE}' and id = ? and until = ?
+"""
+_STANDING = (
+    f"select value, reason, evidence, decided_by, at from judgements where judge = '{JUDGE}' and subject = 'user' and id = ?"
+)
 _CLEAR = f"delete from judgements where judge = '{JUDGE}' and subject = 'user' and id = ?"
 _SAY = f"""
 insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, decided_by, at, call)
@@ -40,4 +47,15 @@ async def take_back(tx: Transaction, known: str, now: datetime) -> bool:
     await keep_former(tx, JUDGE, [(known, row["value"]) for row in standing], to_micros(now))
     if standing:
         await tx.execute(_CLEAR, known)
+    return bool(standing)
+
+
+async def undo(tx: Transaction, known: str, by: str, now: datetime) -> bool:
+    """Takes back what this person said last of an account, and lets stand again what stood before; False where somebody else has
+    spoken since, or nobody. How strong the reason was is not remembered: the judge may replace it with its next look."""
+    standing = [row for row in await tx.fetch(_STANDING, known) if row["decided_by"] == by]
+    await keep_former(tx, JUDGE, [(known, row["value"]) for row in standing], to_micros(now))
+    for row in standing:
+        await tx.execute(_CLEAR, known)
+        await tx.execute(_RESTORE, known, row["at"])
     return bool(standing)

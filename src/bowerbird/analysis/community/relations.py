@@ -110,9 +110,9 @@ def _own_list(around: Neighbours) -> float:
 
 def _told(around: Neighbours) -> str:
     said = (
-        ("follow it", around.followed_in, around.followed_out),
-        ("mention it", around.mentioned_in, around.mentioned_out),
-        ("it follows", around.follows_in, around.follows_out),
+        ("followed by", around.followed_in, around.followed_out),
+        ("mentioned by", around.mentioned_in, around.mentioned_out),
+        ("follows", around.follows_in, around.follows_out),
     )
-    parts = (f"{here} who belong and {away} who do not {how}" for how, here, away in said if here or away)
+    parts = (f"{how} {here} who belong and {away} who do not" for how, here, away in said if here or away)
     return "; ".join(parts)

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from bowerbird.cli.screens.numbers import many
 from bowerbird.cli.screens.output import Output, printable
 from bowerbird.model.community import VALUES, Neighbours
 from bowerbird.reports.community.reading import Said, Standing, share_of_mentioned
+from bowerbird.reports.community.wording import signs_of
 
 _REASONS = ("profile", "posts", "relations", "person")
-_WORDS = {
-    "place": "location",
-    "zone": "time zone",
-    "declared": "language set",
-    "name": "name",
-    "flag": "flags",
-    "described": "place in the description",
-    "words": "words in the profile",
-    "written": "languages written",
-    "variety": "variety",
-    "rhythm": "hours of posts",
-    "relations": "judged neighbours",
-}
 
 
 def show_community(output: Output, standing: Standing) -> None:
@@ -55,7 +43,7 @@ def show_why(output: Output, who: str, now: Sequence[Said], before: Sequence[Sai
         output.line(f"Nothing is said of {printable(who)} now.")
     for said in now:
         output.line(f"{printable(who)}: {said.value} ({said.confidence:.0%}), {_by(said)} at {said.at:%Y-%m-%d %H:%M}")
-        rows = list(_signs(said.evidence))
+        rows = [(sign.what, f"{sign.weight:+.1f}", printable(sign.found)) for sign in signs_of(said.evidence)]
         if rows:
             output.table("", ("evidence", "weight", "found"), rows)
         if note := said.evidence.get("note"):
@@ -73,9 +61,3 @@ def show_why(output: Output, who: str, now: Sequence[Said], before: Sequence[Sai
 
 def _by(said: Said) -> str:
     return f"said by {printable(said.decided_by)}" if said.decided_by else f"judged by {said.reason}"
-
-
-def _signs(evidence: Mapping[str, object]) -> list[tuple[str, str, str]]:
-    found = [(kind, weight) for kind in _WORDS if isinstance(weight := evidence.get(kind), int | float)]
-    found.sort(key=lambda pair: -abs(pair[1]))
-    return [(_WORDS[kind], f"{weight:+.1f}", printable(evidence.get(f"{kind}_told") or "")) for kind, weight in found]

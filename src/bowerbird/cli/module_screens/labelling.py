@@ -13,6 +13,7 @@ from msgspec import Struct
 from bowerbird.analysis.agreement import LABELS, NO, UNSURE, YES, Share
 from bowerbird.cli.screens.output import Output
 from bowerbird.errors import UserError
+from bowerbird.reports.community.wording import judged_words, told_of
 from bowerbird.reports.labels import Labelled, Sampled
 
 KEYS = {"y": YES, "n": NO, "u": UNSURE}
@@ -81,8 +82,9 @@ def _show(output: Output, place: int, of: int, account: Sampled, posts: Sequence
         f"  {'counts':9} {account.posts or 0:,} posts, {account.followers or 0:,} followers, follows {account.following or 0:,}"
     )
     if account.reason is not None:
-        evidence = ", ".join(f"{key} {value}" for key, value in account.evidence.items() if value not in (None, ""))
-        output.line(f"  {'judged by':9} {account.reason} ({account.confidence or 0:.2f}){f': {evidence}' if evidence else ''}")
+        output.line(f"  {'judged':9} {judged_words(account.reason)}, {account.confidence or 0:.0%} sure")
+        for words in told_of(account.evidence):
+            output.line(f"  {'':9} {_short(words)}")
     for at, text in posts:
         output.line(f"  {f'{at:%Y-%m-%d}' if at else '':10} {_short(text)}")
     if not posts:

@@ -1,4 +1,4 @@
-"""What is wanted of a part of a crawl, as against the whole of it: of one facet, of one worker. Read with every look."""
+"""What is wanted of a crawl, or of a part of it: of one facet, of one worker. Read with every look."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
+from bowerbird.crawl.life import registry
+from bowerbird.errors import UserError
 from bowerbird.model import CrawlState
 from bowerbird.ports import Transaction
 
@@ -17,6 +19,28 @@ class Kind(StrEnum):
 
     FACET = "facet"
     WORKER = "worker"
+
+
+class Part(Struct, frozen=True):
+    """The part of a crawl that a wish is about, where it is not the whole."""
+
+    kind: Kind
+    name: str
+
+    @property
+    def shown(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+class Standing(Struct, frozen=True):
+    """How a crawl or a part of it stands, as somebody saw it who then asks for something else."""
+
+    state: str
+    wanted: str
+
+
+class Changed(UserError):
+    """Somebody else was faster: what is asked for was decided by what is no longer so. Nothing was done."""
 
 
 class Wishes(Struct, frozen=True):
@@ -34,6 +58,46 @@ on conflict (crawl, kind, name) do update set wanted = excluded.wanted, since = 
 _READ = "select kind, name, wanted from controls where crawl = ?"
 _TAKE_BACK = "delete from controls where crawl = ? and kind = ? and name = ?"
 _BEGIN = f"delete from controls where crawl = ? and kind = '{Kind.WORKER}' and name = ? and wanted = '{CrawlState.STOPPED}'"
+
+
+_CRAWL = "select crawl, state, wanted from crawls where name = ?"
+_FACETS = "select facet as name from lanes where crawl = ? order by lane"
+_LABELS = "select label as name from workers where name = ? and ended_at is null and label is not null order by worker"
+
+
+async def standing(tx: Transaction, name: str, part: Part | None = None) -> Standing | None:
+    """How a crawl stands, or what is wanted of a part of it; None where there is no such crawl."""
+    row = await tx.fetch_one(_CRAWL, name)
+    if row is None or part is None:
+        return None if row is None else Standing(row["state"], row["wanted"])
+    wished = await tx.fetch(f"{_READ} and kind = ? and name = ?", row["crawl"], part.kind, part.name)
+    wanted = wished[0]["wanted"] if wished else CrawlState.RUNNING
+    return Standing(wanted, wanted)
+
+
+async def ask_for(tx: Transaction, name: str, part: Part | None, wanted: CrawlState, now: datetime) -> None:
+    """Writes down what is wanted of a crawl or of a part of it; raises `UserError` for what is not there."""
+    row = await tx.fetch_one(_CRAWL, name)
+    if row is None:
+        raise UserError(f"there is no crawl called {name!r}")
+    if part is None:
+        await registry.set_wanted(tx, row["crawl"], wanted, now)
+        return
+    of_facet = part.kind is Kind.FACET
+    rows = await (tx.fetch(_FACETS, row["crawl"]) if of_facet else tx.fetch(_LABELS, name))
+    known = dict.fromkeys(str(each["name"]) for each in rows)
+    if part.name not in known:
+        raise UserError(f"{name} has no {part.kind} called {part.name!r}; there are: {', '.join(known) or 'none'}")
+    await wish(tx, row["crawl"], part.kind, part.name, wanted, now)
+
+
+async def check_unchanged(tx: Transaction, name: str, part: Part | None, seen: Standing) -> None:
+    """Raises `Changed` where a crawl or its part no longer stands as somebody saw it."""
+    now = await standing(tx, name, part)
+    if now is not None and now != seen:
+        what = f"{part.shown} of {name}" if part else name
+        is_wished = "" if now.state == now.wanted else f", and asked to be {now.wanted}"
+        raise Changed(f"{what} was {seen.state} when you looked, and is {now.state}{is_wished} now: nothing was done. Look again")
 
 
 async def wish(tx: Transaction, crawl: int, kind: Kind, name: str, wanted: CrawlState, now: datetime) -> None:

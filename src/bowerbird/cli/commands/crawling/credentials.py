@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
 from bowerbird.cli.keys.registration import register
-from bowerbird.cli.keys.secrets import ADDRESS, DATABASE, MESSAGE, PROVIDERS, read_secret, required_fields
-from bowerbird.cli.keys.servers import server_address, servers_named
+from bowerbird.cli.keys.secrets import read_secret
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.crawl.access.how_to_add import add_line
 from bowerbird.crawl.access.ownership import unbound
-from bowerbird.db.addresses import check_address, is_postgres, public
 from bowerbird.errors import CredentialError
+from bowerbird.limits.keys.fields import DATABASE, MESSAGE, PROVIDERS, required_fields
+from bowerbird.limits.keys.places import database_entry, how_used, message_entry
+from bowerbird.limits.keys.servers import server_address, servers_named
 from bowerbird.limits.vault import FileVault
 from bowerbird.model import TRAITS, Credential, Secret
 from bowerbird.settings import Settings, load_settings
@@ -97,8 +98,9 @@ def add(
         account, application = account or before.account, application or before.app
     required_fields(provider, kind)
     if provider in (DATABASE, MESSAGE):
-        add = _add_database if provider == DATABASE else _add_messages
-        add(opened, name, read_secret(provider, kind, from_stdin=from_stdin), output, replace=replace)
+        values = read_secret(provider, kind, from_stdin=from_stdin)
+        entry = database_entry(name, values) if provider == DATABASE else message_entry(name, values)
+        _add_entry(opened, entry, values, output, replace=replace)
         return
     said = [*(server or ()), *([register_at] if register_at else ())]
     servers = servers_named(provider, said or (before.servers if before else ()))
@@ -122,34 +124,15 @@ def add(
 
 def _tried(credential: Credential, vault: FileVault, settings: Settings) -> str:
     # Loaded when it is needed: it brings the networks along.
-    from bowerbird.cli.keys.trying import tried_line
+    from bowerbird.app.trying import tried_line
 
-    return tried_line(credential, vault, settings)
-
-
-def _add_database(vault: FileVault, name: str, values: dict[str, str], output: Output, *, replace: bool) -> None:
-    address = values[ADDRESS]
-    if not is_postgres(address):
-        raise CredentialError("the address of a database is postgresql://user:password@host/database")
-    check_address(address)
-    credential = Credential(name=name, provider=DATABASE, account=name, servers=(public(address),))
-    vault.add(credential, Secret(name=name, values=values), replace=replace)
-    output.line(f'Added {name} to {vault.path} ({_seal(vault)}). In a crawl file write: store = "vault:{name}"')
-    output.result({"added": name, "vault": vault.path, "has_password": vault.has_password, "servers": credential.servers})
+    return asyncio.run(tried_line(credential, vault, settings))
 
 
-def _add_messages(vault: FileVault, name: str, values: dict[str, str], output: Output, *, replace: bool) -> None:
-    server = urlsplit(values[ADDRESS])
-    if server.scheme not in ("http", "https", "smtp", "smtps") or not server.hostname:
-        raise CredentialError(
-            "the address for messages is https://… of a webhook, or smtp://user:password@host:587 of a mail server"
-        )
-    home = f"{server.scheme}://{server.hostname}"
-    credential = Credential(name=name, provider=MESSAGE, account=name, servers=(home,))
-    vault.add(credential, Secret(name=name, values=values), replace=replace)
-    key = "server" if server.scheme.startswith("smtp") else "webhook"
-    output.line(f'Added {name} to {vault.path} ({_seal(vault)}). In [modules.notification] write: {key} = "vault:{name}"')
-    output.result({"added": name, "vault": vault.path, "has_password": vault.has_password, "servers": credential.servers})
+def _add_entry(vault: FileVault, entry: Credential, values: dict[str, str], output: Output, *, replace: bool) -> None:
+    vault.add(entry, Secret(name=entry.name, values=values), replace=replace)
+    output.line(f"Added {entry.name} to {vault.path} ({_seal(vault)}). {how_used(entry)}")
+    output.result({"added": entry.name, "vault": vault.path, "has_password": vault.has_password, "servers": entry.servers})
 
 
 @app.command()

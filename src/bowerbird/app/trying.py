@@ -1,38 +1,32 @@
-"""Tries a credential that was just added, with the one call that costs nothing."""
+"""Tries a credential with the one call that costs nothing, outside of any crawl."""
 
 from __future__ import annotations
-
-import asyncio
 
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.trials import Candidate, Tried, Trier
 from bowerbird.model import Credential, Outcome, Service
-from bowerbird.ports import TriedProvider, Vault
+from bowerbird.ports import Clock, TriedProvider, Vault
 from bowerbird.providers import provider
 from bowerbird.settings import Settings
 from bowerbird.transport import HttpTransport
 
 
-def tried_line(credential: Credential, vault: Vault, settings: Settings) -> str:
+async def tried_line(credential: Credential, vault: Vault, settings: Settings, clock: Clock | None = None) -> str:
     """What its server says of a credential, in a sentence; empty where it cannot be tried for nothing."""
+    clock = clock or RealClock()
     base = credential.home[0] if credential.home else ""
-    speaks = provider(credential.provider, now=RealClock().now, base=base)
+    speaks = provider(credential.provider, now=clock.now, base=base)
     trial = speaks.trial(credential.kind) if isinstance(speaks, TriedProvider) else None
     if not isinstance(speaks, TriedProvider) or trial is None or not base:
         return ""
     if any(limit.is_money for limit in trial.facet.limits):
         return ""
     service = Service(name=base, provider=credential.provider, base=base)
-    tried = asyncio.run(_tried(Candidate(speaks, service, credential, trial.request, ()), vault, settings))
-    return _words(tried, base)
-
-
-async def _tried(one: Candidate, vault: Vault, settings: Settings) -> Tried:
-    clock = RealClock()
+    one = Candidate(speaks, service, credential, trial.request, ())
     transport = HttpTransport(clock, settings.user_agent)
     try:
-        return await Trier(Signer(vault, transport, clock, None), None).tried(one)
+        return _words(await Trier(Signer(vault, transport, clock, None), None).tried(one), base)
     finally:
         await transport.close()
 

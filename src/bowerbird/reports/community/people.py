@@ -1,0 +1,194 @@
+"""People of a community one by one: who belongs, who may, and of whom the judge was nearly sure; with what it went by."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.errors import UserError
+from bowerbird.model.community import JUDGE
+from bowerbird.ports import Row, Transaction
+from bowerbird.reports.browsing.pages import PageOf
+from bowerbird.reports.community.wording import LANGUAGE
+from bowerbird.reports.histories.find_account import is_gone
+
+_TOLD = ("id", "handle", "name", "description", "location", "language", "url", "followers", "following", "posts")
+_COLUMNS = (
+    ", ".join(f"u.{name}" for name in _TOLD)
+    + ", u.user_no, j.value, j.reason, j.confidence, j.evidence, j.version, j.decided_by, j.at"
+)
+_THERE = f"coalesce(u.opts_out, 0) = 0 and not {is_gone('u')}"
+_JUDGED = f"from judgements j join users u on u.id = j.id where j.judge = '{JUDGE}' and j.subject = 'user' and {_THERE}"
+_BY_VALUE = f"select {_COLUMNS}, j.at as by {_JUDGED} and j.value = ? {{beyond}} order by j.at desc, j.id desc limit ?"
+_BY_PERSONS = f"""
+select {_COLUMNS}, j.at as by {_JUDGED} and j.decided_by is not null {{beyond}} order by j.at desc, j.id desc limit ?
+"""
+_NEAR = f"""
+select {_COLUMNS}, j.confidence as by {_JUDGED} and j.value = 'undecided' and j.decided_by is null
+and j.reason in ('posts', 'relations') {{beyond}} order by j.confidence desc, j.id desc limit ?
+"""
+_MENTIONED = f"""
+select {_COLUMNS}, c.mentions, c.mentions as by from candidates c join users u on u.user_no = c.user_no
+left join judgements j on j.judge = '{JUDGE}' and j.subject = 'user' and j.id = u.id
+where c.crawl = ? and c.source <> 'member' and c.state <> 'invalid' and c.mentions > 0 and {_THERE}
+and j.decided_by is null and coalesce(j.value, 'undecided') = 'undecided' {{beyond}}
+order by c.mentions desc, c.user_no desc limit ?
+"""
+_ONE = f"""
+select {_COLUMNS} from users u left join judgements j on j.judge = '{JUDGE}' and j.subject = 'user' and j.id = u.id
+where u.user_no = ? and {_THERE} order by case when j.decided_by is null then 1 else 0 end limit 1
+"""
+_POSTS = """
+select p.post_no, p.id, p.text, p.created_at, p.language from posts p
+where p.author = ? and p.deleted_at is null and p.kind <> 'repost' and p.text is not null order by p.created_at desc limit ?
+"""
+_HELD_BACK = 8
+"""Of the undecided some were read without a word of language in it: so many pages are looked through for one."""
+
+
+class Which(StrEnum):
+    """A list of people."""
+
+    MEMBERS = "members"
+    OUTSIDE = "outside"
+    UNDECIDED = "undecided"
+    MENTIONED = "mentioned"
+    NEAR = "near"
+    PERSONS = "persons"
+
+
+_VALUES = {Which.MEMBERS: "yes", Which.OUTSIDE: "no", Which.UNDECIDED: "undecided"}
+
+
+class Person(Struct, frozen=True, kw_only=True):
+    """An account, what is said of it, and why."""
+
+    number: int
+    id: str
+    handle: str | None
+    name: str | None
+    description: str | None
+    location: str | None
+    language: str | None
+    url: str | None
+    followers: int | None
+    following: int | None
+    posts: int | None
+    value: str | None
+    """None: nothing is said yet."""
+    reason: str | None
+    confidence: float | None
+    evidence: Mapping[str, str | float | None]
+    decided_by: str | None
+    at: datetime | None
+    mentions: int | None = None
+    """Posts of members that mention it, where that was counted."""
+
+    @property
+    def seen(self) -> str:
+        """What is said of it now and since when, for those who then say otherwise."""
+        return f"{self.value or ''} {self.decided_by or ''} {'' if self.at is None else self.at.isoformat()}"
+
+
+class Written(Struct, frozen=True):
+    """A post, in its author's words."""
+
+    number: int
+    id: str
+    text: str
+    at: datetime | None
+    language: str | None
+
+
+async def read_people(tx: Transaction, crawl: int, which: Which, after: str | None = None, size: int = 50) -> PageOf[Person]:
+    """A page of people; each page is as quick as the first."""
+    if which is Which.NEAR:
+        return await _near(tx, after, size)
+    if which is Which.MENTIONED:
+        rows = await _page(tx, _MENTIONED, (crawl,), after, ("c.mentions", "c.user_no", size + 1))
+        return _pages(rows, size, "user_no")
+    sql, values = (_BY_PERSONS, ()) if which is Which.PERSONS else (_BY_VALUE, (_VALUES[which],))
+    return _pages(await _page(tx, sql, values, after, ("j.at", "j.id", size + 1)), size, "id")
+
+
+async def read_person(tx: Transaction, number: int) -> Person | None:
+    """One account; None where it is not there, or not to be told of."""
+    row = await tx.fetch_one(_ONE, number)
+    return None if row is None else _person(row)
+
+
+async def read_written(tx: Transaction, number: int, most: int) -> Sequence[Written]:
+    """The latest posts of an account."""
+    rows = await tx.fetch(_POSTS, number, most)
+    return [Written(row["post_no"], row["id"], row["text"], _when(row["created_at"]), row["language"]) for row in rows]
+
+
+async def _near(tx: Transaction, after: str | None, size: int) -> PageOf[Person]:
+    """Those of whom what they write was weighed and did not decide, the nearest to a decision first."""
+    found: list[Person] = []
+    for _ in range(_HELD_BACK):
+        page = _pages(await _page(tx, _NEAR, (), after, ("j.confidence", "j.id", size + 1)), size, "id")
+        for place, person in enumerate(page.lines):
+            if LANGUAGE & person.evidence.keys():
+                found.append(person)
+            if len(found) == size:
+                is_last = place == len(page.lines) - 1
+                last = page.after if is_last else _token(person.confidence or 0.0, person.id)
+                return PageOf(tuple(found), last)
+        after = page.after
+        if after is None:
+            break
+    return PageOf(tuple(found), after)
+
+
+async def _page(
+    tx: Transaction, sql: str, values: tuple[object, ...], after: str | None, how: tuple[str, str, int]
+) -> Sequence[Row]:
+    by, then, limit = how
+    if after is None:
+        return await tx.fetch(sql.format(beyond=""), *values, limit)
+    first, second = _read(after)
+    beyond = f"and ({by} < ? or ({by} = ? and {then} < ?))"
+    return await tx.fetch(sql.format(beyond=beyond), *values, first, first, second, limit)
+
+
+def _pages(rows: Sequence[Row], size: int, key: str) -> PageOf[Person]:
+    shown = rows[:size]
+    after = _token(shown[-1]["by"], shown[-1][key]) if len(rows) > size else None
+    return PageOf(tuple(_person(row) for row in shown), after)
+
+
+def _token(by: float, key: str | int) -> str:
+    return urlsafe_b64encode(msgspec.msgpack.encode((by, key))).decode().rstrip("=")
+
+
+def _read(token: str) -> tuple[int | float, int | str]:
+    try:
+        packed = urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        return msgspec.msgpack.decode(packed, type=tuple[int | float, int | str])
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise UserError(f"no page begins at {token!r:.40}: ask for the first one") from error
+
+
+def _when(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def _person(row: Row) -> Person:
+    return Person(
+        number=row["user_no"],
+        value=row["value"],
+        reason=row["reason"],
+        confidence=row["confidence"],
+        evidence=msgspec.json.decode(row["evidence"] or "{}"),
+        decided_by=row["decided_by"],
+        at=_when(row["at"]),
+        mentions=row["mentions"] if "mentions" in row.keys() else None,  # noqa: SIM118 of such a row `in` looks at the values
+        **{name: row[name] for name in _TOLD},
+    )

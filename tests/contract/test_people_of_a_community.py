@@ -1,0 +1,97 @@
+"""People of a community page by page, on both databases, and a person's word that is taken back again."""
+
+from __future__ import annotations
+
+import pytest
+from module_scene import HOUR, START, Scene, played
+
+from bowerbird.community.persons import say, undo
+from bowerbird.errors import UserError
+from bowerbird.reports.community.people import Person, Which, read_people, read_person, read_written
+
+
+async def pages(scene: Scene, which: Which, size: int = 2) -> list[list[int]]:
+    found, after = [], None
+    while True:
+        async with scene.database.reading() as tx:
+            page = await read_people(tx, 1, which, after, size)
+        found.append([each.number for each in page.lines])
+        after = page.after
+        if after is None:
+            return found
+
+
+async def person(scene: Scene, number: int) -> Person | None:
+    async with scene.database.reading() as tx:
+        return await read_person(tx, number)
+
+
+def test_lists_come_page_by_page_without_those_who_are_gone(database_url: str) -> None:
+    async def play(scene: Scene) -> None:
+        await scene.people(yes=[1, 2, 3, 4, 5], no=[6], undecided=[7, 8])
+        await scene.write(
+            "update users set opts_out = 1 where user_no = 2",
+            "update judgements set at = at + 5 where id = 'x:1'",
+            "insert into unavailable (user_no, reason, since, call) values (8, 'suspended', 1, 0)",
+        )
+        assert await pages(scene, Which.MEMBERS) == [[1, 5], [4, 3]]
+        assert await pages(scene, Which.OUTSIDE) == [[6]]
+        assert await pages(scene, Which.UNDECIDED) == [[7]]
+        assert await pages(scene, Which.PERSONS) == [[]]
+        assert await person(scene, 2) is None
+        with pytest.raises(UserError, match="no page begins at"):
+            async with scene.database.reading() as tx:
+                await read_people(tx, 1, Which.MEMBERS, "nonsense")
+
+    played(database_url, play)
+
+
+def test_candidates_come_by_how_often_members_mention_them(database_url: str) -> None:
+    async def play(scene: Scene) -> None:
+        await scene.people(yes=[1], undecided=[11])
+        rows = [(1, "member", 9), (10, "mentions", 3), (11, "mentions", 7), (12, "mentions", 0), (13, "mentions", 3)]
+        await scene.write(
+            *(
+                "insert into candidates (crawl, user_no, source, state, found_at, mentions) "
+                f"values (1, {number}, '{source}', 'valid', 1, {mentions})"
+                for number, source, mentions in rows
+            )
+        )
+        assert await pages(scene, Which.MENTIONED) == [[11, 13], [10]]
+
+    played(database_url, play)
+
+
+def test_near_misses_are_those_whose_language_was_weighed_nearest_first(database_url: str) -> None:
+    async def play(scene: Scene) -> None:
+        await scene.people(undecided=list(range(1, 9)))
+        for number in range(1, 9):
+            evidence = '{"written": 0.5, "written_told": "pt 4"}' if number % 2 else '{"rhythm": 0.3}'
+            told = f"reason = 'posts', confidence = 0.{number}, evidence = '{evidence}'"
+            await scene.write(f"update judgements set {told} where id = 'x:{number}'")
+        await scene.post(1, author=7, text="bom dia", language="pt")
+        assert await pages(scene, Which.NEAR) == [[7, 5], [3, 1]]
+        async with scene.database.reading() as tx:
+            assert [(each.text, each.language) for each in await read_written(tx, 7, 5)] == [("bom dia", "pt")]
+
+    played(database_url, play)
+
+
+def test_what_a_person_said_is_taken_back_and_what_stood_before_stands_again(database_url: str) -> None:
+    async def play(scene: Scene) -> None:
+        await scene.people(undecided=[1])
+        before = await person(scene, 1)
+        async with scene.database.transaction() as tx:
+            await say(tx, "x:1", "yes", "ada", "", START + HOUR)
+        said = await person(scene, 1)
+        assert said is not None
+        assert before is not None
+        assert (said.value, said.decided_by, said.seen != before.seen) == ("yes", "ada", True)
+        assert await pages(scene, Which.PERSONS) == [[1]]
+        async with scene.database.transaction() as tx:
+            assert not await undo(tx, "x:1", "bob", START + 2 * HOUR)
+            assert await undo(tx, "x:1", "ada", START + 2 * HOUR)
+            assert not await undo(tx, "x:1", "ada", START + 2 * HOUR)
+        assert await person(scene, 1) == before
+
+    played(database_url, play)
