@@ -8,7 +8,8 @@ import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import hypothesis
@@ -20,6 +21,9 @@ from bowerbird.db import open_database
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.ports import Database
 from migrated import Migrated
+
+if TYPE_CHECKING:
+    from web_site import Crawled
 
 # Hypothesis imports its optimiser in the middle of a test, deep in the stack. Where no compiled copy of it lies there yet,
 # CPython 3.11 may then fail to parse it ("AST constructor recursion depth mismatch"): it is loaded here instead.
@@ -82,6 +86,23 @@ def database_url(request: pytest.FixtureRequest) -> str:
 async def database(database_url: str) -> AsyncIterator[Database]:
     """An open, migrated, empty bowerbird database of each kind."""
     opened = await open_database(database_url, RealClock())
+    await opened.migrate()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture(scope="session")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """A store that a small crawl of the simulated world has filled, for tests of the dashboard."""
+    from web_site import Crawled
+
+    return Crawled(tmp_path_factory.mktemp("crawled"))
+
+
+@pytest.fixture
+async def crawled_database(crawled: Crawled, tmp_path: Path) -> AsyncIterator[Database]:
+    """A copy of it, open."""
+    opened = await open_database(str(crawled.copy(tmp_path)), RealClock())
     await opened.migrate()
     yield opened
     await opened.close()

@@ -1,0 +1,138 @@
+// Draws the numbers of a route with uPlot: lines, bars, stacked areas, points; with the same numbers as a table below.
+"use strict";
+
+bowerbird.palette = () => {
+  const isDark = getComputedStyle(document.documentElement).colorScheme === "dark"
+    || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  return isDark
+    ? ["#8fb0ff", "#f2b84b", "#6fcf97", "#ff9fb0", "#c3a6ff", "#5fd0d8", "#d7c27a", "#a3abb8"]
+    : ["#2450b8", "#b26a00", "#1c7a43", "#b3264a", "#6b3fb5", "#0f7480", "#7a6a12", "#565d6b"];
+};
+
+bowerbird.plot = async (figure) => {
+  const [told] = await Promise.all([
+    bowerbird.numbers(figure.dataset.plot),
+    bowerbird.load("/assets/foreign/uPlot.min.css"),
+    bowerbird.load("/assets/foreign/uPlot.iife.min.js"),
+  ]).catch(async (error) => {
+    fill(figure, await bowerbird.numbers(figure.dataset.plot));
+    throw error;
+  });
+  fill(figure, told);
+  let plot = draw(figure, told);
+  const again = () => { plot?.destroy(); plot = draw(figure, told); };
+  addEventListener("theme", again);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  let width = figure.clientWidth;
+  new ResizeObserver(() => {
+    if (Math.abs(figure.clientWidth - width) > 4) { width = figure.clientWidth; again(); }
+  }).observe(figure);
+};
+
+// The numbers as a table, and how old they are.
+function fill(figure, told) {
+  const scroll = figure.querySelector("details .scroll");
+  const heads = [told.x_label || (told.x === "time" ? "Time (UTC)" : ""), ...told.series.map((one) => one.label)];
+  const xs = told.xs.map((x) => (told.x === "time" ? timeWords(x) : x));
+  scroll?.replaceChildren(bowerbird.table(heads, xs.map((x, at) => [x, ...told.series.map((one) => one.values[at] ?? null)])));
+  if (told.as_of && !figure.querySelector(".as-of")) {
+    const when = bowerbird.element("time", { datetime: told.as_of, title: told.as_of }, told.as_of);
+    figure.querySelector("details").before(bowerbird.element("p", { class: "as-of" }, "As of ", when));
+  }
+}
+
+const seconds = (x) => (typeof x === "number" ? x : Date.parse(x) / 1000);
+const timeWords = (x) => new Date(seconds(x) * 1000).toISOString().replace("T", " ").replace(/:\d\d\.\d+Z$/, "").replace(" 00:00", "");
+
+function draw(figure, told) {
+  const canvas = figure.querySelector(".canvas");
+  canvas.replaceChildren();
+  if (!told.xs.length || !told.series.length) {
+    canvas.append(bowerbird.element("p", { class: "note" }, "There are no numbers yet."));
+    return null;
+  }
+  const isTime = told.x === "time";
+  const xs = isTime ? told.xs.map(seconds) : told.xs;
+  const isNamed = !isTime && xs.some((x) => typeof x !== "number");
+  const places = isNamed ? xs.map((_, at) => at) : xs;
+  const colours = bowerbird.palette();
+  const heights = told.kind === "stacked" ? stacked(told.series) : told.series.map((one) => one.values);
+  const order = told.kind === "stacked" ? [...heights.keys()].reverse() : [...heights.keys()];
+  const soft = bowerbird.resolved("--soft"), line = bowerbird.resolved("--line");
+  const axis = { stroke: soft, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
+  legend(canvas, told, colours);
+  const place = canvas.appendChild(bowerbird.element("div"));
+  const narrow = figure.clientWidth < 480;
+  return new uPlot({
+    width: canvas.clientWidth,
+    height: Number(figure.dataset.height) || 220,
+    tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1000), "UTC"),
+    legend: { show: false },
+    cursor: { drag: { x: true, y: false }, points: { size: 6 } },
+    scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isNamed || told.kind === "bars" ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
+    axes: [
+      { ...axis, label: narrow ? undefined : told.x_label || (isTime ? "Time (UTC)" : undefined), labelSize: 18, size: 30, ...(isNamed ? { splits: () => places, values: (_, at) => at.map((n) => String(told.xs[n] ?? "")) } : {}) },
+      { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 14 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => at.map(short) },
+    ],
+    series: [{ value: (_, x) => (x === null ? "" : isTime ? timeWords(x) : isNamed ? told.xs[x] : bowerbird.shown(x)) }, ...order.map((at) => drawn(told, at, colours[at % colours.length]))],
+    hooks: { setCursor: [(self) => point(self, canvas, told, isTime)] },
+  }, [places, ...order.map((at) => heights[at].map((value) => value ?? null))], place);
+}
+
+const fromZero = (_, low, high) => {
+  if (low === null) return [0, 1];
+  const top = high === low ? Math.abs(high) || 1 : high;
+  return [Math.min(0, low), Math.max(top + (top - Math.min(0, low)) * 0.08, Number.MIN_VALUE)];
+};
+const padded = (places) => {
+  const step = places.length > 1 ? Math.min(...places.slice(1).map((x, at) => x - places[at])) : 1;
+  return [places[0] - step * 0.6, places[places.length - 1] + step * 0.6];
+};
+const short = (value) => {
+  if (value === null) return "";
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${+(value / 1e9).toFixed(1)} bn`;
+  if (size >= 1e6) return `${+(value / 1e6).toFixed(1)} M`;
+  if (size >= 1e4) return `${+(value / 1e3).toFixed(1)} k`;
+  return value.toLocaleString("en", { maximumFractionDigits: 3 });
+};
+
+function stacked(series) {
+  const sums = series.map(() => []);
+  for (let at = 0; at < series[0].values.length; at += 1) {
+    let sum = 0;
+    series.forEach((one, number) => { sum += one.values[at] ?? 0; sums[number][at] = sum; });
+  }
+  return sums;
+}
+
+function drawn(told, at, colour) {
+  const base = { label: told.series[at].label, stroke: colour, width: 1.75, points: { show: false } };
+  if (told.kind === "bars") return { ...base, width: 0, fill: colour, paths: uPlot.paths.bars({ size: [0.8, 64] }) };
+  if (told.kind === "stacked") return { ...base, width: 1, fill: faded(colour, "b0") };
+  if (told.kind === "points") return { ...base, width: 0, paths: () => null, points: { show: true, size: 6, fill: faded(colour, "80"), stroke: colour, width: 1 } };
+  return { ...base, fill: told.series.length === 1 ? faded(colour, "22") : undefined, points: { show: told.xs.length < 3, size: 6, fill: colour } };
+}
+
+const faded = (colour, opacity) => colour + opacity;
+
+function legend(canvas, told, colours) {
+  const list = bowerbird.element("ul", { class: "legend" });
+  told.series.forEach((one, at) => {
+    const swatch = bowerbird.element("span", { class: "swatch" });
+    swatch.style.background = colours[at % colours.length];
+    list.append(bowerbird.element("li", {}, swatch, bowerbird.element("span", {}, one.label), bowerbird.element("b", {}, "")));
+  });
+  list.append(bowerbird.element("li", { class: "where" }, ""));
+  canvas.append(list);
+}
+
+// Says the numbers under the pointer in the legend.
+function point(self, canvas, told, isTime) {
+  const at = self.cursor.idx;
+  canvas.querySelectorAll(".legend b").forEach((place, number) => {
+    place.textContent = at === null || at === undefined ? "" : `${bowerbird.shown(told.series[number].values[at] ?? null)} ${told.unit || ""}`;
+  });
+  const where = canvas.querySelector(".where");
+  if (where) where.textContent = at === null || at === undefined ? "" : isTime ? `${timeWords(told.xs[at])} UTC` : String(bowerbird.shown(told.xs[at]));
+}

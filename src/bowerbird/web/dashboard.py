@@ -1,0 +1,96 @@
+"""Builds the application: routes, assets, and what is said when something goes wrong."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from bowerbird.errors import Busy, DiskFull, StoreError, UserError
+from bowerbird.web.errors import NotFound
+from bowerbird.web.files import asset_routes
+from bowerbird.web.pages import (
+    community,
+    completeness,
+    crawl,
+    data,
+    figures,
+    keywords,
+    machine,
+    overview,
+    steering,
+    work,
+)
+from bowerbird.web.site import Site
+
+_AREAS = (overview, crawl, work, machine, data, figures, community, keywords, completeness, steering)
+_AWAY = "The database does not answer"
+_log = logging.getLogger(__name__)
+
+
+def dashboard(site: Site) -> Starlette:
+    """The application of a site."""
+    return Starlette(
+        routes=dashboard_routes(site),
+        middleware=site.guard.middleware(),
+        exception_handlers={
+            HTTPException: _http(site),
+            UserError: _said(site, 400),
+            NotFound: _said(site, 404),
+            StoreError: _away(site),
+            Busy: _away(site),
+            DiskFull: _away(site),
+            OSError: _away(site),
+            Exception: _failed(site),
+        },
+    )
+
+
+def dashboard_routes(site: Site) -> list[BaseRoute]:
+    """Every address of the dashboard."""
+    live = [Route(path, site.live.respond) for path in ("/live/{topic}", "/live/{topic}/{argument:path}")]
+    pages = [route for area in _AREAS for route in area.routes(site)]
+    return [*asset_routes(), *site.guard.routes(), *live, *pages]
+
+
+_Answer = Callable[[Request, Exception], Awaitable[Response]]
+
+
+def _said(site: Site, status: int) -> _Answer:
+    async def answer(request: Request, error: Exception) -> Response:
+        heading = "Not found" if status == 404 else "This cannot be done"
+        return site.page(request, "said.html", title=heading, status=status, words=str(error), again=False)
+
+    return answer
+
+
+def _http(site: Site) -> _Answer:
+    async def answer(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        heading = "There is no such page" if status == 404 else "This cannot be done"
+        words = "Go on with the navigation." if status == 404 else str(getattr(error, "detail", ""))
+        return site.page(request, "said.html", title=heading, status=status, words=words, again=False)
+
+    return answer
+
+
+def _away(site: Site) -> _Answer:
+    async def answer(request: Request, error: Exception) -> Response:
+        words = "The crawl is not touched by this. This page tries again every few seconds."
+        return site.page(request, "said.html", title=_AWAY, status=503, words=words, again=True)
+
+    return answer
+
+
+def _failed(site: Site) -> _Answer:
+    async def answer(request: Request, error: Exception) -> Response:
+        _log.error("the page %s failed", request.url.path, exc_info=error)
+        words = f"Our own mistake ({type(error).__name__}); the crawl is not touched by it. The log of the dashboard says more."
+        return site.page(request, "said.html", title="This page failed", status=500, words=words, again=False)
+
+    return answer

@@ -1,0 +1,1 @@
+"""One folder for each area of the dashboard; each lists its addresses with `routes(site)`."""

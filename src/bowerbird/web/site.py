@@ -1,0 +1,83 @@
+"""What every page is given: the store, the time, templates, and the way to act."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from functools import cached_property
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from bowerbird.ports import Clock, Database, Vault
+from bowerbird.reports.reader import Reader
+from bowerbird.web.live import Live
+from bowerbird.web.security import Guard, Handler, Role
+from bowerbird.web.security.guard import Endpoint
+from bowerbird.web.templating import Templates
+
+T = TypeVar("T")
+_request: ContextVar[Request | None] = ContextVar("request", default=None)
+"""The request that a page is rendered for: macros need its token, and are imported without context."""
+
+
+class Site:
+    """One dashboard over one store."""
+
+    def __init__(self, database: Database, clock: Clock, name: str, *, vault: Vault | None = None) -> None:
+        """`name`: of the store, as people see it, without a password."""
+        self.database = database
+        self.clock = clock
+        self.name = name
+        self.vault = vault
+        self.reader = Reader(database)
+        self.guard = Guard()
+        self.live = Live(clock)
+
+    @cached_property
+    def templates(self) -> Templates:
+        return Templates(now=self.clock.now, token=self._token, person=self._person)
+
+    def page(self, request: Request, template: str, *, title: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """A whole page in the layout; for an htmx request that replaces a part, the content alone."""
+        is_part = "hx-request" in request.headers and "hx-boosted" not in request.headers
+        values = {**values, "title": title, "site": self.name, "path": request.url.path, "theme": _theme(request)}
+        return HTMLResponse(self._rendered(request, template, values, block="content" if is_part else None), status)
+
+    def part(self, request: Request, template: str, **values: Any) -> HTMLResponse:
+        """A fragment without layout."""
+        return HTMLResponse(self._rendered(request, template, values))
+
+    def fragment(self, template: str, **values: Any) -> str:
+        """The same for those who watch live: no request asks for it, so it holds no forms."""
+        return self.templates.render(template, values)
+
+    def acting(self, role: Role, handler: Handler) -> Endpoint:
+        """An endpoint for a POST: checks role and token, parses the bounded form, and gives it to the handler."""
+        return self.guard.acting(role, handler)
+
+    async def act(self, request: Request, action: str, subject: str, do: Callable[[], Awaitable[T]]) -> T:
+        """Runs an action of a person; who, when, what and how it ended is recorded."""
+        return await do()
+
+    def _rendered(self, request: Request, template: str, values: dict[str, Any], block: str | None = None) -> str:
+        held = _request.set(request)
+        try:
+            return self.templates.render(template, values, block)
+        finally:
+            _request.reset(held)
+
+    def _token(self) -> str:
+        request = _request.get()
+        return "" if request is None else self.guard.token(request)
+
+    def _person(self) -> Any:
+        request = _request.get()
+        return None if request is None else self.guard.person(request)
+
+
+def _theme(request: Request) -> str:
+    """What the reader chose; nothing: as the system is."""
+    chosen = request.cookies.get("theme", "")
+    return chosen if chosen in ("light", "dark") else ""

@@ -1,0 +1,68 @@
+"""Templates: escaped by default, and an error where a name is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from bowerbird import __version__
+from bowerbird.web import words
+from bowerbird.web.navigation import AREAS, area_of
+
+HERE = Path(__file__).parent
+ASSETS = HERE / "assets"
+FOREIGN = HERE / "foreign"
+"""What is fetched from npm when bowerbird is installed or packed."""
+
+
+class Templates:
+    """Renders the files of `templates/`."""
+
+    def __init__(self, *, now: Callable[[], datetime], token: Callable[[], str], person: Callable[[], Any]) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters |= {
+            "number": words.number,
+            "rate": words.rate,
+            "size": words.size,
+            "share": words.share,
+            "lasting": words.lasting,
+            "exact": words.exact,
+            "in_path": words.in_path,
+            "safe_link": words.safe_link,
+        }
+        self._environment.globals |= {
+            "now": now,
+            "age_words": lambda when: words.age(when, now()),
+            "token": token,
+            "person": person,
+            "asset": asset,
+            "areas": AREAS,
+            "area_of": area_of,
+            "version": __version__,
+        }
+
+    def render(self, template: str, values: Mapping[str, Any], block: str | None = None) -> str:
+        """The whole template, or one block of it."""
+        found = self._environment.get_template(template)
+        if block is None:
+            return found.render(values)
+        return "".join(found.blocks[block](found.new_context(dict(values))))
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a file of ours; it changes with the file, so that browsers may keep it for good."""
+    digest = sha256((ASSETS / name).read_bytes()).hexdigest()[:12]
+    return f"/assets/{name}?v={digest}"

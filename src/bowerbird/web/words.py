@@ -1,0 +1,86 @@
+"""Numbers, times and addresses as pages show them. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from bowerbird.model.times import span
+
+NONE = "\u2013"
+_KILO = 1024
+_HTTP = ("http", "https")
+_SOON = timedelta(seconds=2)
+
+
+def number(value: Any) -> str:
+    """`12,345`, `~12,300` for an estimate, `0.27`; a dash for what nobody knows."""
+    if value is None:
+        return NONE
+    if hasattr(value, "is_exact"):
+        return f"{'' if value.is_exact else '~'}{value.value:,}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def rate(per_second: float | None) -> str:
+    """Per second while that says something, otherwise per minute or hour."""
+    if per_second is None:
+        return NONE
+    for amount, unit in ((per_second, "s"), (per_second * 60, "min"), (per_second * 3_600, "h")):
+        if amount >= 0.5 or amount <= 0 or unit == "h":
+            return f"{amount:,.0f}/{unit}" if amount >= 10 else f"{amount:.1f}/{unit}"
+    return NONE
+
+
+def size(count: int | None) -> str:
+    """Bytes in the largest unit that leaves a number above one."""
+    if count is None:
+        return NONE
+    amount, units = float(count), ["B", "KB", "MB", "GB", "TB"]
+    while amount >= _KILO and len(units) > 1:
+        amount /= _KILO
+        units.pop(0)
+    return f"{amount:.0f} {units[0]}" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
+def share(part: float | None, whole: float = 1) -> str:
+    """A percentage that says 100 only when nothing is missing."""
+    if part is None or not whole:
+        return NONE
+    percent = part / whole * 100
+    return "100 %" if part >= whole else f"{min(percent, 99.9):.1f} %"
+
+
+def age(when: datetime | None, now: datetime) -> str:
+    """`3 min ago`, `in 2 h`, `now`."""
+    if when is None:
+        return NONE
+    passed = now - when
+    if abs(passed) < _SOON:
+        return "now"
+    return f"{lasting(passed)} ago" if passed > timedelta(0) else f"in {lasting(-passed)}"
+
+
+def lasting(time: timedelta | None) -> str:
+    """`2 h 5 min`: a span in its two largest units."""
+    return NONE if time is None else span(time)
+
+
+def exact(when: datetime | None) -> str:
+    """A time to the second, in UTC."""
+    return NONE if when is None else f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def in_path(text: str) -> str:
+    """A name or an id as one part of an address."""
+    return quote(str(text), safe="")
+
+
+def safe_link(url: Any) -> str:
+    """An address from a network if a browser may open it: `http` or `https` with a host; otherwise nothing."""
+    try:
+        parts = urlsplit(str(url or ""))
+    except ValueError:
+        return ""
+    return str(url) if parts.scheme.lower() in _HTTP and parts.netloc else ""
