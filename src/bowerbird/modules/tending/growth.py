@@ -1,49 +1,62 @@
-"""Growth log: how many rows each table has, over time."""
+"""Growth log: how many rows and bytes each table and index has, over time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from bowerbird.clock import to_micros
+from bowerbird.db.table_sizes import Sized, table_sizes, whole_size
 from bowerbird.model.modules import Counts, ModuleOption
-from bowerbird.ports import Database, ModuleContext, Transaction
+from bowerbird.ports import ModuleContext, Transaction
 
 TABLES = (
     "users", "posts", "relations", "post_mentions", "media", "reactions", "user_history", "post_history", "relation_history",
     "deletions", "unavailable", "judgements", "candidates", "tasks", "calls", "errors", "quarantine",
 )  # fmt: skip
-_EXACT = 100_000
-"""Up to this size a full count takes milliseconds."""
-_KEEP = "insert into growth (at, name, rows, is_exact) values (?, ?, ?, ?) on conflict (name, at) do nothing"
+"""Written down every time; the others, and indexes, when they have changed."""
+DATABASE = "database"
+"""What the log calls all of them together."""
+_NOTABLE = 0.01
+_KEEP = "insert into growth (at, name, rows, is_exact, bytes) values (?, ?, ?, ?, ?) on conflict (name, at) do nothing"
+_LAST = """
+select g.name, g.rows, g.bytes from growth g join (select name, max(at) as at from growth group by name) l
+on l.name = g.name and l.at = g.at
+"""
 
 
 class Growth:
-    """Writes down how many rows each table has."""
+    """Writes down how large each table and index is."""
 
     name = "growth"
-    about = "Writes down how many rows each table has, so that growth can be plotted and missed growth noticed."
+    about = "Writes down how many rows and bytes each table has, so that growth can be plotted and missed growth noticed."
     every = timedelta(hours=1)
     options: Mapping[str, ModuleOption] = {}
     needs: tuple[str, ...] = ()
 
     async def run(self, context: ModuleContext) -> Counts:
-        at = to_micros(context.clock.now())
+        at, dialect = to_micros(context.clock.now()), context.database.dialect
         async with context.database.reading() as tx:
-            found = {table: await _rows(tx, context.database, table) for table in TABLES}
+            found = await table_sizes(tx, dialect)
+            rows = [(at, each.name, each.rows, int(each.is_exact), each.bytes) for each in await _news(tx, found)]
+            rows.append((at, DATABASE, 0, 1, await whole_size(tx, dialect)))
         async with context.transaction() as tx:
-            await tx.execute_many(_KEEP, [(at, table, rows, int(is_exact)) for table, (rows, is_exact) in found.items()])
-        return {table: rows for table, (rows, _) in found.items()}
+            await tx.execute_many(_KEEP, rows)
+        return {each.name: each.rows for each in found if each.name in TABLES}
 
 
-async def _rows(tx: Transaction, database: Database, table: str) -> tuple[int, bool]:
-    """How many rows a table has, and whether they were counted: of large ones the database's own estimate is taken."""
-    if database.dialect == "sqlite":
-        size = await tx.fetch_one(f"select max(rowid) as size from {table}")
-    else:
-        size = await tx.fetch_one("select reltuples::bigint as size from pg_class where oid = cast(? as text)::regclass", table)
-    about = int(size["size"] or 0) if size is not None else 0
-    if about > _EXACT:
-        return about, False
-    row = await tx.fetch_one(f"select count(*) as n from {table}")
-    return int(row["n"]) if row is not None else 0, True
+async def _news(tx: Transaction, found: Sequence[Sized]) -> list[Sized]:
+    """What is not as the log has it last: most tables hardly ever change."""
+    last = {row["name"]: row for row in await tx.fetch(_LAST)}
+    return [
+        each
+        for each in found
+        if each.name in TABLES
+        or each.name not in last
+        or _differs(last[each.name]["rows"], each.rows)
+        or _differs(last[each.name]["bytes"] or 0, each.bytes)
+    ]
+
+
+def _differs(before: int, after: int) -> bool:
+    return abs(after - before) > _NOTABLE * before

@@ -56,7 +56,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keyword_decisions": ("posts", "background", "numbers"), "keyword_candidates": ("counts", "verdict", "numbers"),
         "keyword_orders": ("who",), "keyword_labels": ("tagger",), "modules": ("name", "memory"), "growth": ("name",),
         "module_runs": ("module", "counts"), "place_names": ("who",), "labels": ("judge", "who"), "label_samples": ("judge",),
-        "audits": ("result",),
+        "audits": ("result",), "prepared": ("name", "document"),
     },
     _CHOSEN: {
         "controls": ("kind", "wanted"), "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",),

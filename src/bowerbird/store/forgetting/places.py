@@ -102,7 +102,7 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "dictionaries": ("body", "kind"), "tasks": ("memory",), "trends": ("place",), "forget_requests": ("who", "why"),
         "tombstone_state": ("after_key",),
         "modules": ("name",), "module_runs": ("module",), "growth": ("name",), "labels": ("judge",), "label_samples": ("judge",),
-        "audits": ("result",),
+        "audits": ("result",), "prepared": ("name", "document"),
         "keyword_methods": ("name", "options"), "keywords": ("why", "numbers", "until_why", "until_numbers"),
         "keyword_decisions": ("posts", "background", "numbers"), "keyword_candidates": ("counts", "verdict", "numbers"),
         "tombstones": ("mark",), "tombstone_keys": ("secret",), "judgements": ("judge", "version", "decided_by"),

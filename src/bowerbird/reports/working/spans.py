@@ -1,0 +1,87 @@
+"""How long things take, of late: each step of a call by facet, from get to put, and from the writing of a post to its storing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from math import ceil
+
+from msgspec import Struct
+
+from bowerbird.model import CallState
+from bowerbird.ports import Row, Transaction
+
+_RECENT = 2_000
+STEPS = {
+    "rank": "choosing whom to ask",
+    "call": "request to answer",
+    "seed": "naming new targets",
+    "settle": "writing it down",
+    "get to put": "from lease to settle",
+}
+"""What is measured of a call, in words."""
+_CALLS = f"""
+select facet, rank_micros, call_micros, seed_micros, settle_micros, settled_at - leased_at as whole_micros
+from calls where state = '{CallState.SETTLED}' and (cast(? as bigint) is null or crawl = ?) order by call desc limit ?
+"""
+_COLUMNS = dict(zip(STEPS, ("rank_micros", "call_micros", "seed_micros", "settle_micros", "whole_micros"), strict=True))
+# The service's own time stands for claims that cannot be.
+_POSTS = """
+select found_at - case when is_time_doubtful = 1 then coalesce(listed_at, created_at) else created_at end as delay
+from (select * from posts order by post_no desc limit ?) as newest where created_at is not null
+"""
+
+
+class Spread(Struct, frozen=True, kw_only=True):
+    """How long something takes: of so many, the mean and what half, most and nearly all of them stay below."""
+
+    count: int
+    mean: timedelta
+    median: timedelta
+    p90: timedelta
+    p95: timedelta
+    p99: timedelta
+    most: timedelta
+
+
+class Spans(Struct, frozen=True, kw_only=True):
+    """Timings of the last calls and posts."""
+
+    steps: dict[str, Spread]
+    """By step of a call, over all facets."""
+    facets: dict[str, dict[str, Spread]]
+    """By facet and step."""
+    stored: Spread | None
+    """From when posts were written until they were stored, those that were found last; None: there are none."""
+
+
+async def read_spans(tx: Transaction, crawl: int | None = None, calls: int = _RECENT) -> Spans:
+    """Over the last so many settled calls, of one crawl or of all, and as many posts."""
+    rows = await tx.fetch(_CALLS, crawl, crawl, calls)
+    by_facet: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_facet[row["facet"]].append(row)
+    delays = [max(0, row["delay"]) for row in await tx.fetch(_POSTS, calls)]
+    return Spans(
+        steps=_steps(rows), facets={facet: _steps(each) for facet, each in sorted(by_facet.items())}, stored=spread(delays)
+    )
+
+
+def _steps(rows: Sequence[Row]) -> dict[str, Spread]:
+    found = {step: spread(row[column] for row in rows if row[column] is not None) for step, column in _COLUMNS.items()}
+    return {step: each for step, each in found.items() if each is not None}
+
+
+def spread(micros: Iterable[int]) -> Spread | None:
+    """None of nothing."""
+    known = sorted(micros)
+    if not known:
+        return None
+    times = {name: _at(known, share) for name, share in (("median", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99))}
+    return Spread(count=len(known), mean=timedelta(microseconds=sum(known) / len(known)), most=_at(known, 1.0), **times)
+
+
+def _at(known: Sequence[int], share: float) -> timedelta:
+    """The value that this share of them does not exceed."""
+    return timedelta(microseconds=known[max(0, ceil(share * len(known)) - 1)])

@@ -1,0 +1,86 @@
+"""What the database is made of: sizes, growth, structure and activity, on both databases."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bowerbird.app.prepared import Prepared, keep_prepared, read_prepared
+from bowerbird.clock import to_micros
+from bowerbird.errors import UserError
+from bowerbird.ports import Database
+from bowerbird.reports.database.activity import read_activity
+from bowerbird.reports.database.tables import Point, filling, read_before, read_log, read_sizes, read_structure
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+async def test_every_table_and_index_has_rows_and_bytes(database: Database) -> None:
+    async with database.transaction() as tx:
+        await tx.execute_many(
+            "insert into users (id, network, description, found_at) values (?, 'x', ?, 1)",
+            [(f"x:{n}", "a long word about myself " * 20) for n in range(500)],
+        )
+    sizes = await read_sizes(database)
+    found = {each.name: each for each in sizes.tables}
+    assert (found["users"].rows, found["users"].is_exact, found["users"].of) == (500, True, None)
+    assert found["users_handle"].of == "users"
+    assert found["users"].bytes > 200_000
+    assert sizes.whole >= max(each.bytes for each in sizes.tables)
+    assert [each.bytes for each in sizes.tables] == sorted((each.bytes for each in sizes.tables), reverse=True)
+
+
+async def test_the_growth_log_tells_what_was_and_when_the_disk_is_full(database: Database) -> None:
+    rows = [(to_micros(NOW - days * DAY), "database", 0, 1, 1_000 * (10 - days)) for days in (3, 2, 1)]
+    async with database.transaction() as tx:
+        await tx.execute_many("insert into growth (at, name, rows, is_exact, bytes) values (?, ?, ?, ?, ?)", rows)
+    async with database.reading() as tx:
+        log, before = await read_log(tx), await read_before(tx, NOW - 1.5 * DAY)
+    assert [point.bytes for point in log] == [7_000, 8_000, 9_000]
+    assert before["database"].bytes == 8_000
+    told = filling(log, 5_000, NOW)
+    assert told is not None
+    assert (told.a_day, told.full_at) == (1_000, NOW + 5 * DAY)
+
+
+def test_nothing_is_foretold_of_one_look_or_of_what_does_not_grow() -> None:
+    points = [Point(NOW - DAY, 1, True, 500), Point(NOW, 1, True, 500)]
+    assert filling(points[:1], 100, NOW) is None
+    still = filling(points, 100, NOW)
+    assert still is not None
+    assert still.full_at is None
+
+
+async def test_a_table_is_told_by_its_columns_and_indexes(database: Database) -> None:
+    async with database.reading() as tx:
+        told = await read_structure(tx, database.dialect, "errors")
+        with pytest.raises(UserError, match="there is no table 'x; drop'"):
+            await read_structure(tx, database.dialect, "x; drop")
+    assert [column.name for column in told.columns][:3] == ["error", "at", "crawl"]
+    assert told.columns[0].is_key
+    assert told.columns[1].is_needed
+    assert "errors_at" in told.indexes
+
+
+async def test_a_server_tells_what_runs_in_it(database: Database) -> None:
+    if database.dialect == "sqlite":
+        return
+    async with database.transaction() as held:
+        await held.execute("lock table errors in access exclusive mode")
+        async with database.reading() as tx:
+            activity = await read_activity(tx, NOW)
+    assert activity.totals is not None
+    assert activity.totals.connections >= 2
+    assert [each.sql for each in activity.running if each.open_seconds is not None]
+    assert ("errors", True) in [(lock.relation, lock.is_granted) for lock in activity.locks]
+    assert activity.slow is None
+
+
+async def test_a_report_that_takes_long_is_kept_with_its_age(database: Database) -> None:
+    async with database.transaction() as tx:
+        assert await read_prepared(tx, "completeness") is None
+        for document in ("{}", '{"new": 1}'):
+            await keep_prepared(tx, "completeness", Prepared(NOW, timedelta(seconds=2), document))
+        assert await read_prepared(tx, "completeness") == Prepared(NOW, timedelta(seconds=2), '{"new": 1}')
