@@ -10,13 +10,13 @@ COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index
 # second on compiling everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo docs test test-long test-all test-nightly test-real check lint types lock clean
+.PHONY: install demo docs test test-long test-all test-nightly test-real test-browser screenshots check lint types lock clean
 .DEFAULT_GOAL := install
 
 install: $(INSTALLED)
 
 # Everything: what exports and plots need, and what tests and developers do.
-$(INSTALLED): pyproject.toml requirements/main.txt requirements/dev.txt requirements/install.sh
+$(INSTALLED): pyproject.toml requirements/main.txt requirements/dev.txt requirements/install.sh requirements/web/package-lock.json requirements/web/fetch.py
 	@sh requirements/install.sh dev
 	@touch $@ $(READY)
 
@@ -51,6 +51,14 @@ test-nightly: install
 # A real Bluesky network from npm, crawled and compared; docs/real.md. Says so and skips where Node or npm is missing.
 test-real: install
 	@$(BIN)/python tests/real $(SCENES)
+
+# The dashboard in Debian's Chromium; docs/dashboard.md. Says so and skips where there is no Chromium and none can be installed.
+test-browser: install
+	@sh tests/browser/run.sh $(BIN)
+
+# The pictures of the documentation, made anew from the pages as they are.
+screenshots: install
+	@sh tests/browser/run.sh $(BIN) --screenshots docs/screenshots -k screenshots
 
 check: lint types test-all
 

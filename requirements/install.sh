@@ -60,3 +60,6 @@ elif with_pip; then
 else
     explain "The packages of $packages could not be installed; the lines above say why. Is the network reachable?"
 fi
+if [ "$packages" = requirements/dev.txt ]; then
+    .venv/bin/python requirements/web/fetch.py
+fi

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import tomllib
@@ -45,7 +47,23 @@ def test_both_locks_agree() -> None:
     assert main <= dev
 
 
-@pytest.mark.parametrize("script", [".ci/run", "requirements/install.sh"])
+def test_what_the_dashboard_draws_with_is_locked_by_hash_names_no_host_and_goes_into_the_wheel() -> None:
+    text = (ROOT / "requirements" / "web" / "package-lock.json").read_text()
+    packages = {name: told for name, told in json.loads(text)["packages"].items() if name}
+    assert "://" not in text
+    assert [name for name, told in packages.items() if not told["integrity"].startswith("sha512-")] == []
+    fetched = runpy.run_path(str(ROOT / "requirements" / "web" / "fetch.py"))["WANTED"]
+    assert {f"node_modules/{name}" for name in fetched} <= packages.keys()
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["artifacts"] == ["src/bowerbird/web/foreign/*"]
+    named = {Path(file).name for files in fetched.values() for file in files}
+    scripts = [path.read_text() for path in (ROOT / "src" / "bowerbird" / "web").rglob("*") if path.suffix in (".js", ".html")]
+    used = {name for text in scripts for name in re.findall(r"/assets/foreign/([\w.-]+)", text)}
+    assert used <= named | {"LICENCES.txt"}, "what pages load is fetched"
+    assert named <= used, "and what is fetched is loaded"
+
+
+@pytest.mark.parametrize("script", [".ci/run", "requirements/install.sh", "tests/browser/run.sh"])
 def test_scripts_are_executable_and_parse(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
     shell = "bash" if script == ".ci/run" else "sh"

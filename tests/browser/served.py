@@ -1,0 +1,94 @@
+"""A dashboard on loopback for a browser to open, and a watch over what the browser does."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import ConsoleMessage, Page, Request, Route
+
+from bowerbird.clock import RealClock
+from bowerbird.db import open_database
+from bowerbird.transport.serving import Listening, serving
+from bowerbird.web.dashboard import dashboard
+from bowerbird.web.site import Site
+
+_HERE = ("127.0.0.1", "localhost")
+
+
+class Served:
+    """A dashboard on loopback, in a thread of its own, so that tests may use Playwright's plain calls."""
+
+    def __init__(self, store: Path | str) -> None:
+        self.store = store
+        self.base = ""
+        self.site: Site | None = None
+        self._ready, self._ending = threading.Event(), asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+
+    def __enter__(self) -> Served:
+        self._thread.start()
+        assert self._ready.wait(30), "the dashboard did not start"
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._ending.set)
+        self._thread.join(20)
+
+    def address(self, path: str) -> str:
+        return f"{self.base}{path}"
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        clock = RealClock()
+        database = await open_database(str(self.store), clock)
+        await database.migrate()
+        self.site = Site(database, clock, "crawled.db")
+        async with serving(dashboard(self.site), Listening()) as self.base:
+            self._ready.set()
+            await self._ending.wait()
+            self.site.live.close()
+        await database.close()
+
+
+class Watched:
+    """What must not happen on any page: noted while a test runs, and its failure at the end."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.expected: list[str] = []
+        """Parts of messages that a test provokes: a page that is refused is an error in the console too."""
+
+    def expect(self, part: str) -> None:
+        self.expected.append(part)
+
+    def attach(self, page: Page) -> None:
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self._note(f"page error: {error}"))
+        page.on("requestfailed", self._failed)
+
+    def guard(self, route: Route) -> None:
+        if urlsplit(route.request.url).hostname in _HERE:
+            route.continue_()
+        else:
+            self._note(f"request to elsewhere: {route.request.url}")
+            route.abort()
+
+    def left(self) -> list[str]:
+        return [one for one in self.problems if not any(part in one for part in self.expected)]
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self._note(f"console {message.type}: {message.text} ({message.location.get('url', '')})")
+
+    def _failed(self, request: Request) -> None:
+        # A page that is left ends what it was still asking for.
+        if request.failure != "net::ERR_ABORTED":
+            self._note(f"request failed: {request.url} {request.failure}")
+
+    def _note(self, words: str) -> None:
+        self.problems.append(words)
