@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -27,6 +27,8 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     languages: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     """Ids or handles."""
+    followed: tuple[str, ...] = ()
+    """Of follows: whom, by id or handle."""
     words: tuple[str, ...] = ()
     """Parts of texts, whatever their case, or `#hashtags`."""
     places: tuple[str, ...] = ()
@@ -37,11 +39,27 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     found_until: datetime | None = None
     deleted: bool = False
     """Also what was deleted, where a crawl keeps that."""
+    networks: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    """Of posts: `post`, `reply`, `repost`, `quote`; of media: `image`, `video` and so on."""
+    crawls: tuple[str, ...] = ()
+    """Names of the crawls that brought it first."""
+    has_media: bool = False
+    at_least: tuple[tuple[str, int], ...] = ()
+    """Counters and what they must have reached."""
 
 
 class Conditions(NamedTuple):
     sql: str
     values: tuple[Any, ...]
+
+
+def at_least(written: str) -> tuple[str, int]:
+    """What is meant by `likes=100`; raises `UserError` for anything else."""
+    counter, _, least = written.partition("=")
+    if not (counter.strip() and least.strip().isdecimal()):
+        raise UserError(f"{written!r} is no counter with a number: write it as likes=100")
+    return counter.strip(), int(least)
 
 
 async def conditions(database: Database, tx: Transaction, table: Table, choice: Choice) -> Conditions:
@@ -55,33 +73,68 @@ async def conditions(database: Database, tx: Transaction, table: Table, choice: 
             found.append(Conditions(f"{table.chosen_by('found')} {sign} ?", (to_micros(when),)))
     if choice.languages:
         found.append(_language(table.chosen_by("language"), choice.languages))
-    if choice.users:
-        numbers = [number for user in choice.users for number in await _numbers(database, tx, user)]
-        found.append(Conditions(f"{table.chosen_by('user')} {database.any('bigint')}", (database.members(numbers),)))
+    for what, users in (("user", choice.users), ("followed", choice.followed)):
+        if users:
+            numbers = [number for user in users for number in await _numbers(database, tx, user)]
+            found.append(Conditions(f"{table.chosen_by(what)} {database.any('bigint')}", (database.members(numbers),)))
     if choice.places:
         found.append(_any_of([_judged(table, Judged("place", place)) for place in choice.places]))
     found += [_judged(table, each) for each in choice.judged]
+    found += [*_among(database, table, choice), *_counted(table, choice)]
     return Conditions(" and ".join(each.sql for each in found), tuple(value for each in found for value in each.values))
+
+
+def _among(database: Database, table: Table, choice: Choice) -> Iterator[Conditions]:
+    """What is one of several texts, or hangs on a row."""
+    several = database.any("text")
+    for what, wanted in (("network", choice.networks), ("kind", choice.kinds)):
+        if wanted:
+            yield Conditions(f"{table.chosen_by(what)} {several}", (database.members(wanted),))
+    if choice.crawls:
+        brought = (
+            f"exists (select 1 from calls y join crawls z on z.crawl = y.crawl where y.call = {table.chosen_by('call')} "
+            f"and z.name {several})"
+        )
+        yield Conditions(brought, (database.members(choice.crawls),))
+    if choice.has_media:
+        yield Conditions(table.chosen_by("media"), ())
+
+
+def _counted(table: Table, choice: Choice) -> Iterator[Conditions]:
+    for counter, least in choice.at_least:
+        yield Conditions(f"{table.counted_by(counter)} >= ?", (least,))
 
 
 def keep_words(table: Table, block: Block, words: Sequence[str]) -> None:
     """Leaves in a block what has one of the words."""
     if not words:
         return
-    if table.words is None:
+    if not table.words:
         raise UserError(f"{table.name} have no text: leave --word out")
-    parts = [_folded(word) for word in words if not word.startswith("#")]
-    tags = {_folded(word[1:]) for word in words if word.startswith("#")}
-    found = [each is not None and any(part in _folded(text(each)) for part in parts) for each in block.values(table.words)]
+    parts = [folded(word) for word in words if not word.startswith("#")]
+    tags = {folded(word[1:]) for word in words if word.startswith("#")}
+    found = has_one_of(parts, *(block.values(name) for name in table.words))
     listed = block.columns.get("tags")
     if tags and isinstance(listed, Lists):
-        tagged = [any(_folded(text(tag)) in tags for tag in each) for each in listed.listed()]
+        tagged = [any(folded(text(tag)) in tags for tag in each) for each in listed.listed()]
         found = [one or other for one, other in zip(found, tagged, strict=True)]
     block.keep(found)
 
 
-def _folded(word: str) -> str:
-    return unicodedata.normalize("NFKC", word).casefold()
+def has_one_of(parts: Sequence[str], *columns: Sequence[Any]) -> list[bool]:
+    """Of each row whether one of its texts contains one of the parts, which are folded already."""
+    found = [[each is not None and _contains(each, parts) for each in column] for column in columns]
+    return [any(each) for each in zip(*found, strict=True)]
+
+
+def _contains(value: Any, parts: Sequence[str]) -> bool:
+    told = folded(text(value))
+    return any(part in told for part in parts)
+
+
+def folded(word: str) -> str:
+    """A text without what case and ways of writing make of it."""
+    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
 
 
 def _language(column: str, languages: Sequence[str]) -> Conditions:

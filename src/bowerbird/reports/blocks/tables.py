@@ -38,11 +38,14 @@ class Table(Struct, frozen=True, kw_only=True):
     """By name, in SQL."""
     where: str
     choices: Mapping[str, str]
-    """How rows are chosen, in SQL with one `?`: `since`, `until`, `language`, `user`, `found` (when a row was new)."""
+    """How rows are chosen, in SQL: `since` and `until` with one `?`, `media` as a condition, the others as a column: `language`,
+    `user`, `followed`, `found` (when a row was new), `network`, `kind`, `call` (that brought it)."""
     judged: tuple[tuple[str, str], ...] = ()
     """Kinds of subjects that judgements may be about, with the id in SQL."""
-    words: str | None = None
-    """The column in which words are looked for."""
+    words: tuple[str, ...] = ()
+    """The columns in which words are looked for."""
+    counters: tuple[str, ...] = ()
+    """The columns that count something, by which rows can be chosen and sorted."""
     kept: str | None = None
     """The condition instead of `where` that lets in what was deleted and kept as well."""
     gone: Mapping[str, str] = {}
@@ -67,6 +70,13 @@ class Table(Struct, frozen=True, kw_only=True):
             raise UserError(f"{self.name} cannot be chosen by {what}: leave that out, or choose among the posts")
         return self.choices[what]
 
+    def counted_by(self, counter: str) -> str:
+        """A counter in SQL."""
+        if counter not in self.counters:
+            told = f"there are: {', '.join(self.counters)}" if self.counters else "they have none"
+            raise UserError(f"{self.name} have no counter {counter!r}; {told}")
+        return self.columns[counter]
+
     def is_judged(self, said: str) -> str:
         """The condition that one of a row's subjects is said to be something."""
         if not self.judged:
@@ -84,6 +94,10 @@ _POST_CHOICES = {
     "language": "p.language",
     "user": "p.author",
     "found": "p.found_at",
+    "network": "p.network",
+    "kind": "p.kind",
+    "call": "p.found_by",
+    "media": "exists (select 1 from media x where x.post_no = p.post_no)",
 }
 """How rows are chosen that are posts, or belong to one."""
 _POST_AND_AUTHOR = (("post", "p.id"), ("user", _AUTHOR.format(number="p.author")))
@@ -112,7 +126,8 @@ POSTS = Table(
     where="p.deleted_at is null",
     choices=_POST_CHOICES,
     judged=_POST_AND_AUTHOR,
-    words="text",
+    words=("text",),
+    counters=("likes", "reposts", "replies", "quotes"),
     kept=has_content("p."),
     gone=_OF_POSTS,
     numbers=_names(
@@ -132,9 +147,12 @@ USERS = Table(
         "language": "u.language",
         "user": "u.user_no",
         "found": "u.seen_at",
+        "network": "u.network",
+        "call": "u.found_by",
     },
     judged=(("user", "u.id"),),
-    words="description",
+    words=("handle", "name", "description"),
+    counters=("followers", "following", "posts"),
     kept=f"u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and (u.handle is not null or not exists (select 1 {_OPEN}))",
     gone={"deleted_at": f"(select max(a.since) {_OPEN})", "deleted_why": f"(select max(a.reason) {_OPEN})"},
     numbers=_names(
@@ -148,7 +166,15 @@ FOLLOWS = Table(
     tables="relations r",
     columns={name: f"r.{name}" for name in ("source", "target", "found_at", "found_by", "seen_at")},
     where="r.kind = 'follow' and r.removed_at is null",
-    choices={"since": "r.found_at >= ?", "until": "r.found_at < ?", "user": "r.source", "found": "r.found_at"},
+    choices={
+        "since": "r.found_at >= ?",
+        "until": "r.found_at < ?",
+        "user": "r.source",
+        "followed": "r.target",
+        "found": "r.found_at",
+        "network": "(select network from users where user_no = r.source)",
+        "call": "r.found_by",
+    },
     judged=(("user", _AUTHOR.format(number="r.source")),),
     numbers=_names("r.source r.target source target found_at found_by seen_at"),
 )
@@ -185,9 +211,9 @@ MEDIA = Table(
         **{name: f"f.{name}" for name in ("state", "path", "type", "bytes", "sha256")},
     },
     where="p.deleted_at is null",
-    choices=_POST_CHOICES,
+    choices={**_POST_CHOICES, "kind": "m.kind"},
     judged=_POST_AND_AUTHOR,
-    words="description",
+    words=("description",),
     numbers=_names("m.media_no author created_at bytes deleted_at"),
 )
 JUDGEMENTS = Table(

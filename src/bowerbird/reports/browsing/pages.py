@@ -20,6 +20,9 @@ from bowerbird.ports import Row
 Line = TypeVar("Line")
 LARGEST = 1_000
 """Lines of one page."""
+_MOST_NUMBERS = 3
+_MOST = 1 << 62
+"""What no number of a row reaches, and a database still takes."""
 
 
 class PageOf(Struct, Generic[Line], frozen=True):
@@ -53,21 +56,26 @@ class Ask(Struct, frozen=True, kw_only=True):
         """The condition for what comes after the page before, and its value."""
         if self.after is None:
             return "1 = 1", ()
-        return f"{column} {'<' if self.newest_first else '>'} ?", (_number(self.after),)
+        return f"{column} {'<' if self.newest_first else '>'} ?", (read_token(self.after)[0],)
 
     def page(self, rows: Sequence[Row], number: str, line: Callable[[Row], Line]) -> PageOf[Line]:
         """The page that these rows make; `number`: the column that orders them."""
         shown = rows[: self.size]
-        after = _token(shown[-1][number]) if len(rows) > self.size else None
+        after = token([shown[-1][number]]) if len(rows) > self.size else None
         return PageOf(tuple(line(row) for row in shown), after)
 
 
-def _token(number: int) -> str:
-    return urlsafe_b64encode(msgspec.msgpack.encode(number)).decode().rstrip("=")
+def token(numbers: Sequence[int]) -> str:
+    """Where a page begins, in a form that can stand in an address."""
+    return urlsafe_b64encode(msgspec.msgpack.encode(numbers)).decode().rstrip("=")
 
 
-def _number(token: str) -> int:
+def read_token(written: str) -> list[int]:
+    """The numbers of a token, one to three; raises `UserError` for anything else."""
     try:
-        return msgspec.msgpack.decode(urlsafe_b64decode(token + "=" * (-len(token) % 4)), type=int)
+        numbers = msgspec.msgpack.decode(urlsafe_b64decode(written + "=" * (-len(written) % 4)), type=list[int])
     except (Error, ValueError, msgspec.MsgspecError) as error:
-        raise UserError(f"no page begins at {token!r}: ask for the first one, without `after`") from error
+        raise UserError(f"no page begins at {written!r}: ask for the first one, without `after`") from error
+    if not 1 <= len(numbers) <= _MOST_NUMBERS or max(map(abs, numbers)) >= _MOST:
+        raise UserError(f"no page begins at {written!r}: ask for the first one, without `after`")
+    return numbers

@@ -72,7 +72,7 @@ async def found_by_time(database: Database, what: Subject, unit: Unit, since: da
     table, number = _TABLES[what]
     edges = [*_stretches(unit, since, until), until]
     async with database.reading() as tx:
-        search = _Search(tx, table, number, "found_at")
+        search = FirstAt(tx, table, number, "found_at")
         numbers = [await search.first_at(edge) for edge in edges]
         counts = [await _between(tx, table, number, first, end) for first, end in pairwise(numbers)]
     return [FoundCount(since=edge, count=count) for edge, count in zip(edges, counts, strict=False)]
@@ -83,7 +83,7 @@ async def calls_by_time(
 ) -> list[CallCount]:
     """Calls by stretch and facet, of one crawl or of all; what a live connection brings counts when it was begun."""
     async with database.reading() as tx:
-        search = _Search(tx, "calls", "call", "leased_at")
+        search = FirstAt(tx, "calls", "call", "leased_at")
         numbers = [await search.first_at(since - _SLACK), await search.first_at(until + _SLACK)]
         rows = await tx.fetch(_CALLS, *numbers, to_micros(since), to_micros(until), crawl, crawl)
     sums: defaultdict[tuple[datetime, str], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -96,7 +96,7 @@ async def calls_by_time(
     ]
 
 
-class _Search(Struct, frozen=True):
+class FirstAt(Struct, frozen=True):
     """Finds by halving the first row of a table, numbered in the order of time, that is not before a time."""
 
     tx: Transaction

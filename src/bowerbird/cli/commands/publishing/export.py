@@ -24,7 +24,7 @@ from bowerbird.export.jobs.pseudonyms import Pseudonyms
 from bowerbird.export.jobs.request import Request, export, format_of, shape_of
 from bowerbird.export.jobs.streaming import stream
 from bowerbird.model.items import Judged
-from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.reports.blocks.choosing import Choice, at_least
 
 _WHAT = (
     "posts, users, follows, reactions, media, judgements, calls, keywords, candidates, labels, module_runs or growth; "
@@ -33,7 +33,8 @@ _WHAT = (
 _OUT = "A file, a folder, or s3://BUCKET/FOLDER; -: standard output (default)."
 _FORMAT = "jsonl, csv, xlsx, parquet or ids; default: by the ending of the name."
 _WORD = "With this in the text, or this #hashtag; may be repeated."
-_KIND = "Of a network: follow, mention, reply, repost, quote or co-hashtag."
+_KIND = "Of posts: post, reply, repost or quote; of media: image or video; of a network: follow, mention, co-hashtag …"
+_LEAST = "A counter has reached this (likes=100; of users: followers=1000)."
 _SAMPLE = "So many rows, or a share such as 0.01, chosen by chance."
 
 
@@ -51,9 +52,14 @@ def command(
     ] = None,
     lang: Annotated[list[str] | None, typer.Option("--lang", help="In this language; may be repeated.")] = None,
     user: Annotated[list[str] | None, typer.Option("--user", help="By this account: an id or a handle; may be repeated.")] = None,
+    followed: Annotated[list[str] | None, typer.Option("--followed", help="Of follows: whom; may be repeated.")] = None,
     word: Annotated[list[str] | None, typer.Option("--word", help=_WORD)] = None,
     in_place: Annotated[list[str] | None, typer.Option("--place", help="Judged to belong to this area of a crawl.")] = None,
     judged: Annotated[list[str] | None, typer.Option("--judged", metavar="JUDGE[=VALUE]", help="Judged to be this.")] = None,
+    network: Annotated[list[str] | None, typer.Option("--network", help="Of this network; may be repeated.")] = None,
+    crawl: Annotated[list[str] | None, typer.Option("--crawl", help="Brought first by this crawl; may be repeated.")] = None,
+    with_media: Annotated[bool, typer.Option("--with-media", help="Only posts with pictures or films.")] = False,
+    least: Annotated[list[str] | None, typer.Option("--least", metavar="COUNTER=N", help=_LEAST)] = None,
     sample: Annotated[float | None, typer.Option("--sample", metavar="N|SHARE", help=_SAMPLE)] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the sample: the same chooses the same rows.")] = 0,
     split: Annotated[int | None, typer.Option("--split", min=1, metavar="ROWS", help="Rows of one file.")] = None,
@@ -79,10 +85,16 @@ def command(
         until=until,
         languages=tuple(lang or ()),
         users=tuple(user or ()),
+        followed=tuple(followed or ()),
         words=tuple(word or ()),
         places=tuple(in_place or ()),
         judged=tuple(_judged(each) for each in judged or ()),
         deleted=deleted,
+        networks=tuple(network or ()),
+        kinds=(kind,) if kind and what != "network" else (),
+        crawls=tuple(crawl or ()),
+        has_media=with_media,
+        at_least=tuple(at_least(each) for each in least or ()),
     )
     request = Request(
         what=what,

@@ -1,0 +1,61 @@
+"""Searching who follows whom, page by page: in the order in which the following accounts were heard of, the last first."""
+
+from __future__ import annotations
+
+from bowerbird.ports import Database, Transaction
+from bowerbird.reports.blocks.choosing import Conditions, conditions
+from bowerbird.reports.blocks.picking import picked
+from bowerbird.reports.blocks.tables import FOLLOWS
+from bowerbird.reports.browsing.pages import read_token, token
+from bowerbird.reports.browsing.searching import Found, Search
+
+STRETCH = 2_000
+"""Following accounts that one page looks through at most."""
+_LAST = "select max(source) as source from relations where kind = 'follow'"
+
+
+async def search_follows(database: Database, wanted: Search) -> Found:
+    """One page; raises `UserError` for what follows do not have."""
+    choice = wanted.choice
+    async with database.reading() as tx:
+        begin = read_token(wanted.after) if wanted.after is not None else [await _last(tx) + 1, 0]
+        source, target = begin[0], begin[1] if len(begin) > 1 else 0
+        low = 0 if choice.users or choice.followed else max(source - STRETCH, 0)
+        where = await conditions(database, tx, FOLLOWS, choice)
+        pairs = await _pairs(tx, where, _beyond(source, target, low, by_target=bool(choice.followed)), wanted.size + 1)
+        shown = pairs[: wanted.size]
+        rows = await _rows(database, tx, shown)
+    if len(pairs) > wanted.size:
+        return Found(rows=rows, after=token(shown[-1]), looked=len(shown))
+    return Found(rows=rows, after=token([low, 0]) if low else None, looked=len(shown), is_cut=low > 0)
+
+
+async def _last(tx: Transaction) -> int:
+    (row,) = await tx.fetch(_LAST)
+    return int(row["source"] or 0)
+
+
+def _beyond(source: int, target: int, low: int, *, by_target: bool) -> Conditions:
+    # A sum is in no index: that of those who are followed is to be used then.
+    first = "r.source + 0" if by_target else "r.source"
+    if low:
+        return Conditions(f"({first}, r.target) < (?, ?) and {first} >= ?", (source, target, low))
+    return Conditions(f"({first}, r.target) < (?, ?)", (source, target))
+
+
+async def _pairs(tx: Transaction, where: Conditions, beyond: Conditions, limit: int) -> list[tuple[int, int]]:
+    sql = (
+        f"select r.source, r.target from {FOLLOWS.tables} where {where.sql} and {beyond.sql} "
+        f"order by r.source desc, r.target desc limit {limit}"
+    )
+    return [(row["source"], row["target"]) for row in await tx.fetch(sql, *where.values, *beyond.values)]
+
+
+async def _rows(database: Database, tx: Transaction, pairs: list[tuple[int, int]]) -> tuple[dict[str, object], ...]:
+    """The rows of pairs, in the order of these."""
+    if not pairs:
+        return ()
+    several = database.any("bigint")
+    sources, targets = (database.members(sorted(set(ends))) for ends in zip(*pairs, strict=True))
+    found = dict(await picked(database, tx, FOLLOWS, f"r.source {several} and r.target {several}", sources, targets))
+    return tuple(found[pair] for pair in pairs if pair in found)

@@ -1,0 +1,194 @@
+"""Searching what is stored, on either database: the same rows as an export with the same conditions, page by page."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec import structs
+from store_pages import FOLLOWERS, START, TIMELINE, Crawled, followers, post, user
+
+from bowerbird.errors import UserError
+from bowerbird.model import Gone, Media, Outcome, Page, Subject
+from bowerbird.model.items import Judged
+from bowerbird.ports import Database
+from bowerbird.reports.blocks.choosing import Choice, at_least
+from bowerbird.reports.blocks.reading import BlockReader
+from bowerbird.reports.blocks.tables import TABLES
+from bowerbird.reports.browsing.follows import search_follows
+from bowerbird.reports.browsing.searching import Search, search
+
+_JUDGED = (
+    "insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call) "
+    "values (?, ?, ?, ?, 'profile', 1, 0.9, '{}', '1', 1, 1)"
+)
+_WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in "Flood") + " in full width"
+
+
+@pytest.fixture
+async def crawled(database: Database) -> Crawled:
+    """Twelve posts of three accounts; the ninth is deleted, and the third account opted out."""
+    crawled = await Crawled(database).register()
+    picture = Media(id="m1", kind="image", url="https://pictures.example/1.png", description="A Bower of blue things")
+    posts = [
+        post("10", text="the flood in Lisbon", likes=3, language="pt"),
+        post("11", text=_WIDE, likes=9, tags=("porto",)),
+        post("12", "2", text="100% sure_thing", likes=None),
+        post("13", "2", text="STRASSE", media=(picture,), likes=5),
+        *(post(str(key), "2", text=f"number {key}", likes=key % 4) for key in range(14, 20)),
+        post("20", "3", text="flood of one who opts out"),
+        post("21", "2", text="flood, but deleted"),
+    ]
+    people = (user("1", followers=5), user("2", name="Flo Wer", followers=50), user("3", followers=7))
+    await crawled.save(Page(users=people, posts=tuple(posts)), TIMELINE, "1")
+    await crawled.save(
+        Page(users=(user("3", opts_out=True),), gone=(Gone(Subject.POST, "21", Outcome.NOT_FOUND, is_stated=True),))
+    )
+    async with database.transaction() as tx:
+        await tx.execute(_JUDGED, "place", "user", "x:2", "Lisbon")
+    return crawled
+
+
+async def ids(crawled: Crawled, size: int = 50, what: str = "posts", order: str = "newest", **choice: Any) -> list[str]:
+    return await all_ids(crawled, Search(what=what, choice=Choice(**choice), order=order, size=size))
+
+
+async def all_ids(crawled: Crawled, wanted: Search) -> list[str]:
+    found: list[str] = []
+    after: str | None = None
+    while True:
+        page = await search(crawled.database, structs.replace(wanted, after=after))
+        assert len(page.rows) <= wanted.size
+        found += [row["id"] for row in page.rows]
+        after = page.after
+        if after is None:
+            return found
+
+
+async def exported(crawled: Crawled, what: str, choice: Choice) -> list[str]:
+    reader = BlockReader(crawled.database, TABLES[what], choice)
+    return [
+        str(each.decode() if isinstance(each, bytes) else each) async for block in reader.blocks() for each in block.values("id")
+    ]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {},
+        {"words": ("flood",)},
+        {"words": ("FLOOD", "#Porto")},
+        {"words": ("#porto",)},
+        {"words": ("100%",)},
+        {"words": ("e_t",)},
+        {"words": ("straße",)},
+        {"languages": ("pt",)},
+        {"users": ("@u2",)},
+        {"networks": ("bluesky",)},
+        {"networks": ("x", "bluesky")},
+        {"kinds": ("repost",)},
+        {"has_media": True},
+        {"at_least": (("likes", 3),)},
+        {"places": ("Lisbon",)},
+        {"judged": (Judged("place"),), "words": ("number",)},
+        {"since": START, "until": START + timedelta(days=90)},
+        {"since": START + timedelta(days=365)},
+        {"crawls": ("none",)},
+    ],
+)
+async def test_a_search_finds_what_an_export_writes(crawled: Crawled, choice: dict[str, Any]) -> None:
+    wanted = await exported(crawled, "posts", Choice(**choice))
+    for size in (1, 4, 50):
+        assert await ids(crawled, size, **choice) == wanted[::-1]
+        assert await ids(crawled, size, order="oldest", **choice) == wanted
+
+
+async def test_words_conditions_find_what_they_say(crawled: Crawled) -> None:
+    assert await ids(crawled, words=("flood",)) == ["x:11", "x:10"]
+    assert await ids(crawled, words=("straße",)) == ["x:13"]
+    assert await ids(crawled, words=("sure_",)) == ["x:12"]
+    assert await ids(crawled, at_least=(at_least("likes=5"),)) == ["x:13", "x:11"]
+    assert await ids(crawled, has_media=True) == ["x:13"]
+
+
+async def test_a_search_that_looks_through_little_goes_on_where_it_stopped(crawled: Crawled) -> None:
+    async def found(*words: str, order: str = "newest") -> list[str]:
+        return await all_ids(crawled, Search(what="posts", choice=Choice(words=words), order=order, stretch=3))
+
+    assert await found("flood") == ["x:11", "x:10"]
+    assert await found("#porto") == ["x:11"]
+    assert await found("flood", "number", order="oldest") == ["x:10", "x:11", *(f"x:{n}" for n in range(14, 20))]
+    first = await search(crawled.database, Search(what="posts", choice=Choice(words=("flood",)), stretch=3))
+    assert (first.rows, first.is_cut, first.looked, first.after is not None) == ((), True, 3, True)
+    assert first.reached == START + timedelta(hours=1)
+
+
+async def test_rows_are_sorted_by_a_counter_and_every_one_is_shown_once(crawled: Crawled) -> None:
+    likes = {"x:11": 9, "x:13": 5, "x:10": 3, "x:15": 3, "x:19": 3}
+    for size in (1, 3, 50):
+        found = await ids(crawled, size, order="likes")
+        assert found[:5] == ["x:11", "x:13", "x:19", "x:15", "x:10"]
+        assert (len(found), found[-1]) == (len(set(found)), "x:12")
+    assert set(likes) == set(found[:5])
+    assert await ids(crawled, 1, "users", "followers") == ["x:2", "x:1"]
+
+
+async def test_accounts_and_media_are_found_by_their_words(crawled: Crawled) -> None:
+    assert await ids(crawled, what="users", words=("flo",)) == ["x:2"]
+    assert await ids(crawled, what="users", words=("U1",)) == ["x:1"]
+    assert await ids(crawled, what="media", words=("bower",)) == ["m1"]
+    assert await ids(crawled, what="media", kinds=("video",)) == []
+    (row,) = (await search(crawled.database, Search(what="media"))).rows
+    assert (row["post_id"], row["author_handle"]) == ("x:13", "u2")
+
+
+async def test_a_row_tells_what_an_export_would(crawled: Crawled) -> None:
+    (row,) = (await search(crawled.database, Search(what="posts", choice=Choice(words=("#porto",))))).rows
+    assert (row["author_id"], row["author_handle"], row["tags"], row["likes"]) == ("x:1", "u1", ["porto"], 9)
+    assert row["found_at"] == START + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Search(what="posts", after="no token"),
+        Search(what="posts", after="gA"),
+        Search(what="posts", size=0),
+        Search(what="posts", order="followers"),
+        Search(what="users", choice=Choice(at_least=(("likes", 1),))),
+        Search(what="users", choice=Choice(has_media=True)),
+        Search(what="posts", choice=Choice(users=("nobody",))),
+    ],
+)
+async def test_a_search_that_cannot_be_is_refused_in_words(crawled: Crawled, wanted: Search) -> None:
+    with pytest.raises(UserError):
+        await search(crawled.database, wanted)
+
+
+@pytest.mark.parametrize("written", ["likes", "likes=", "=3", "likes=many", "likes=-1"])
+def test_a_counter_needs_its_number(written: str) -> None:
+    with pytest.raises(UserError, match="likes=100"):
+        at_least(written)
+
+
+async def test_follows_are_searched_by_either_end(crawled: Crawled) -> None:
+    people = tuple(user(str(key)) for key in range(4, 9))
+    await crawled.save(Page(users=people, relations=followers("4", "5", "6", "7", "8")), FOLLOWERS, "4")
+    await crawled.save(Page(relations=followers("5", "6")), FOLLOWERS, "5")
+    everyone = await pairs(crawled, 2)
+    assert everyone == [("x:8", "x:4"), ("x:7", "x:4"), ("x:6", "x:5"), ("x:6", "x:4"), ("x:5", "x:4")]
+    assert await pairs(crawled, 2, followed=("@u4",)) == [(f"x:{n}", "x:4") for n in (8, 7, 6, 5)]
+    assert await pairs(crawled, 1, users=("@u6",)) == [("x:6", "x:5"), ("x:6", "x:4")]
+    assert await pairs(crawled, 1, networks=("bluesky",)) == []
+
+
+async def pairs(crawled: Crawled, size: int, **choice: Any) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    after = None
+    while True:
+        page = await search_follows(crawled.database, Search(what="follows", choice=Choice(**choice), after=after, size=size))
+        found += [(row["source_id"], row["target_id"]) for row in page.rows]
+        after = page.after
+        if after is None:
+            return found
