@@ -18,13 +18,13 @@ class SqliteTransaction(Hooks):
 
     def __init__(self, connection: Any) -> None:
         super().__init__()
-        self._connection = connection
+        self.connection = connection
 
     async def execute(self, sql: str, *values: Any) -> int:
-        return int(self._connection.execute(sql, storable(values)).rowcount)
+        return int(self.connection.execute(sql, storable(values)).rowcount)
 
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.executemany(sql, all_storable(rows))
+        self.connection.executemany(sql, all_storable(rows))
 
     async def execute_all(self, writes: Sequence[tuple[str, Sequence[Sequence[Any]] | None]]) -> None:
         for sql, rows in writes:
@@ -35,7 +35,12 @@ class SqliteTransaction(Hooks):
         return [found for row in rows for found in await self.fetch(sql, *row)]
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
-        rows: Sequence[Row] = self._connection.execute(sql, storable(values)).fetchall()
+        rows: Sequence[Row] = self.connection.execute(sql, storable(values)).fetchall()
+        return rows
+
+    def fetch_now(self, sql: str, values: Sequence[Any]) -> Sequence[Row]:
+        """The same without anything to await, for a thread."""
+        rows: Sequence[Row] = self.connection.execute(sql, storable(values)).fetchall()
         return rows
 
     async def fetch_all(self, questions: Sequence[tuple[str, Sequence[Any]]]) -> Sequence[Sequence[Row]]:
@@ -43,23 +48,27 @@ class SqliteTransaction(Hooks):
 
     async def fetch_one(self, sql: str, *values: Any) -> Row | None:
         # fetchall, not fetchone: a statement with RETURNING must run to its end or it keeps the transaction open.
-        rows: list[Row] = self._connection.execute(sql, storable(values)).fetchall()
+        rows: list[Row] = self.connection.execute(sql, storable(values)).fetchall()
         return rows[0] if rows else None
 
     async def fetch_columns(self, sql: str, *values: Any) -> Sequence[Sequence[Any]]:
-        cursor = self._connection.cursor()
+        return self.columns_now(sql, values)
+
+    def columns_now(self, sql: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """The same without anything to await."""
+        cursor = self.connection.cursor()
         cursor.row_factory = None
         # Nobody else reads meanwhile: nothing is awaited. Texts as bytes save the way to letters and back.
-        self._connection.text_factory = bytes
+        self.connection.text_factory = bytes
         try:
             with _without_collection():
                 return list(zip(*cursor.execute(sql, storable(values)).fetchall(), strict=True))
-        except self._connection.DataError as error:
+        except self.connection.DataError as error:
             if "too big" in str(error):
                 raise TooMuch(f"SQLite cannot hold an answer: {error}") from error
             raise
         finally:
-            self._connection.text_factory = str
+            self.connection.text_factory = str
 
 
 @contextmanager
