@@ -45,8 +45,10 @@ class _ReadBeside(SqliteDatabase):
             raise StoreError(f"the database {self._where} was deleted or replaced while it was shown; start the dashboard again")
         async with super().reading() as tx:
             # What is in memory has one connection for all, and is small.
-            is_shared = self._where == ":memory:" or not isinstance(tx, SqliteTransaction)
-            yield tx if is_shared else _InThread(tx, self._threads)
+            if self._where == ":memory:" or not isinstance(tx, SqliteTransaction):
+                yield tx
+            else:
+                yield _InThread(tx.connection, self._threads)
 
     async def close(self) -> None:
         self._threads.shutdown(cancel_futures=True)
@@ -56,8 +58,8 @@ class _ReadBeside(SqliteDatabase):
 class _InThread(SqliteTransaction):
     """The questions of one who reads, asked in a thread, one after the other."""
 
-    def __init__(self, asked: SqliteTransaction, threads: Executor) -> None:
-        super().__init__(asked.connection)
+    def __init__(self, connection: Any, threads: Executor) -> None:
+        super().__init__(connection)
         self._threads = threads
 
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:

@@ -137,7 +137,7 @@ async def read_health(database: Database) -> Health:
     async with database.reading() as tx:
         users, relations, posts = [await _up_to_many(tx, what) for what in _GONE]
         return Health(
-            pace=await _pace(tx),
+            pace=await read_pace(tx),
             refusals=await _refusals(tx),
             quarantine=tuple(
                 Quarantined(row["facet"], row["why"], row["items"], row["kept"]) for row in await tx.fetch(_QUARANTINE)
@@ -156,7 +156,8 @@ async def _up_to_many(tx: Transaction, what: str) -> int:
     return int(row["found"]) if row else 0
 
 
-async def _pace(tx: Transaction) -> Pace:
+async def read_pace(tx: Transaction) -> Pace:
+    """How the last calls went."""
     row = await tx.fetch_one(_PACE, _RECENT_CALLS)
     if row is None or not row["calls"]:
         return Pace(0, 0, None, None)

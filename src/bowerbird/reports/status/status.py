@@ -41,9 +41,11 @@ class Status(Struct, frozen=True, kw_only=True):
     """Modules whose last runs failed."""
 
 
-async def read_status(database: Database, now: datetime, *, errors: int = 5) -> Status:
-    """Reads it all; give it `one_moment` of a database, so that the figures agree."""
-    summary, health = await Reader(database).summary(errors=errors), await read_health(database)
+async def read_status(database: Database, now: datetime, *, errors: int = 5, health: Health | None = None) -> Status:
+    """Reads it all; give it `one_moment` of a database, so that the figures agree. `health`: what was read of it a moment ago,
+    for those who look again and again."""
+    summary = await Reader(database).summary(errors=errors)
+    health = health or await read_health(database)
     async with database.reading() as tx:
         return Status(
             now=now,

@@ -10,7 +10,7 @@ bowerbird.palette = () => {
 };
 
 bowerbird.plot = async (figure) => {
-  const [told] = await Promise.all([
+  let [told] = await Promise.all([
     bowerbird.numbers(figure.dataset.plot),
     bowerbird.load("/assets/foreign/uPlot.min.css"),
     bowerbird.load("/assets/foreign/uPlot.iife.min.js"),
@@ -21,6 +21,15 @@ bowerbird.plot = async (figure) => {
   fill(figure, told);
   let plot = draw(figure, told);
   const again = () => { plot?.destroy(); plot = draw(figure, told); };
+  const every = Number(figure.dataset.every);
+  if (every) {
+    setInterval(async () => {
+      if (document.hidden || !figure.isConnected) return;
+      // What cannot be told now is told next time; the plot says how old it is.
+      const newer = await bowerbird.numbers(figure.dataset.plot).catch(() => null);
+      if (newer) { told = newer; fill(figure, told); again(); }
+    }, every * 1000);
+  }
   addEventListener("theme", again);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   let width = figure.clientWidth;
@@ -35,7 +44,8 @@ function fill(figure, told) {
   const heads = [told.x_label || (told.x === "time" ? "Time (UTC)" : ""), ...told.series.map((one) => one.label)];
   const xs = told.xs.map((x) => (told.x === "time" ? timeWords(x) : x));
   scroll?.replaceChildren(bowerbird.table(heads, xs.map((x, at) => [x, ...told.series.map((one) => one.values[at] ?? null)])));
-  if (told.as_of && !figure.querySelector(".as-of")) {
+  if (told.as_of) {
+    figure.querySelector(".as-of")?.remove();
     const when = bowerbird.element("time", { datetime: told.as_of, title: told.as_of }, told.as_of);
     figure.querySelector("details").before(bowerbird.element("p", { class: "as-of" }, "As of ", when));
   }

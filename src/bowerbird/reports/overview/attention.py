@@ -1,0 +1,152 @@
+"""What needs a person, the worst first, each with what to do about it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+
+from msgspec import Struct
+
+from bowerbird.crawl.access.how_to_add import renew_line
+from bowerbird.crawl.process.endings import NOTHING_LEFT
+from bowerbird.limits.purses import Purse
+from bowerbird.model import CrawlState
+from bowerbird.model.times import span
+from bowerbird.model.wording import outcome_words
+from bowerbird.reports.next_steps.step import Step
+from bowerbird.reports.status.limit_names import limit_word
+from bowerbird.reports.status.status import Status
+from bowerbird.reports.status.summary import CrawlReport
+
+_SOON = 0.9
+"""The part of a budget after which it is told that it runs out."""
+_LATE = timedelta(hours=1)
+"""Errors are worth a look for so long."""
+
+
+class Need(Struct, frozen=True, kw_only=True):
+    """One thing that somebody should look at."""
+
+    what: str
+    advice: str = ""
+    command: str = ""
+    """What to type, where a command line mends it."""
+    path: str = ""
+    """The page that shows it."""
+    is_bad: bool = False
+    """Something does not run that should."""
+
+
+def needs(status: Status, steps: Mapping[str, Step]) -> list[Need]:
+    """Everything that needs attention; `steps`: by crawl that nobody runs, what goes on with it."""
+    found = [
+        *_crawls(status, steps),
+        *_credentials(status),
+        *_money(status),
+        *_limits(status),
+        *_streams(status),
+        *_modules(status),
+        *_left_out(status),
+        *_set_aside(status),
+    ]
+    return sorted(found, key=lambda need: not need.is_bad)
+
+
+def _crawls(status: Status, steps: Mapping[str, Step]) -> Iterator[Need]:
+    running = {process.crawl for process in status.processes}
+    for crawl in status.summary.crawls:
+        step = steps.get(crawl.name, Step())
+        path = f"/crawls/{crawl.name}"
+        advice = "; ".join((*step.first, *filter(None, [step.about])))
+        if crawl.state == CrawlState.FAILED:
+            yield Need(what=f"{crawl.name} failed: {crawl.reason}", advice=advice, command=step.command, path=path, is_bad=True)
+        elif crawl.state.is_under_way and crawl.name not in running:
+            yield Need(
+                what=f"{crawl.name} is run by no process, though none said goodbye: it may have been killed. Nothing is lost.",
+                advice=advice,
+                command=step.command,
+                path=path,
+                is_bad=True,
+            )
+        elif is_open(crawl) and crawl.name not in running and step.command:
+            yield Need(what=f"{crawl.name} has {_ended(crawl)}", advice=advice, command=step.command, path=path)
+
+
+def is_open(crawl: CrawlReport) -> bool:
+    """Whether a crawl that ended has something left to ask."""
+    is_done = crawl.state == CrawlState.FINISHED and (crawl.reason or "").startswith(NOTHING_LEFT)
+    return not crawl.state.is_under_way and not is_done
+
+
+def _ended(crawl: CrawlReport) -> str:
+    word = "ended as told" if crawl.state == CrawlState.FINISHED else str(crawl.state)
+    return f"{word}: {crawl.reason}" if crawl.reason else word
+
+
+def _credentials(status: Status) -> Iterator[Need]:
+    for each in status.health.refusals:
+        yield Need(
+            what=f"{each.service} refused the credential {each.credential}: {each.reason or 'without a reason'}",
+            advice="Unless you did since, give it another secret.",
+            command=renew_line(each.credential, each.provider),
+            path="/steering/credentials",
+            is_bad=True,
+        )
+
+
+def _money(status: Status) -> Iterator[Need]:
+    for purse in status.purses:
+        if purse.allowed and purse.spent + purse.reserved >= _SOON * purse.allowed:
+            yield Need(
+                what=f"{_whose(purse)} has spent {purse.words}",
+                advice=f"It goes on by itself in {span(purse.resets_at - status.now)}." if purse.resets_at else
+                "Raise its dollars under [stop] of the crawl file if it is to go on.",
+                path="/crawls",
+            )  # fmt: skip
+
+
+def _whose(purse: Purse) -> str:
+    return f"The crawl {purse.of}" if purse.is_crawl else f"This month {purse.of}"
+
+
+def _limits(status: Status) -> Iterator[Need]:
+    for each in status.summary.ledgers:
+        if each.backoff_until is not None and each.backoff_until > status.now:
+            wait = span(each.backoff_until - status.now)
+            yield Need(what=f"{limit_word(each.bucket)}: the service is left alone for {wait} after trouble", path="/crawls")
+
+
+def _streams(status: Status) -> Iterator[Need]:
+    for each in status.streams:
+        if each.open_gaps:
+            gaps = f"{each.open_gaps:,} gaps" if each.open_gaps > 1 else "1 gap"
+            yield Need(
+                what=f"The stream {each.name} of {each.crawl} has {gaps} that nothing has filled", path=_missing(each.crawl)
+            )
+
+
+def _missing(crawl: str) -> str:
+    return f"/completeness/{crawl}"
+
+
+def _modules(status: Status) -> Iterator[Need]:
+    for each in status.failing:
+        times = f"{each.failures:,} times in a row" if each.failures > 1 else "the last time"
+        yield Need(what=f"The module {each.name} of {each.crawl} failed {times}: {each.error or ''}", path="/work/modules")
+
+
+def _left_out(status: Status) -> Iterator[Need]:
+    for each in status.left_out:
+        if each.targets and each.advice:
+            what = f"{each.crawl} does not ask {each.service} for {each.facet}: {each.why}; {each.targets:,} targets wait"
+            yield Need(what=what, advice=each.advice, path=f"/crawls/{each.crawl}")
+
+
+def _set_aside(status: Status) -> Iterator[Need]:
+    for each in status.health.quarantine:
+        items = f"{each.items:,} items" if each.items > 1 else "1 item"
+        yield Need(what=f"{items} of {each.facet} could not be read and are kept apart: {each.why}", path="/work/errors")
+    late = [error for error in status.summary.errors if status.now - error.at < _LATE]
+    if late:
+        said = f"{outcome_words(late[0].outcome)}: {late[0].message}" if late[0].outcome else late[0].message
+        yield Need(what=f"{late[0].part}, {span(status.now - late[0].at)} ago: {said}".rstrip(": "), path="/work/errors")

@@ -1,0 +1,44 @@
+"""What came in over time, as the plot of the first page shows it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.ports import Database
+from bowerbird.reports.reader import Reader
+from bowerbird.reports.working.paces import read_course, read_minutes
+
+HOUR = timedelta(hours=1)
+_MINUTE = timedelta(minutes=1)
+
+
+class Incoming(Struct, frozen=True):
+    """New items per minute, by facet (of one crawl) or by crawl (of several)."""
+
+    at: Sequence[datetime]
+    rates: Mapping[str, Sequence[float]]
+    is_lately: bool
+    """The last hour; otherwise the whole life of what ended before."""
+
+
+async def read_incoming(database: Database, now: datetime) -> Incoming:
+    """The last hour by the minute where anything came in; otherwise the whole life of the newest crawl."""
+    crawls = await Reader(database).crawls()
+    counts: defaultdict[str, Counter[datetime]] = defaultdict(Counter)
+    async with database.reading() as tx:
+        for crawl in crawls:
+            for each in await read_minutes(tx, crawl.crawl, now - HOUR):
+                counts[crawl.name if len(crawls) > 1 else each.facet][each.minute] += each.items
+        if counts:
+            begun = max(min(min(found) for found in counts.values()), now - HOUR).replace(second=0, microsecond=0)
+            at = [begun + number * _MINUTE for number in range((now - begun) // _MINUTE + 1)]
+            rates = {name: [found[minute] for minute in at] for name, found in sorted(counts.items()) if any(found.values())}
+            return Incoming(at, rates, is_lately=True)
+        if not crawls:
+            return Incoming((), {}, is_lately=True)
+        course = await read_course(tx, max(crawls, key=lambda crawl: crawl.updated_at).crawl)
+    return Incoming(course.at, {name: rates for name, rates in course.rates.items() if any(rates)}, is_lately=False)

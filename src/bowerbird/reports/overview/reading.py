@@ -1,0 +1,147 @@
+"""Reads what the first page of the dashboard shows; cheap enough to be read every second while somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct, structs
+
+from bowerbird.db.moment import one_moment
+from bowerbird.limits.purses import is_purse
+from bowerbird.model import CrawlState
+from bowerbird.model.money import in_dollars, thousandths
+from bowerbird.ports import Database, Transaction
+from bowerbird.reports.next_steps.step import Step
+from bowerbird.reports.overview.attention import Need, needs
+from bowerbird.reports.status.health import Health, read_pace
+from bowerbird.reports.status.limit_names import limit_words
+from bowerbird.reports.status.money import months, own_purse
+from bowerbird.reports.status.status import Status, read_status
+from bowerbird.reports.status.summary import CrawlReport, LedgerReport
+from bowerbird.reports.working.paces import read_minutes, read_open
+
+Steps = Callable[[Database, Status], Awaitable[Mapping[str, Step]]]
+"""What goes on with the crawls that nobody runs."""
+LATELY = timedelta(minutes=5)
+_HEALTH_KEPT = timedelta(seconds=20)
+"""What takes longest to count, completeness above all, changes slowly."""
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    """One limit of a service as it stands now."""
+
+    name: str
+    left: int
+    allowance: int
+    resets_at: datetime | None
+
+    @property
+    def share(self) -> float:
+        return self.left / max(1, self.allowance)
+
+
+class CrawlLine(Struct, frozen=True, kw_only=True):
+    """One crawl, in a line."""
+
+    crawl: CrawlReport
+    flow: str
+    state: str
+    processes: int
+    per_second: float
+    """New items over the last minutes."""
+    waiting: int
+    dollars: str
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """A store at one moment, for somebody who has just come."""
+
+    status: Status
+    health_at: datetime
+    """When completeness and what is gone were counted."""
+    lines: Sequence[CrawlLine]
+    limits: Sequence[Limit]
+    """The tightest first."""
+    needs: Sequence[Need]
+
+    @property
+    def running(self) -> int:
+        return sum(bool(line.processes) and line.crawl.state == CrawlState.RUNNING for line in self.lines)
+
+    @property
+    def per_second(self) -> float:
+        return sum(line.per_second for line in self.lines)
+
+    @property
+    def completeness(self) -> float | None:
+        told = self.status.health.completeness
+        return told.stored / told.claimed if told.claimed else None
+
+    @property
+    def dollars(self) -> str:
+        return in_dollars(thousandths(sum(purse.spent for purse in months(self.status.purses))))
+
+
+class OverviewReader:
+    """Remembers what is slow to count for a while."""
+
+    def __init__(self, database: Database, steps: Steps) -> None:
+        self._database = database
+        self._steps = steps
+        self._health: tuple[datetime, Health] | None = None
+
+    async def read(self, now: datetime) -> Overview:
+        """Everything, as of one moment; what is slow to count as of some seconds before."""
+        kept = self._health if self._health and now - self._health[0] < _HEALTH_KEPT else None
+        async with one_moment(self._database) as moment:
+            status = await read_status(moment, now, health=kept[1] if kept else None)
+            async with moment.reading() as tx:
+                status = structs.replace(status, health=structs.replace(status.health, pace=await read_pace(tx)))
+                lines = [await _line(tx, status, crawl) for crawl in status.summary.crawls]
+        self._health = kept or (now, status.health)
+        return Overview(
+            status=status,
+            health_at=self._health[0],
+            lines=lines,
+            limits=_limits(status),
+            needs=needs(status, await self._steps(self._database, status)),
+        )
+
+
+async def _line(tx: Transaction, status: Status, crawl: CrawlReport) -> CrawlLine:
+    processes = sum(process.crawl == crawl.name for process in status.processes)
+    is_killed = crawl.state.is_under_way and not processes
+    own, lanes = own_purse(status.purses, crawl.name), [lane for lane in status.summary.lanes if lane.crawl == crawl.name]
+    return CrawlLine(
+        crawl=crawl,
+        flow=msgspec.json.decode(crawl.flow)["name"],
+        state="lost" if is_killed else str(crawl.state),
+        processes=processes,
+        per_second=await read_rate(tx, crawl.crawl, status.now) if processes else 0.0,
+        waiting=sum(count.value for lane in lanes for state, count in lane.tasks.items() if state in ("waiting", "leased")),
+        dollars=own.words if own else in_dollars(0),
+    )
+
+
+async def read_rate(tx: Transaction, crawl: int, now: datetime) -> float:
+    """New items per second over the last minutes, open streams included."""
+    minutes = await read_minutes(tx, crawl, now - LATELY)
+    begun = max(now - LATELY, min((each.minute for each in minutes), default=now))
+    asked = sum(each.items for each in minutes) / max((now - begun).total_seconds(), 1.0)
+    heard = [each.items / max((now - each.since).total_seconds(), 1.0) for each in (await read_open(tx, crawl)).values()]
+    return asked + sum(heard)
+
+
+def _limits(status: Status) -> list[Limit]:
+    ledgers = [one for one in status.summary.ledgers if not is_purse(one.bucket)]
+    names = limit_words(one.bucket for one in ledgers)
+    found = [_limit(one, names[one.bucket], status.now) for one in ledgers]
+    return sorted(found, key=lambda limit: (limit.share, limit.name))
+
+
+def _limit(one: LedgerReport, name: str, now: datetime) -> Limit:
+    is_over = one.reset_at is not None and one.reset_at <= now
+    left = one.allowance if is_over else max(0, one.remaining - one.in_flight)
+    return Limit(name=name, left=left, allowance=one.allowance, resets_at=None if is_over else one.reset_at)
