@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ from bowerbird.ports import Clock, Database
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.web.dashboard import dashboard as built
+from bowerbird.web.security.passwords import Cost
 from bowerbird.web.site import Site
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -28,6 +30,7 @@ WORLD = WorldSettings(seed=3, accounts=120, following=8.0, posts_per_day=6, hist
 TAG = "music"
 CRAWL = "laboratory"
 """The name of the crawl."""
+CHEAP = Cost(passes=1, memory=8)
 _STOP = '[stop]\nduration = "3h"'
 
 
@@ -82,6 +85,17 @@ class Client:
         self._app = built(site)
         self._host = host
         self.cookies: dict[str, str] = {}
+        self.stays = False
+        """Whether it listens to an answer without end, instead of going away once it has asked."""
+
+    async def enter(self) -> None:
+        """Comes in with the key of the terminal."""
+        await self.get(f"/enter?key={await self.site.guard.entrance.key()}")
+
+    async def log_in(self, name: str, password: str) -> Answer:
+        """Fills in the login, as a browser does that was there before."""
+        token = (await self.get("/login")).text.partition('name="token" value="')[2].partition('"')[0]
+        return await self.post("/login", {"name": name, "password": password, "token": token}, token=False)
 
     def add(self, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
         """One more address, asked with GET or POST."""
@@ -116,6 +130,8 @@ class Client:
         waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive() -> dict[str, Any]:
+            if not waiting and self.stays:
+                await asyncio.Event().wait()
             return waiting.pop() if waiting else {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
@@ -128,10 +144,14 @@ class Client:
             if name == "set-cookie":
                 key, _, rest = value.partition("=")
                 self.cookies[key] = rest.partition(";")[0].strip('"')
+                if "Max-Age=0" in rest:
+                    del self.cookies[key]
         whole = b"".join(message.get("body", b"") for message in told if message["type"] == "http.response.body")
         return Answer(start["status"], dict(pairs), whole)
 
 
 async def dashboard(database: Database, clock: Clock | None = None) -> Client:
     """A client of the dashboard over a store, logged in with every right."""
-    return Client(Site(database, clock or RealClock(), "test store"))
+    client = Client(Site(database, clock or RealClock(), "test store", cost=CHEAP))
+    await client.enter()
+    return client

@@ -70,11 +70,19 @@ def context(browser: Browser, watched: Watched) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(context: BrowserContext, watched: Watched) -> Page:
-    """A page of somebody who is logged in with every right."""
+def stranger(context: BrowserContext, watched: Watched) -> Page:
+    """A page of somebody who has not come in yet."""
     made = context.new_page()
     watched.attach(made)
     return made
+
+
+@pytest.fixture
+def page(stranger: Page, request: pytest.FixtureRequest) -> Page:
+    """A page of somebody who is logged in with every right, to the site of the test's own or else to the shared one."""
+    served: Served = request.getfixturevalue("site" if "site" in request.fixturenames else "shared_site")
+    served.enter(stranger)
+    return stranger
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Page, Request, Route
@@ -14,7 +16,9 @@ from bowerbird.db import open_database
 from bowerbird.transport.serving import Listening, serving
 from bowerbird.web.dashboard import dashboard
 from bowerbird.web.site import Site
+from web_site import CHEAP
 
+T = TypeVar("T")
 _HERE = ("127.0.0.1", "localhost")
 
 
@@ -42,12 +46,22 @@ class Served:
     def address(self, path: str) -> str:
         return f"{self.base}{path}"
 
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Does something in the loop of the dashboard."""
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+    def enter(self, page: Page) -> None:
+        """Has a browser come in with the key of the terminal."""
+        assert self.site is not None
+        page.goto(self.address(f"/enter?key={self.do(self.site.guard.entrance.key())}"))
+
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         clock = RealClock()
         database = await open_database(str(self.store), clock)
         await database.migrate()
-        self.site = Site(database, clock, "crawled.db")
+        self.site = Site(database, clock, "crawled.db", cost=CHEAP)
         async with serving(dashboard(self.site), Listening()) as self.base:
             self._ready.set()
             await self._ending.wait()

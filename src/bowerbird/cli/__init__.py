@@ -47,6 +47,7 @@ GROUPS = {
         "plan": "Say what a crawl will take and bring, before anything is called.",
         "crawl": "Run a crawl, or go on with it where it stopped.",
         "serve": "Hand the calls of a crawl out to workers that have no database.",
+        "people": "Say who may use the dashboard, and what each may do there.",
         "worker": "Work on a crawl that others have begun, with its database or through a coordinator.",
         "status": "Say how a crawl stands: items, tasks, limits, errors.",
         "pause": "Let a running crawl finish what is in flight and wait.",

@@ -81,6 +81,8 @@ async def serving(app: Any, where: Listening) -> AsyncIterator[str]:
         lifespan="off",
         ws="none",
         server_header=False,
+        # Who asks, and how, is what the connection says: anybody on this machine could claim to be a proxy.
+        proxy_headers=False,
         limit_concurrency=_MOST_AT_ONCE,
         timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=_GOODBYE,

@@ -23,25 +23,32 @@ from bowerbird.web.pages import (
     keywords,
     machine,
     overview,
+    people,
     steering,
     work,
 )
+from bowerbird.web.security import check_routes
+from bowerbird.web.security.actions import Overtaken
 from bowerbird.web.site import Site
 
-_AREAS = (overview, crawl, work, machine, data, figures, community, keywords, completeness, steering)
+_AREAS = (overview, crawl, work, machine, data, figures, community, keywords, completeness, steering, people)
 _AWAY = "The database does not answer"
 _log = logging.getLogger(__name__)
 
 
 def dashboard(site: Site) -> Starlette:
     """The application of a site."""
+    routes = dashboard_routes(site)
+    check_routes(routes)
+    site.guard.away = _away(site)
     return Starlette(
-        routes=dashboard_routes(site),
+        routes=routes,
         middleware=site.guard.middleware(),
         exception_handlers={
             HTTPException: _http(site),
             UserError: _said(site, 400),
             NotFound: _said(site, 404),
+            Overtaken: _said(site, 409),
             StoreError: _away(site),
             Busy: _away(site),
             DiskFull: _away(site),
@@ -55,7 +62,7 @@ def dashboard_routes(site: Site) -> list[BaseRoute]:
     """Every address of the dashboard."""
     live = [Route(path, site.live.respond) for path in ("/live/{topic}", "/live/{topic}/{argument:path}")]
     pages = [route for area in _AREAS for route in area.routes(site)]
-    return [*asset_routes(), *site.guard.routes(), *live, *pages]
+    return [*asset_routes(), *live, *pages]
 
 
 _Answer = Callable[[Request, Exception], Awaitable[Response]]

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.web.security import open_to_all
 from bowerbird.web.templating import ASSETS, FOREIGN
 
 _TYPES = {
@@ -26,9 +27,9 @@ _CHECKED = "public, max-age=3600"
 
 def asset_routes() -> list[BaseRoute]:
     return [
-        Route("/assets/foreign/{name}", _from(FOREIGN)),
-        Route("/assets/{name}", _from(ASSETS)),
-        Route("/favicon.ico", _icon),
+        Route("/assets/foreign/{name}", open_to_all(_from(FOREIGN))),
+        Route("/assets/{name}", open_to_all(_from(ASSETS))),
+        Route("/favicon.ico", open_to_all(_icon)),
     ]
 
 

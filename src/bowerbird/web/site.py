@@ -13,8 +13,9 @@ from starlette.responses import HTMLResponse
 from bowerbird.ports import Clock, Database, Vault
 from bowerbird.reports.reader import Reader
 from bowerbird.web.live import Live
-from bowerbird.web.security import Guard, Handler, Role
-from bowerbird.web.security.guard import Endpoint
+from bowerbird.web.security import Door, Endpoint, Guard, Handler, Role, Visitor
+from bowerbird.web.security.guard import MOST_FORM
+from bowerbird.web.security.passwords import Cost
 from bowerbird.web.templating import Templates
 
 T = TypeVar("T")
@@ -25,19 +26,28 @@ _request: ContextVar[Request | None] = ContextVar("request", default=None)
 class Site:
     """One dashboard over one store."""
 
-    def __init__(self, database: Database, clock: Clock, name: str, *, vault: Vault | None = None) -> None:
-        """`name`: of the store, as people see it, without a password."""
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        name: str,
+        *,
+        vault: Vault | None = None,
+        door: Door | None = None,
+        cost: Cost | None = None,
+    ) -> None:
+        """`name`: of the store, as people see it, without a password; `door`: how people reach it; `cost`: of their passwords."""
         self.database = database
         self.clock = clock
         self.name = name
         self.vault = vault
         self.reader = Reader(database)
-        self.guard = Guard()
+        self.guard = Guard(database, clock, door, cost)
         self.live = Live(clock)
 
     @cached_property
     def templates(self) -> Templates:
-        return Templates(now=self.clock.now, token=self._token, person=self._person)
+        return Templates(now=self.clock.now, token=self._token, person=self._person, made=self.guard.now_seen)
 
     def page(self, request: Request, template: str, *, title: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A whole page in the layout; for an htmx request that replaces a part, the content alone."""
@@ -53,13 +63,18 @@ class Site:
         """The same for those who watch live: no request asks for it, so it holds no forms."""
         return self.templates.render(template, values)
 
-    def acting(self, role: Role, handler: Handler) -> Endpoint:
-        """An endpoint for a POST: checks role and token, parses the bounded form, and gives it to the handler."""
-        return self.guard.acting(role, handler)
+    def showing(self, role: Role, handler: Endpoint) -> Endpoint:
+        """A page for those alone who have this role; the others are for everybody who is logged in."""
+        return self.guard.showing(role, handler)
+
+    def acting(self, role: Role, handler: Handler, most: int = MOST_FORM) -> Endpoint:
+        """An endpoint for a POST: checks role and token, parses a form of at most so many bytes, and gives it on."""
+        return self.guard.acting(role, handler, most)
 
     async def act(self, request: Request, action: str, subject: str, do: Callable[[], Awaitable[T]]) -> T:
-        """Runs an action of a person; who, when, what and how it ended is recorded."""
-        return await do()
+        """Runs an action of a person; who, when, what and how it ended is recorded. Raises `Overtaken` where
+        somebody else acted on the same subject after this person's page was made."""
+        return await self.guard.act(request, action, subject, do)
 
     def _rendered(self, request: Request, template: str, values: dict[str, Any], block: str | None = None) -> str:
         held = _request.set(request)
@@ -72,7 +87,7 @@ class Site:
         request = _request.get()
         return "" if request is None else self.guard.token(request)
 
-    def _person(self) -> Any:
+    def _person(self) -> Visitor | None:
         request = _request.get()
         return None if request is None else self.guard.person(request)
 

@@ -24,7 +24,9 @@ FOREIGN = HERE / "foreign"
 class Templates:
     """Renders the files of `templates/`."""
 
-    def __init__(self, *, now: Callable[[], datetime], token: Callable[[], str], person: Callable[[], Any]) -> None:
+    def __init__(
+        self, *, now: Callable[[], datetime], token: Callable[[], str], person: Callable[[], Any], made: Callable[[], str]
+    ) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -47,6 +49,7 @@ class Templates:
             "age_words": lambda when: words.age(when, now()),
             "token": token,
             "person": person,
+            "page_made": made,
             "asset": asset,
             "areas": AREAS,
             "area_of": area_of,

@@ -57,6 +57,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keyword_orders": ("who",), "keyword_labels": ("tagger",), "modules": ("name", "memory"), "growth": ("name",),
         "module_runs": ("module", "counts"), "place_names": ("who",), "labels": ("judge", "who"), "label_samples": ("judge",),
         "audits": ("result",), "prepared": ("name", "document"),
+        "dashboard_people": ("name", "hash"), "dashboard_sessions": ("hash", "person"),
+        "dashboard_tries": ("key",), "actions": ("who", "what", "detail"),
     },
     _CHOSEN: {
         "controls": ("kind", "wanted"), "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",),
@@ -69,7 +71,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "media_files": ("kind", "state"),
         "quarantine": ("subject",), "keyword_orders": ("said",), "keyword_labels": ("label",),
         "candidates": ("source", "state", "reason"), "place_names": ("said",), "labels": ("label",), "label_samples": ("said",),
-        "audit_accounts": ("state",),
+        "audit_accounts": ("state",), "dashboard_people": ("role",), "actions": ("role", "outcome"),
     },
     _SERVICE: {
         "services": ("flavour",), "lanes": ("left_out",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",),
@@ -84,6 +86,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "what is asked about: ids, words of the crawl file, and handles that the user gave as seeds": {
         "tasks": ("target",), "changes": ("target",), "gaps": ("target",), "shortfalls": ("target",),
         "results": ("target",), "meanings": ("target",), "inputs": ("written", "columns", "target"),
+        "actions": ("subject",),
     },
     "hashtags, words and phrases that many posts share; none is kept because one post has it": {
         "keyword_methods": ("state",), "keywords": ("term",), "keyword_candidates": ("term", "together"),

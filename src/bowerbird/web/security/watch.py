@@ -1,0 +1,190 @@
+"""The first to see a request: its host, its origin, its size, and whose session it has; and the last to see an answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from datetime import datetime, timedelta
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Match, Route
+
+from bowerbird.errors import BowerbirdError
+from bowerbird.transport.serving import is_loopback
+from bowerbird.web.security.doors import inside
+from bowerbird.web.security.guard import MOST_UPLOAD, SAFE, Guard, is_open, too_long
+from bowerbird.web.security.headers import protect
+from bowerbird.web.security.sessions import Visitor
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_LOOK_AGAIN = timedelta(seconds=5)
+"""How long somebody who was logged out may still watch what was open."""
+_ONCE_MORE = '<!doctype html><html lang="en"><title>bowerbird</title><meta http-equiv="refresh" content="0; url={0}">'
+_LONGEST_ADDRESS = 8 * 1024
+_PATIENCE = 60.0
+"""Seconds that a body may take to come."""
+
+
+class _Over(BaseException):
+    """An answer ends here: no error, and nobody's to handle but the watch's."""
+
+
+class Watch:
+    """Middleware around the whole dashboard."""
+
+    def __init__(self, app: App, guard: Guard) -> None:
+        self._app = app
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._watch(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        answered = self._answers(scope, send)
+        refusal = self._refusal(request)
+        if refusal is None:
+            session = session_of(request, self._guard)
+            refusal = await self._known(request, session)
+        if refusal is not None:
+            await refusal(scope, receive, answered)
+            return
+        watched = _Watched(self._guard, session, answered) if isinstance(scope["visitor"], Visitor) else answered
+        try:
+            await self._app(scope, _counted(scope, receive), watched)
+        except (_Over, ClientDisconnect):
+            return
+
+    def _refusal(self, request: Request) -> Response | None:
+        """Why a request is not even looked at."""
+        door, headers = self._guard.door, request.headers
+        if len(headers.getlist("host")) != 1 or not door.knows(headers["host"], _own(request.scope)):
+            return _said(421, "This name does not lead to a dashboard. Where it should, start it with --name and the name.")
+        if len(request.scope.get("raw_path") or b"") + len(request.scope.get("query_string", b"")) > _LONGEST_ADDRESS:
+            return _said(414, "This address is too long.")
+        if door.is_foreign(headers, is_safe=request.method in SAFE):
+            return _said(403, "This was asked by a page of another host.")
+        return None
+
+    async def _known(self, request: Request, session: str) -> Response | None:
+        """Finds out who asks; the answer for strangers, or while nobody can be known."""
+        request.scope["visitor"] = None
+        try:
+            request.scope["visitor"] = await self._guard.visitor(session) if session else None
+        except (BowerbirdError, OSError) as error:
+            return await self._guard.away(request, error) if self._guard.away else _said(503, "The database does not answer.")
+        if request.scope["visitor"] is not None or self._is_for_strangers(request):
+            return None
+        return _to_login(request)
+
+    def _is_for_strangers(self, request: Request) -> bool:
+        for route in request.scope["app"].routes:
+            match, _ = route.matches(request.scope)
+            if match is not Match.NONE:
+                return isinstance(route, Route) and is_open(route.endpoint)
+        return False
+
+    def _answers(self, scope: Scope, send: Send) -> Send:
+        """Every answer carries what browsers are to refuse, whoever made it."""
+        headers = Headers(scope=dict(scope))
+        host = (headers.get("host") or "").partition(":")[0]
+        is_pinned = self._guard.door.is_secure(headers) and host != "localhost" and not is_loopback(host)
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                protect(MutableHeaders(scope=message), is_pinned=is_pinned)
+            await send(message)
+
+        return answer
+
+
+class _Watched:
+    """Ends an answer that goes on and on, such as a live page, when its session does."""
+
+    def __init__(self, guard: Guard, session: str, send: Send) -> None:
+        self._guard = guard
+        self._session = session
+        self._send = send
+        self._looked_at: datetime = guard.clock.now()
+
+    async def __call__(self, message: Message) -> None:
+        now = self._guard.clock.now()
+        if message["type"] == "http.response.body" and message.get("more_body") and now - self._looked_at > _LOOK_AGAIN:
+            self._looked_at = now
+            if not await self._is_valid():
+                await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+                raise _Over
+        await self._send(message)
+
+    async def _is_valid(self) -> bool:
+        try:
+            return await self._guard.visitor(self._session, is_asking=False) is not None
+        except (BowerbirdError, OSError):
+            # What is shown is what was known before; there is nothing newer while the database does not answer.
+            return True
+
+
+def session_of(request: Request, guard: Guard) -> str:
+    """The id that the browser shows; empty: none."""
+    return request.cookies.get(guard.door.cookie(request.headers), "")
+
+
+def _counted(scope: Scope, receive: Receive) -> Receive:
+    """Takes no more of a body than is allowed, and waits no longer for it."""
+    came, has_ended = 0, False
+
+    async def counted() -> Message:
+        nonlocal came, has_ended
+        if has_ended:
+            return await receive()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "The rest of the form did not come.") from None
+        came += len(message.get("body", b""))
+        has_ended = message["type"] != "http.request" or not message.get("more_body", False)
+        most = scope.get("most_bytes", MOST_UPLOAD)
+        if came > most:
+            raise HTTPException(413, too_long(most))
+        return message
+
+    return counted
+
+
+def _to_login(request: Request) -> Response:
+    """Strangers are shown the login, where it can be shown, and come back to where they were."""
+    is_page = request.method in SAFE and "text/html" in request.headers.get("accept", "") and "hx-request" not in request.headers
+    if not is_page:
+        return PlainTextResponse("Log in first.", 401, {"HX-Redirect": "/login"})
+    query = request.url.query
+    asked = request.url.path + (f"?{query}" if query else "")
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        # After a link on another site the browser keeps the cookie back; from a page of ours it does not.
+        return HTMLResponse(_ONCE_MORE.format(escape(inside(asked))))
+    return RedirectResponse("/login" if asked == "/" else f"/login?next={quote(asked, safe='/')}", 303)
+
+
+def _own(scope: Scope) -> str:
+    server = scope.get("server")
+    return str(server[0]) if server else ""
+
+
+def _said(status: int, words: str) -> Response:
+    return PlainTextResponse(words, status)
