@@ -57,6 +57,10 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keyword_orders": ("who",), "keyword_labels": ("tagger",), "modules": ("name", "memory"), "growth": ("name",),
         "module_runs": ("module", "counts"), "place_names": ("who",), "labels": ("judge", "who"), "label_samples": ("judge",),
         "audits": ("result",), "prepared": ("name", "document"),
+        "word_studies": ("name", "words", "who", "series_name", "series", "error"), "word_study_labels": ("who",),
+    },
+    "numbers alone, made anew when what they were made of is gone": {
+        "statistic_parts": ("body",), "statistics": ("name", "body"), "word_studies": ("result",),
     },
     _CHOSEN: {
         "controls": ("kind", "wanted"), "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",),
@@ -69,7 +73,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "media_files": ("kind", "state"),
         "quarantine": ("subject",), "keyword_orders": ("said",), "keyword_labels": ("label",),
         "candidates": ("source", "state", "reason"), "place_names": ("said",), "labels": ("label",), "label_samples": ("said",),
-        "audit_accounts": ("state",),
+        "audit_accounts": ("state",), "statistic_parts": ("subject", "state"), "statistic_counts": ("measure",),
+        "word_studies": ("unit", "state"), "word_study_labels": ("label",),
     },
     _SERVICE: {
         "services": ("flavour",), "lanes": ("left_out",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",),
@@ -88,6 +93,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "hashtags, words and phrases that many posts share; none is kept because one post has it": {
         "keyword_methods": ("state",), "keywords": ("term",), "keyword_candidates": ("term", "together"),
         "keyword_orders": ("term",), "keyword_labels": ("term",), "keyword_probes": ("term", "target"),
+        "word_studies": ("spellings",),
     },
     "names of places that several profiles share; none is kept because one has it": {"place_names": ("name", "written")},
     "terms of sampled posts, without names of posts or authors; deleted with the decision of their frame": {
