@@ -28,6 +28,7 @@ BUILT_IN: Mapping[str, str] = {
     "freezing": "bowerbird.modules.tending.freezing:Freezing",
     "place_names": "bowerbird.modules.judging.place_names:PlaceNames",
     "growth": "bowerbird.modules.tending.growth:Growth",
+    "statistics": "bowerbird.modules.statistics.module:Statistics",
     "retention": "bowerbird.modules.tending.retention:Retention",
     "deletions": "bowerbird.modules.tending.deletions:Deletions",
     "notification": "bowerbird.modules.tending.notification:Notification",

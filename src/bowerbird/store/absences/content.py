@@ -59,6 +59,10 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "audits": ("result",), "prepared": ("name", "document"),
         "dashboard_people": ("name", "hash"), "dashboard_sessions": ("hash", "person"),
         "dashboard_tries": ("key",), "actions": ("who", "what", "detail"),
+        "word_studies": ("name", "words", "who", "series_name", "series", "error"), "word_study_labels": ("who",),
+    },
+    "numbers alone, made anew when what they were made of is gone": {
+        "statistic_parts": ("body",), "statistics": ("name", "body"), "word_studies": ("result",),
     },
     _CHOSEN: {
         "controls": ("kind", "wanted"), "crawls": ("state", "wanted"), "services": ("network",), "streams": ("state",),
@@ -72,6 +76,8 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "quarantine": ("subject",), "keyword_orders": ("said",), "keyword_labels": ("label",),
         "candidates": ("source", "state", "reason"), "place_names": ("said",), "labels": ("label",), "label_samples": ("said",),
         "audit_accounts": ("state",), "dashboard_people": ("role",), "actions": ("role", "outcome"),
+        "audit_accounts": ("state",), "statistic_parts": ("subject", "state"), "statistic_counts": ("measure",),
+        "word_studies": ("unit", "state"), "word_study_labels": ("label",),
     },
     _SERVICE: {
         "services": ("flavour",), "lanes": ("left_out",), "calls": ("detail",), "errors": ("message",), "outages": ("reason",),
@@ -91,6 +97,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "hashtags, words and phrases that many posts share; none is kept because one post has it": {
         "keyword_methods": ("state",), "keywords": ("term",), "keyword_candidates": ("term", "together"),
         "keyword_orders": ("term",), "keyword_labels": ("term",), "keyword_probes": ("term", "target"),
+        "word_studies": ("spellings",),
     },
     "names of places that several profiles share; none is kept because one has it": {"place_names": ("name", "written")},
     "terms of sampled posts, without names of posts or authors; deleted with the decision of their frame": {

@@ -94,11 +94,15 @@ class PurgeStatements:
             f"update posts set raw = null, raw_dictionary = null where post_no {bigint} "
             f"and (raw is not null or frame is not null) returning {_PAYLOAD}"
         )
-        tables = ("post_tags", "post_cashtags", "post_mentions", "media", "post_history", "post_versions", "reactions")
+        # Statistics count them without what they said: see modules/statistics.
+        self.recount = f"insert into statistic_recounts (number) select post_no from posts where post_no {bigint}"
+        tables = ("post_tags", "post_cashtags", "post_mentions", "media", "post_history", "post_versions", "reactions",
+                  "word_study_posts", "word_study_labels")  # fmt: skip
         self.post_parts = (
             doubt_media(database),
             *(f"delete from {table} where post_no {bigint}" for table in tables),
             self.posts_judged,
+            self.recount,
         )
 
 
@@ -156,6 +160,7 @@ async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[in
         await s.execute_in(sql.mark, posts, *withdrawing(s), s.at)
         await add_counted(s, posts)
         await s.execute_in(sql.posts_judged, posts)
+        await s.execute_in(sql.recount, posts)
         return
     await _erase_posts(s, sql, posts, sql.unwanted_rows if is_unwanted else sql.post_rows)
 

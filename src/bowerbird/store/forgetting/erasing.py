@@ -83,7 +83,8 @@ class EraseStatements:
             *(
                 f"delete from {table} where post_no {number}"
                 for table in ("post_keys", "post_tags", "post_cashtags", "post_mentions", "media", "post_history",
-                              "post_versions", "reactions", "reaction_listings", "sightings", "keyword_posts", "results", "posts")
+                              "post_versions", "reactions", "reaction_listings", "sightings", "keyword_posts", "results",
+                              "word_study_posts", "word_study_labels", "posts")
             ),
         )  # fmt: skip
 
@@ -118,6 +119,7 @@ async def _erase_users(s: SaveContext, sql: EraseStatements, tombstones: Tombsto
     erased = await _erase_posts(s, sql, [row["post_no"] for row in await s.fetch_in(sql.posts_of, known)])
     mentioning = [row["post_no"] for row in await s.fetch_in(sql.mentioning, known)]
     await redact_mentions(s, sql.purge, tombstones, mentioning)
+    await s.execute_in(sql.purge.recount, mentioning)
     await purge_users(s, sql.purge, known, "forgotten")
     lists = [row["list_no"] for row in await s.fetch_in(sql.lists, known)]
     for statement in sql.of_lists:

@@ -1,0 +1,1 @@
+"""Words in what people write: where they are mentioned, how else they are spelled, how their numbers go with others. Pure."""

@@ -1,0 +1,1 @@
+"""Studies of words: made, looked through in the background, and labelled."""
