@@ -25,12 +25,13 @@ _request: ContextVar[Request | None] = ContextVar("request", default=None)
 class Site:
     """One dashboard over one store."""
 
-    def __init__(self, database: Database, clock: Clock, name: str, *, vault: Vault | None = None) -> None:
-        """`name`: of the store, as people see it, without a password."""
+    def __init__(self, database: Database, clock: Clock, name: str, *, vault: Vault | None = None, store: str = "") -> None:
+        """`name`: of the store, as people see it, without a password; `store`: its address, for crawls that are started here."""
         self.database = database
         self.clock = clock
         self.name = name
         self.vault = vault
+        self.store = store
         self.reader = Reader(database)
         self.guard = Guard()
         self.live = Live(clock)
