@@ -14,11 +14,12 @@ from bowerbird.store.judgements.history import keep_former
 
 _VERSION = "person"
 _STRENGTH = 1_000
-_RESTORE = f"""
+_RESTORE = """
 insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, decided_by, at, call)
 select judge, 'user', id, value, reason, 0, confidence, evidence, version, decided_by, at, 0 from judgement_history
-where judge = '{JUDGE}' and id = ? and until = ?
+where entry = ?
 """
+_BEFORE = f"select max(entry) as entry from judgement_history where judge = '{JUDGE}' and id = ? and until = ?"
 _STANDING = (
     f"select value, reason, evidence, decided_by, at from judgements where judge = '{JUDGE}' and subject = 'user' and id = ?"
 )
@@ -54,8 +55,12 @@ async def undo(tx: Transaction, known: str, by: str, now: datetime) -> bool:
     """Takes back what this person said last of an account, and lets stand again what stood before; False where somebody else has
     spoken since, or nobody. How strong the reason was is not remembered: the judge may replace it with its next look."""
     standing = [row for row in await tx.fetch(_STANDING, known) if row["decided_by"] == by]
-    await keep_former(tx, JUDGE, [(known, row["value"]) for row in standing], to_micros(now))
-    for row in standing:
-        await tx.execute(_CLEAR, known)
-        await tx.execute(_RESTORE, known, row["at"])
-    return bool(standing)
+    if not standing:
+        return False
+    # What was replaced when this was said; looked for first, for what is taken back becomes history too.
+    before = await tx.fetch_one(_BEFORE, known, standing[0]["at"])
+    await keep_former(tx, JUDGE, [(known, standing[0]["value"])], to_micros(now))
+    await tx.execute(_CLEAR, known)
+    if before is not None and before["entry"] is not None:
+        await tx.execute(_RESTORE, before["entry"])
+    return True

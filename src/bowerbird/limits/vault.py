@@ -85,6 +85,11 @@ class FileVault:
         return self._path.with_name(self._path.name + ".key")
 
     @property
+    def typed_password(self) -> str | None:
+        """What opened it, for a process that we start and that nobody can ask; None where a key file does."""
+        return self._password
+
+    @property
     def has_password(self) -> bool | None:
         """Whether the file is sealed with a password; None if there is no file yet."""
         sealed = self._read()

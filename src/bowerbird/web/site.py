@@ -33,14 +33,17 @@ class Site:
         name: str,
         *,
         vault: Vault | None = None,
+        store: str = "",
         door: Door | None = None,
         cost: Cost | None = None,
     ) -> None:
-        """`name`: of the store, as people see it, without a password; `door`: how people reach it; `cost`: of their passwords."""
+        """`name`: of the store, as people see it, without a password; `store`: its address, for crawls that are started here;
+        `door`: how people reach it; `cost`: of their passwords."""
         self.database = database
         self.clock = clock
         self.name = name
         self.vault = vault
+        self.store = store
         self.reader = Reader(database)
         self.guard = Guard(database, clock, door, cost)
         self.live = Live(clock)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from functools import partial
@@ -56,6 +56,18 @@ async def stored_flow(tx: Transaction, name: str) -> tuple[int, Flow]:
     return row["crawl"], msgspec.json.decode(row["flow"], type=Flow)
 
 
+async def stored_lanes(tx: Transaction, crawl: int, flow: Flow) -> Lanes:
+    """The lanes of a crawl to which targets can be led from outside of its processes."""
+    return Lanes({}, {row["lane"]: _lane(row, flow) for row in await tx.fetch(_LANES, crawl) if _is_asked(row, flow)})
+
+
+def targets_by_hand(database: Database, crawl: int, flow: Flow, lanes: Lanes, worker: Callable[[], int]) -> Targets:
+    """Adds targets for those who run the crawl, and asks nothing itself."""
+    frontier = TaskFrontier(database, worker, lease=LEASE_TIME, call=LEASE_TIME)
+    admission = Admission(database, crawl, lanes.waiting, flow.filters.max_users)
+    return Targets(frontier, lanes, Scheduler(BookedLedgers()), admission, Store(database))
+
+
 @asynccontextmanager
 async def surroundings_by_hand(
     database: Database, name: str, clock: Clock, messenger: Messenger | None = None, community: Community | None = None
@@ -64,12 +76,10 @@ async def surroundings_by_hand(
     judge is about, where the crawl file says it."""
     async with database.transaction() as tx:
         crawl, flow = await stored_flow(tx, name)
+        lanes = await stored_lanes(tx, crawl, flow)
         # Under another name than the crawl's: it does not run the crawl, and keeps nobody from doing so.
         worker = await registry.enrol_worker(tx, f"modules of {name}", clock.now())
-        lanes = Lanes({}, {row["lane"]: _lane(row, flow) for row in await tx.fetch(_LANES, crawl) if _is_asked(row, flow)})
-    frontier = TaskFrontier(database, lambda: worker, lease=LEASE_TIME, call=LEASE_TIME)
-    admission = Admission(database, crawl, lanes.waiting, flow.filters.max_users)
-    targets = Targets(frontier, lanes, Scheduler(BookedLedgers()), admission, Store(database))
+    targets = targets_by_hand(database, crawl, flow, lanes, lambda: worker)
     signs = asyncio.create_task(_give_signs(database, clock, worker))
     try:
         yield (

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from bowerbird.app import Outside, unknown_servers
+from bowerbird.app.plan_checks import sorted_seeds, wanted_kinds
 from bowerbird.cli.checks.machine import OK, PROBLEM, WARNING, Check, as_problem
-from bowerbird.cli.checks.needed_key import wanted_kinds
-from bowerbird.cli.checks.services import Look, in_vain, look, lost_facets, missing, sorted_seeds
+from bowerbird.cli.checks.services import Look, in_vain, look, lost_facets, missing
 from bowerbird.cli.checks.start import exists
 from bowerbird.cli.checks.trials import try_all
 from bowerbird.clock import RealClock

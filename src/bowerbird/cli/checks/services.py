@@ -8,12 +8,11 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, structs
 
-from bowerbird.app import Outside, seed_meanings
+from bowerbird.app import Outside
 from bowerbird.crawl.access.credentials import Asking
 from bowerbird.crawl.access.served import Served
 from bowerbird.crawl.access.surveys import Survey, survey
 from bowerbird.crawl.life.not_asked import main_facets
-from bowerbird.crawl.seeding.meaning import UnusableSeeds
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model import TRAITS, Answer, Flavour, Request, Service, origin
 from bowerbird.ports import FlavouredProvider, Vault
@@ -128,11 +127,3 @@ def missing(facet: str, why: str) -> tuple[str, str]:
     """A facet without which the crawl brings nothing of what it is there for, and what to do."""
     found, _, advice = why.rstrip(".").partition("; ")
     return f"cannot be asked for {facet}: {found}. The crawl could do nothing else of what it is there for", advice
-
-
-def sorted_seeds(plan: CrawlPlan, lost: Mapping[str, Mapping[str, str]]) -> UnusableSeeds:
-    """What is wrong with the seeds that are written down: those that nobody understands, and those that nobody may ask about."""
-    unusable = UnusableSeeds()
-    for _ in seed_meanings(plan, lost).sort(plan.seeds.located(), unusable):
-        pass
-    return unusable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from bowerbird.app import Outside, unknown_servers
-from bowerbird.cli.checks.needed_key import wanted_kinds
-from bowerbird.cli.checks.services import in_vain, look, lost_facets, missing, sorted_seeds
-from bowerbird.crawl.access.credentials import names_in, usable_credentials
-from bowerbird.crawl.access.how_to_add import how_to_add
+from bowerbird.app.plan_checks import check_credentials, left_out, sorted_seeds
+from bowerbird.cli.checks.services import in_vain, look, lost_facets, missing
 from bowerbird.crawl.access.surveys import Survey
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.moved_service import proved
@@ -21,15 +19,13 @@ from bowerbird.crawl.process.running import Member, living, running_already
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.versions import newest, version_of
-from bowerbird.errors import CredentialError, UserError
+from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.flows.files.seed_list import SeedQuery
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.purses import purses
 from bowerbird.model import CrawlState, Flavour
-from bowerbird.model.money import in_dollars
 from bowerbird.ports import Vault
-from bowerbird.providers import provider
 from bowerbird.reports.reader import Reader
 from bowerbird.reports.seeds.chosen import chosen
 from bowerbird.reports.status.money import own_purse
@@ -66,7 +62,7 @@ async def check_start(
     unusable = sorted_seeds(plan, {})
     unusable.check(skips_bad=plan.skips_bad)
     for planned in plan.services:
-        _check_credentials(plan, planned, outside)
+        check_credentials(plan, planned, outside.vault)
     known = await _found(plan, outside) if exists(plan.store) else _Known()
     if known.workers and not may_join:
         raise UserError(running_already(plan.name, known.workers[0], outside.clock.now()))
@@ -76,30 +72,6 @@ async def check_start(
     is_new = known.state is None or not known.state.calls
     asked = await _check_new(plan, outside, known.ledgers) if is_new else await _check_mended(plan, outside, known)
     return Start(_limited(plan, known, limits), asked, (*unusable.report(), *left_out(plan)))
-
-
-def left_out(plan: CrawlPlan) -> Iterator[str]:
-    """What the flow would ask and a network of the crawl does not have."""
-    for planned in plan.services:
-        facets = provider(planned.service.provider).facets
-        # One more way to ask for the same seeds that a network does not need is nobody's loss.
-        ends = {name for edge in plan.flow.edges for name in (edge.source, edge.to)}
-        if missing := [name for name in plan.flow.lacking(facets) if name in ends]:
-            yield f"{planned.service.name} cannot be asked for {' and '.join(missing)}: the crawl goes on there without."
-        yield from _spared(plan, planned)
-
-
-def _spared(plan: CrawlPlan, planned: ServicePlan) -> Iterator[str]:
-    """What the flow would ask and costs too much to be asked by default."""
-    facets = provider(planned.service.provider).facets
-    if names := plan.flow.spared(facets):
-        prices = [limit.per_result for name in names for limit in facets[name].limits if limit.is_money]
-        are, them = ("are", "them") if len(names) > 1 else ("is", "it")
-        yield (
-            f"{' and '.join(names)} {are} left out on {planned.service.name}: each account listed costs "
-            f'{in_dollars(max(prices))}. Switch {them} on in the crawl file: use = "{plan.flow.name}" under [flow], and '
-            f"on = true under [flow.facets.{names[0]}]."
-        )
 
 
 def exists(store: str) -> bool:
@@ -195,16 +167,6 @@ async def _chooses(query: SeedQuery, plan: CrawlPlan, outside: Outside) -> bool:
         return False
     finally:
         await database.close()
-
-
-def _check_credentials(plan: CrawlPlan, planned: ServicePlan, outside: Outside) -> None:
-    service = planned.service
-    needs_one = "none" not in provider(service.provider).tables
-    if not usable_credentials(planned, outside.vault) and needs_one:
-        raise CredentialError(
-            f"{service.name} answers nobody without a credential, and the vault has none for {service.provider} that belongs to "
-            f"{service.base}; {how_to_add(service, wanted_kinds(plan, planned), names_in(outside.vault))}"
-        )
 
 
 def _limited(plan: CrawlPlan, known: _Known, limits: Mapping[str, Any]) -> CrawlPlan:

@@ -70,14 +70,16 @@ async def read_former(tx: Transaction, crawl: str, named: Collection[Target]) ->
     return FormerSeeds(targets, tuple(dict.fromkeys(task for tasks in found.values() for task in tasks)), back)
 
 
-async def put_to_rest(tx: Transaction, frontier: Frontier, former: FormerSeeds, now: datetime) -> None:
+async def put_to_rest(
+    tx: Transaction, frontier: Frontier, former: FormerSeeds, now: datetime, reason: Reason = _TAKEN_OUT
+) -> None:
     """Asks no more about former seeds; what was collected stays. What a call is asking just now ends with that call."""
     targets: defaultdict[int, list[str]] = defaultdict(list)
     for task in former.tasks:
         for row in await tx.fetch(_WHICH, task):
             targets[row["lane"]].append(row["target"])
     for lane, names in targets.items():
-        await frontier.retire(tx, lane, names, _TAKEN_OUT, now)
+        await frontier.retire(tx, lane, names, reason, now)
 
 
 async def take_up(tx: Transaction, former: FormerSeeds, now: datetime) -> None:

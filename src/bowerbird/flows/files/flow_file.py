@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bowerbird.flows.files.flow_check import Path, problems, reachable
-from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow, Stop
+from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow, Stop, Vocabulary
 from bowerbird.flows.keywords import keyword_use
 from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import Document, read
@@ -181,3 +181,9 @@ def _filters(table: Table) -> Filters:
         max_followers=table.count("max_followers"),
         max_following=table.count("max_following"),
     )
+
+
+def built_in_flow(name: str, words: Vocabulary) -> Flow:
+    """The flow of a built-in name."""
+    document = read(words.flows[name], f"built-in flow {name!r}")
+    return flow_of(document, words.facets(), words.rankers, words.methods, words.modules)

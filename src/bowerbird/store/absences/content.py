@@ -76,7 +76,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "quarantine": ("subject",), "keyword_orders": ("said",), "keyword_labels": ("label",),
         "candidates": ("source", "state", "reason"), "place_names": ("said",), "labels": ("label",), "label_samples": ("said",),
         "audit_accounts": ("state",), "dashboard_people": ("role",), "actions": ("role", "outcome"),
-        "audit_accounts": ("state",), "statistic_parts": ("subject", "state"), "statistic_counts": ("measure",),
+        "statistic_parts": ("subject", "state"), "statistic_counts": ("measure",),
         "word_studies": ("unit", "state"), "word_study_labels": ("label",),
     },
     _SERVICE: {

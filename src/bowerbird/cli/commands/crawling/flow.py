@@ -9,12 +9,12 @@ import msgspec
 import typer
 
 from bowerbird.app import vocabulary
-from bowerbird.cli.checks.services import sorted_seeds
+from bowerbird.app.plan_checks import sorted_seeds
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.errors import UserError
 from bowerbird.flows.drawing import as_svg, as_text
 from bowerbird.flows.files.crawl_file import is_crawl, parse_crawl
-from bowerbird.flows.files.flow_file import flow_of
+from bowerbird.flows.files.flow_file import built_in_flow, flow_of
 from bowerbird.flows.files.schema import crawl_schema
 from bowerbird.flows.files.store_named import read_text
 from bowerbird.flows.flow import Flow, Vocabulary, wakes
@@ -101,9 +101,7 @@ def named_flow(name: str, words: Vocabulary) -> Flow:
 def _named(name: str, words: Vocabulary) -> tuple[str, Flow]:
     """What a built-in name or a file is, and the flow in it."""
     if name in words.flows:
-        return "built-in flow", flow_of(
-            read(words.flows[name], f"built-in flow {name!r}"), words.facets(), words.rankers, words.methods, words.modules
-        )
+        return "built-in flow", built_in_flow(name, words)
     if not Path(name).is_file():
         hint = meant(name, words.flows)
         raise UserError(

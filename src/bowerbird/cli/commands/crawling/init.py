@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bowerbird.app import vocabulary
-from bowerbird.cli.checks.needed_key import wanted_kinds
+from bowerbird.app.plan_checks import wanted_kinds
 from bowerbird.cli.commands.crawling.flow import named_flow
 from bowerbird.cli.keys.vaults import names_taken
 from bowerbird.cli.screens.output import JsonFlag, Output

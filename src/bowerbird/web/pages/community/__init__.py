@@ -1,16 +1,14 @@
-"""Community."""
+"""Community: who belongs, who may, what the judge went by; people say what is right, one account after the other."""
 
 from __future__ import annotations
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
+from bowerbird.web.pages.community import deciding, names, people, sampling
 from bowerbird.web.site import Site
+
+_PARTS = (people, sampling, names, deciding)
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    async def index(request: Request) -> Response:
-        return site.page(request, "community/index.html", title="Community")
-
-    return [Route("/community", index)]
+    return [route for part in _PARTS for route in part.routes(site)]

@@ -1,0 +1,77 @@
+"""People looked up online from a browser: one call of a small crawl in the same store, with its limits, ledgers and vault."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from bowerbird.app.steering.files import Draft
+from bowerbird.errors import UserError
+from bowerbird.flows.files.written import toml_text
+from bowerbird.model import TRAITS
+
+PREFIX = "look-up-"
+_NAMES = ("profile", "profiles")
+_TEXT = """\
+# People looked up in the browser.
+store = {store}
+seeds = [{seed}]
+
+[service]
+provider = {provider}
+base = {base}
+
+[flow]
+name = "look-up"
+about = "People by name or by words, with one call."
+seeds = [{facets}]
+
+{uses}
+[stop]
+calls = 1
+"""
+_USE = """\
+[flow.facets.{facet}]
+ranker = "fifo"
+{more}
+"""
+_EDGE = """\
+[[flow.edges]]
+from = "{facet}"
+to = "profiles"
+take = "{take}"
+"""
+
+
+class Lookup(Struct, frozen=True, kw_only=True):
+    """Whom somebody looks for, and where."""
+
+    words: str
+    provider: str
+    base: str
+    store: str
+
+    @property
+    def is_name(self) -> bool:
+        """Whether one account is meant, as against words that many may have."""
+        return self.words.startswith(("@", "https://", "http://", "did:")) or self.words.isdecimal()
+
+
+def look_up(lookup: Lookup, number: int) -> Draft:
+    """The crawl file of a look-up. Who is found is led to a queue that is never asked: it names them."""
+    if not lookup.words or len(lookup.words) > 200:
+        raise UserError("write a handle such as @alice, an address of a profile, or some words of a name or description")
+    if lookup.provider not in TRAITS:
+        raise UserError(f"there is no network {lookup.provider!r:.40}")
+    base = lookup.base or TRAITS[lookup.provider].base
+    if urlsplit(base).scheme not in ("http", "https"):
+        raise UserError(f"the server {base!r:.60} is no address; write for example {TRAITS[lookup.provider].base}")
+    facets = _NAMES if lookup.is_name else ("people",)
+    uses = [_USE.format(facet=facet, more="max_pages = 1\n" if facet == "people" else "") for facet in {*facets, "profiles"}]
+    lead = _EDGE.format(facet=facets[0], take="asked" if lookup.is_name else "users")
+    text = _TEXT.format(
+        store=toml_text(lookup.store), seed=toml_text(lookup.words), provider=toml_text(lookup.provider), base=toml_text(base),
+        facets=", ".join(map(toml_text, facets)), uses="\n".join([*sorted(uses), lead]),
+    )  # fmt: skip
+    return Draft(name=f"{PREFIX}{number}", text=text)

@@ -1,0 +1,76 @@
+"""Crawls and plans as processes of their own, started from a browser: they go on when whoever started them ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bowerbird.errors import UserError
+from bowerbird.settings import process_environment
+
+_PATIENCE = 5
+"""Seconds for a process to end by itself."""
+
+
+class Processes:
+    """The processes that this one started. What they say is in files; how they end is seen when somebody looks."""
+
+    def __init__(self, vault: Path | None = None, vault_password: str | None = None) -> None:
+        """`vault_password`: where it was typed, and is in no environment that a child would inherit."""
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._more = {"BOWERBIRD_VAULT": str(vault)} if vault else {}
+        self._more |= {"BOWERBIRD_VAULT_PASSWORD": vault_password} if vault_password else {}
+
+    def start(self, name: str, words: Sequence[str], log: Path, out: Path | None = None) -> int:
+        """Starts `bowerbird WORDS` and answers the number of its process. What it says goes to `log`, anew each time; what it
+        answers to `out`, where that is wanted apart."""
+        if self.is_running(name):
+            raise UserError(f"{name} is running already")
+        said = _opened(log)
+        answered = _opened(out) if out else said
+        try:
+            process = subprocess.Popen(  # noqa: S603 our own program, with words of our own and a file that we wrote
+                [sys.executable, "-m", "bowerbird", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=answered,
+                stderr=said,
+                cwd=log.parent,
+                env=process_environment() | self._more,
+                # A session of its own: neither Ctrl-C nor a closed terminal of ours reaches it.
+                start_new_session=True,
+            )
+        finally:
+            for number in {said, answered}:
+                os.close(number)
+        self._started[name] = process
+        return process.pid
+
+    def is_running(self, name: str) -> bool:
+        process = self._started.get(name)
+        return process is not None and process.poll() is None
+
+    def code(self, name: str) -> int | None:
+        """How it ended; None where it runs, or another process of ours started it."""
+        process = self._started.get(name)
+        return None if process is None else process.poll()
+
+    def end(self, name: str) -> None:
+        """Ends what is only a question, such as a plan, with those that help it; waits until it is gone."""
+        process = self._started.get(name)
+        if process is not None and process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(timeout=_PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _opened(path: Path) -> int:
+    """A file that only its owner may read, emptied."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)

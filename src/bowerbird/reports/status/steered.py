@@ -1,0 +1,77 @@
+"""What can be steered of a store: its crawls, who runs them, and which of their facets and workers are held back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from bowerbird.crawl.process.running import Member, living
+from bowerbird.model import CrawlState
+from bowerbird.ports import Database
+from bowerbird.reports.next_steps.again import Again, read_again
+from bowerbird.reports.reader import Reader
+from bowerbird.reports.status.summary import CrawlReport
+
+_FACETS = """
+select c.name as crawl, l.facet as name, max(k.wanted) as wanted from lanes l join crawls c on c.crawl = l.crawl
+left join controls k on k.crawl = l.crawl and k.kind = 'facet' and k.name = l.facet
+group by c.name, l.facet order by min(l.lane)
+"""
+_WORKERS = """
+select w.name as crawl, w.label as name, max(k.wanted) as wanted from workers w join crawls c on c.name = w.name
+left join controls k on k.crawl = c.crawl and k.kind = 'worker' and k.name = w.label
+where w.ended_at is null and w.label is not null group by w.name, w.label order by min(w.worker)
+"""
+
+
+class SteeredPart(Struct, frozen=True):
+    """A facet or a worker, and what is wanted of it."""
+
+    kind: str
+    name: str
+    wanted: CrawlState
+
+
+class SteeredCrawl(Struct, frozen=True, kw_only=True):
+    """A crawl, who runs it, and its parts."""
+
+    crawl: CrawlReport
+    members: tuple[Member, ...]
+    facets: tuple[SteeredPart, ...]
+    workers: tuple[SteeredPart, ...]
+    again: Again
+    """How it was run last."""
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self.members)
+
+    @property
+    def state(self) -> str:
+        """What it is, for people: a crawl whose process is gone is cut off, whatever its row says."""
+        is_cut_off = not self.members and self.crawl.state in (CrawlState.RUNNING, CrawlState.PAUSED)
+        return "cut off" if is_cut_off else str(self.crawl.state)
+
+
+async def read_steered(database: Database, now: datetime) -> list[SteeredCrawl]:
+    """Everything that has a control, in the order in which the crawls were begun."""
+    crawls = await Reader(database).crawls()
+    async with database.reading() as tx:
+        members = await living(tx, None, now)
+        parts = [
+            (row["crawl"], SteeredPart(kind, row["name"], CrawlState(row["wanted"] or CrawlState.RUNNING)))
+            for kind, sql in (("facet", _FACETS), ("worker", _WORKERS))
+            for row in await tx.fetch(sql)
+        ]
+        again = {crawl.name: await read_again(tx, crawl.name) for crawl in crawls}
+    return [
+        SteeredCrawl(
+            crawl=crawl,
+            members=tuple(each for each in members if each.crawl == crawl.name),
+            facets=tuple(part for name, part in parts if name == crawl.name and part.kind == "facet"),
+            workers=tuple(part for name, part in parts if name == crawl.name and part.kind == "worker"),
+            again=again[crawl.name],
+        )
+        for crawl in crawls
+    ]

@@ -1,0 +1,49 @@
+"""What the pages of a community share: which crawl is meant, its tabs, and who is speaking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bowerbird.reports.community.people import Which
+from bowerbird.reports.community.wording import VALUES, judged_words, signs_of, told_of
+from bowerbird.reports.status.summary import CrawlReport
+from bowerbird.web.errors import NotFound
+from bowerbird.web.site import Site
+from bowerbird.web.words import in_path
+
+LISTS = {
+    Which.MEMBERS: ("Members", "Judged to belong, the latest first."),
+    Which.UNDECIDED: ("Undecided", "The judge could not tell, the latest first."),
+    Which.MENTIONED: ("Most mentioned", "Candidates that members mention most, and of whom nothing is decided."),
+    Which.NEAR: ("Near misses", "What they write was weighed and did not decide; the nearest to a decision first."),
+    Which.OUTSIDE: ("Outside", "Judged not to belong, the latest first."),
+    Which.PERSONS: ("By people", "Decided by a person, the latest first."),
+}
+WORDS: dict[str, Any] = {"value_words": VALUES, "judged_words": judged_words, "signs_of": signs_of, "told_of": told_of}
+
+
+async def crawl_of(site: Site, request: Request) -> CrawlReport:
+    name = request.path_params["name"]
+    crawl = await site.reader.crawl(name)
+    if crawl is None:
+        raise NotFound(f"there is no crawl called {name!r:.60} here")
+    return crawl
+
+
+def who(site: Site, request: Request) -> str:
+    """Who speaks, for the record."""
+    person = site.guard.person(request)
+    return person.name if person else "user"
+
+
+def shown(site: Site, request: Request, template: str, crawl: CrawlReport, tab: str, **values: Any) -> Response:
+    """A page of a community, with its tabs."""
+    root = f"/community/{in_path(crawl.name)}"
+    entries = [("Standing", root), *((label, f"{root}/{which}") for which, (label, _) in LISTS.items())]
+    entries += [("Random sample", f"{root}/sample"), ("Place names", f"{root}/names")]
+    tabs = [(label, path, path == f"{root}{tab}") for label, path in entries]
+    title = f"Community of {crawl.name}"
+    return site.page(request, f"community/{template}", title=title, tabs=tabs, crawl=crawl, root=root, **WORDS, **values)

@@ -1,0 +1,70 @@
+"""The crawls of the store with their controls: pause, resume and stop, of a crawl, a facet or a worker."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from bowerbird.crawl.life.controls import Kind, Part, Standing, ask_for, check_unchanged
+from bowerbird.errors import UserError
+from bowerbird.model import CrawlState
+from bowerbird.reports.status.steered import SteeredCrawl, read_steered
+from bowerbird.web.pages.steering.desk import Desk, text
+from bowerbird.web.security import Form, Role
+
+VERBS = {"pause": CrawlState.PAUSED, "resume": CrawlState.RUNNING, "stop": CrawlState.STOPPED}
+_DONE = {
+    "pause": "{what} is asked to pause: what is in flight is finished first.",
+    "resume": "{what} is asked to go on.",
+    "stop": "{what} is asked to stop: what is in flight is finished first, and nothing is lost.",
+}
+
+
+def routes(desk: Desk) -> list[BaseRoute]:
+    site = desk.site
+
+    async def index(request: Request) -> Response:
+        crawls = await read_steered(site.database, site.clock.now())
+        known = {each.crawl.name for each in crawls}
+        return desk.page(
+            request, "index.html", "Steering", crawls=crawls, fresh=[name for name in desk.made() if name not in known],
+            as_of=site.clock.now(),
+        )  # fmt: skip
+
+    async def control(request: Request, form: Form) -> Response:
+        name, verb, part = text(form, "crawl"), text(form, "verb"), _part(form)
+        if verb not in VERBS:
+            raise UserError(f"a crawl can be paused, resumed or stopped, not {verb!r:.20}")
+        what = f"{part.shown} of {name}" if part else name
+        seen = Standing(text(form, "state"), text(form, "wanted"))
+
+        async def do() -> None:
+            async with site.database.transaction() as tx:
+                await check_unchanged(tx, name, part, seen)
+                await ask_for(tx, name, part, VERBS[verb], site.clock.now())
+
+        await site.act(request, verb, what, do)
+        return desk.back("/steering", _DONE[verb].format(what=what))
+
+    async def standing(argument: str) -> str:
+        """How one crawl stands now, beside what the page says: `NAME/state/wanted` as it was shown."""
+        name, state, wanted = (*argument.split("/", 2), "", "")[:3]
+        found = [each for each in await read_steered(site.database, site.clock.now()) if each.crawl.name == name]
+        return site.fragment("steering/standing.html", each=found[0] if found else None, is_new=_is_new(found, state, wanted))
+
+    site.live.add("steering", standing)
+    return [Route("/steering", index), Route("/steering/control", site.acting(Role.STEER, control), methods=["POST"])]
+
+
+def _is_new(found: list[SteeredCrawl], state: str, wanted: str) -> bool:
+    return bool(found) and (found[0].state, str(found[0].crawl.wanted)) != (state, wanted)
+
+
+def _part(form: Form) -> Part | None:
+    kind, name = text(form, "kind"), text(form, "name")
+    if not kind:
+        return None
+    if kind not in list(Kind):
+        raise UserError(f"a part of a crawl is a facet or a worker, not {kind!r:.20}")
+    return Part(Kind(kind), name)

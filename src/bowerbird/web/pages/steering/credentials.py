@@ -1,0 +1,160 @@
+"""Keys to networks and addresses of databases: added, tried and retired. A secret comes in and never goes out."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from bowerbird.app.trying import tried_line
+from bowerbird.crawl.access.how_to_add import login_at
+from bowerbird.db import open_database
+from bowerbird.db.versions import newest, version_of
+from bowerbird.errors import BowerbirdError, CredentialError, UserError
+from bowerbird.limits.keys.fields import (
+    ADDRESS,
+    DATABASE,
+    FIELDS,
+    KINDS,
+    MESSAGE,
+    PROVIDERS,
+    check_kind,
+    complete,
+    required_fields,
+)
+from bowerbird.limits.keys.places import database_entry, how_used, message_entry
+from bowerbird.limits.keys.servers import servers_named
+from bowerbird.model import TRAITS, Credential, Secret
+from bowerbird.web.pages.steering.desk import Desk, text
+from bowerbird.web.security import Form, Role
+
+_SECRET = 4_000
+
+
+def routes(desk: Desk) -> list[BaseRoute]:
+    site = desk.site
+
+    async def page(request: Request) -> Response:
+        provider, kind = _chosen(request)
+        try:
+            known, problem = list(desk.vault.credentials()), ""
+        except CredentialError as error:
+            known, problem = [], str(error)
+        return desk.page(
+            request, "credentials.html", "Credentials", problem=problem, vault=str(desk.vault.path), provider=provider, kind=kind,
+            keys=[each for each in known if each.provider not in (DATABASE, MESSAGE)], providers=PROVIDERS,
+            databases=[each for each in known if each.provider == DATABASE], fields=FIELDS[provider, kind][0],
+            others=[each for each in known if each.provider == MESSAGE], kinds=KINDS, server=_server(provider),
+            has_kinds=provider in TRAITS and all(FIELDS.get((provider, each)) for each in KINDS),
+        )  # fmt: skip
+
+    async def add(request: Request, form: Form) -> Response:
+        name = text(form, "name", 64)
+
+        async def do() -> str:
+            return await asyncio.to_thread(_added, desk, form, name)
+
+        return desk.back("/steering/credentials", await site.act(request, "add credential", name, do))
+
+    async def add_database(request: Request, form: Form) -> Response:
+        name = text(form, "name", 64)
+
+        async def do() -> str:
+            values = {ADDRESS: _address(form)}
+            entry = database_entry(name, values)
+            await asyncio.to_thread(desk.vault.add, entry, Secret(name=name, values=values))
+            return f"{name} is in the vault, with its password. {how_used(entry)}"
+
+        return desk.back("/steering/credentials", await site.act(request, "add database", name, do))
+
+    async def test(request: Request, form: Form) -> Response:
+        name = text(form, "name", 64)
+        credential = desk.vault.credential(name)
+
+        async def do() -> str:
+            if credential.provider == DATABASE:
+                return await _tried_database(desk, credential)
+            if credential.provider == MESSAGE:
+                return f"{name} is tried when a message is sent."
+            told = await tried_line(credential, desk.vault, desk.settings)
+            return f"{name}: {told}" if told else f"{name} cannot be tried for nothing: its network charges for every call."
+
+        return desk.back("/steering/credentials", await site.act(request, "test credential", name, do))
+
+    async def retire(request: Request, form: Form) -> Response:
+        name = text(form, "name", 64)
+
+        async def do() -> None:
+            await asyncio.to_thread(desk.vault.remove, name)
+
+        await site.act(request, "retire credential", name, do)
+        said = f"{name} is no longer in the vault. If its secret may have leaked, revoke it at the service too."
+        return desk.back("/steering/credentials", said)
+
+    return [
+        Route("/steering/credentials", page),
+        Route("/steering/credentials/add", site.acting(Role.ADMIN, add), methods=["POST"]),
+        Route("/steering/credentials/database", site.acting(Role.ADMIN, add_database), methods=["POST"]),
+        Route("/steering/credentials/test", site.acting(Role.ADMIN, test), methods=["POST"]),
+        Route("/steering/credentials/retire", site.acting(Role.ADMIN, retire), methods=["POST"]),
+    ]
+
+
+def _chosen(request: Request) -> tuple[str, str]:
+    """The provider and kind whose fields the form asks for."""
+    provider, kind = request.query_params.get("provider", ""), request.query_params.get("kind", "")
+    provider = provider if provider in TRAITS or provider == MESSAGE else "mastodon"
+    return provider, kind if (provider, kind) in FIELDS else "user"
+
+
+def _server(provider: str) -> str:
+    traits = TRAITS.get(provider)
+    return login_at(provider, traits.base) if traits and not traits.servers else ""
+
+
+def _added(desk: Desk, form: Form, name: str) -> str:
+    provider, kind = text(form, "provider"), text(form, "kind") or "user"
+    given = {field: text(form, f"secret_{field}", _SECRET) for choice in required_fields(provider, kind) for field in choice}
+    check_kind({field: value for field, value in given.items() if value}, provider, kind)
+    values = complete(given, FIELDS[provider, kind])
+    if provider == MESSAGE:
+        entry = message_entry(name, values)
+        desk.vault.add(entry, Secret(name=name, values=values))
+        return f"{name} is in the vault. {how_used(entry)}"
+    servers = servers_named(provider, [server] if (server := text(form, "server")) else ())
+    account = text(form, "account") or name
+    credential = Credential(name=name, provider=provider, kind=kind, account=account, app=text(form, "app"), servers=servers)
+    desk.vault.add(credential, Secret(name=name, values=values))
+    return f"{name} is in the vault. It is sent to {' and '.join(credential.home) or 'nobody'} only; test it once."
+
+
+def _address(form: Form) -> str:
+    """The address of a database from its parts: a person must not have to escape a password."""
+    host, database, user = text(form, "host"), text(form, "database"), text(form, "user")
+    port, password = text(form, "port", 5), text(form, "password", _SECRET)
+    if not host or not database or not user:
+        raise UserError("a database needs a host, its name, and a user")
+    if port and not port.isdecimal():
+        raise UserError(f"the port is a number, not {port!r}")
+    login = f"{quote(user, safe='')}:{quote(password, safe='')}" if password else quote(user, safe="")
+    return f"postgresql://{login}@{host}{f':{port}' if port else ''}/{quote(database, safe='')}"
+
+
+async def _tried_database(desk: Desk, credential: Credential) -> str:
+    address = desk.vault.secret(credential.name).values[ADDRESS]
+    try:
+        database = await open_database(address, desk.site.clock)
+    except BowerbirdError as error:
+        return f"{credential.name} cannot be opened: {error}"
+    try:
+        version = await version_of(database)
+    finally:
+        await database.close()
+    if version is None:
+        return f"{credential.name} answers, and holds no crawls yet: the first one makes its tables."
+    return f"{credential.name} answers; it is a store of version {version}" + (
+        "." if version == newest() else f", and this bowerbird is of {newest()}: bring it up to date with `bowerbird upgrade`."
+    )

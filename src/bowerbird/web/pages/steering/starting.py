@@ -1,0 +1,183 @@
+"""Crawls started from here: each as a process of its own, with what it says in a file that the page shows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct, structs
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from bowerbird.app.steering.files import NAME
+from bowerbird.crawl.life.controls import Standing, check_unchanged
+from bowerbird.crawl.process.running import living, running_already
+from bowerbird.db.addresses import in_vault
+from bowerbird.errors import UserError
+from bowerbird.flows.files.crawl_file import CrawlPlan, read_crawl_file
+from bowerbird.model.money import in_dollars
+from bowerbird.reports.next_steps.again import UNKNOWN, Again, read_again
+from bowerbird.reports.next_steps.agreed import Wish, may_spend, read_agreed, wish_of
+from bowerbird.vocabulary import vocabulary
+from bowerbird.web.errors import NotFound
+from bowerbird.web.pages.steering.desk import Desk, text
+from bowerbird.web.security import Form, Role
+from bowerbird.web.words import in_path
+
+
+class Start(Struct, frozen=True, kw_only=True):
+    """What starting a crawl would run, and what must be agreed to first."""
+
+    name: str
+    again: Again
+    plan: CrawlPlan | None = None
+    problem: str = ""
+    wish: Wish | None = None
+    """What nobody has agreed to yet that it may spend."""
+    may: str = ""
+    is_ours: bool = False
+    """Whether its file was made here."""
+
+    @property
+    def dollars(self) -> str:
+        """What must be typed to agree: the most that it may spend in a month."""
+        return "" if self.wish is None else in_dollars(self.wish.a_month).removeprefix("$").replace(",", "")
+
+    @property
+    def words(self) -> list[str]:
+        """Of the command line. Quiet: a crawl of months would fill a file with how it stands, which pages show."""
+        return ["crawl", *_words(self.again), "--quiet"]
+
+
+def _words(again: Again) -> Iterator[str]:
+    yield again.file
+    for name, value in (("--as", again.name), ("--vault", again.vault)):
+        yield from (name, value) if value else ()
+    for seed in again.seeds:
+        yield from ("--seed", seed)
+    if again.skips_bad:
+        yield "--skip-bad"
+
+
+async def start_of(desk: Desk, name: str) -> Start:
+    """How a crawl would be started: with the file that was made here, or the one that it was run with last."""
+    is_ours = name in desk.made()
+    async with desk.site.database.reading() as tx:
+        again, agreed = await read_again(tx, name), await read_agreed(tx, name)
+    again = Again(file=str(desk.files.path(name)), skips_bad=True) if is_ours else again
+    return await asyncio.to_thread(_start, desk, Start(name=name, again=again, is_ours=is_ours), agreed)
+
+
+def _start(desk: Desk, start: Start, agreed: Wish | None) -> Start:
+    again = start.again
+    if again.file == UNKNOWN or not Path(again.file).is_file():
+        return structs.replace(start, problem="its crawl file is not on this machine: start it where the file is")
+    try:
+        plan = read_crawl_file(Path(again.file), vocabulary(), again.seeds, again.name, may_lack_seeds=True)
+    except UserError as error:
+        return structs.replace(start, problem=str(error))
+    wish = wish_of(plan)
+    start = structs.replace(start, plan=plan, problem=_elsewhere(desk, plan))
+    is_agreed = wish is None or (agreed is not None and wish.is_within(agreed))
+    return start if is_agreed else structs.replace(start, wish=wish, may=may_spend(plan))
+
+
+def _elsewhere(desk: Desk, plan: CrawlPlan) -> str:
+    """Why a file is not for this store; empty: it is."""
+    if in_vault(plan.store) is not None or "://" in plan.store or "://" in desk.site.store:
+        return ""
+    is_here = Path(plan.store).resolve() == Path(desk.site.store).resolve()
+    return "" if is_here else "its crawl file names another store now"
+
+
+def routes(desk: Desk) -> list[BaseRoute]:
+    site = desk.site
+
+    async def page(request: Request) -> Response:
+        name = await desk.named(request.path_params["name"])
+        return desk.page(
+            request, "start.html", f"Start {name}", start=await start_of(desk, name), log=_log(desk, name),
+            is_running=await _is_running(desk, name), standing=await _standing(desk, name),
+        )  # fmt: skip
+
+    async def start(request: Request, form: Form) -> Response:
+        name = await desk.named(text(form, "crawl"))
+        found = await start_of(desk, name)
+        agreed = agreement(found, text(form, "dollars"))
+        follows = bool(form.get("apply")) or found.is_ours
+
+        async def do() -> int:
+            await _check(desk, name, Standing(text(form, "state"), text(form, "wanted")))
+            return run(desk, found, (*agreed, *(("--apply",) if follows else ())))
+
+        number = await site.act(request, "start", name, do)
+        return desk.back(f"/steering/crawls/{in_path(name)}", f"{name} is started as process {number}.")
+
+    async def log(argument: str) -> str:
+        return site.fragment("steering/log.html", log=_log(desk, argument), code=desk.processes.code(argument))
+
+    site.live.add("log", log)
+    return [
+        Route("/steering/crawls/{name}", page),
+        Route("/steering/start", site.acting(Role.STEER, start), methods=["POST"]),
+    ]
+
+
+def agreement(found: Start, typed: str) -> tuple[str, ...]:
+    """The words that agree to what a crawl may spend; raises `UserError` where that was not typed."""
+    if found.problem:
+        raise UserError(f"{found.name} cannot be started: {found.problem}")
+    if found.wish is None:
+        return ()
+    try:
+        is_agreed = round(float(typed.removeprefix("$").replace(",", "")) * 1000) == found.wish.a_month
+    except ValueError:
+        is_agreed = False
+    if not is_agreed:
+        raise UserError(f"{found.name} costs money: {found.may}. Agree by typing {found.dollars}")
+    return ("--yes",)
+
+
+def run(desk: Desk, found: Start, more: tuple[str, ...] = ()) -> int:
+    """Starts the process of a crawl; answers its number."""
+    words = [*found.words, *more]
+    return desk.processes.start(found.name, words, desk.files.path(_file_name(found.name), ".log"))
+
+
+async def _check(desk: Desk, name: str, seen: Standing) -> None:
+    now = desk.site.clock.now()
+    async with desk.site.database.reading() as tx:
+        members = await living(tx, name, now)
+        if members:
+            raise UserError(running_already(name, members[0], now))
+        if seen.state:
+            await check_unchanged(tx, name, None, seen)
+
+
+async def _is_running(desk: Desk, name: str) -> bool:
+    async with desk.site.database.reading() as tx:
+        return bool(await living(tx, name, desk.site.clock.now()))
+
+
+async def _standing(desk: Desk, name: str) -> Standing:
+    crawl = await desk.site.reader.crawl(name)
+    return Standing("", "") if crawl is None else Standing(crawl.state, crawl.wanted)
+
+
+def _file_name(name: str) -> str:
+    """What the log of a crawl is called: crawls of the command line have freer names than files made here."""
+    if NAME.fullmatch(name):
+        return name
+    plain = "".join(mark if mark.isascii() and mark.isalnum() else "-" for mark in name.lower()).strip("-")[:38]
+    if not NAME.fullmatch(plain):
+        raise NotFound(f"no process of {name!r:.60} was started here")
+    return plain
+
+
+def _log(desk: Desk, name: str) -> str:
+    try:
+        return desk.files.log(_file_name(name))
+    except UserError:
+        return ""
