@@ -21,7 +21,7 @@ from bowerbird.reports.community.reading import read_community, read_why
 from bowerbird.settings import load_settings
 from bowerbird.store import Store
 from bowerbird.store.judgements.judging import JudgingStore
-from bowerbird.store.judgements.neighbours import neighbours_of, users_named
+from bowerbird.store.judgements.neighbours import COUNTED, neighbours_of, users_named
 
 PORTUGAL = example("PT")
 EXAMINER = Examiner(PORTUGAL, load_settings().cache_folder)
@@ -127,6 +127,17 @@ async def test_neighbours_are_counted_as_they_are_judged(crawled: Crawled) -> No
     assert around[named["50"]] == Neighbours(followed_in=5, mentioned_in=1, follows_in=5)
     assert around[named["60"]] == Neighbours(followed_out=5, follows_in=1, follows_out=10)
     assert "nobody" not in named
+
+
+async def test_neighbours_are_counted_from_those_asked_about(crawled: Crawled) -> None:
+    if crawled.database.dialect != "sqlite":
+        return
+    for statement in COUNTED.values():
+        text = statement.format(these=crawled.database.any("bigint"))
+        plan = [row["detail"] for row in await crawled.rows(f"explain query plan {text}", crawled.database.members([1]))]
+        # Never from the judgements, of which there are more every day.
+        assert plan[0].split()[:2] in (["SEARCH", "r"], ["SEARCH", "m"])
+        assert not [line for line in plan if line.startswith("SCAN") and "json_each" not in line]
 
 
 async def test_the_undecided_are_judged_by_their_neighbours(crawled: Crawled) -> None:

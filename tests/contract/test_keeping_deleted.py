@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_pages import FEDIVERSE, OTHER, POSTS, TIMELINE, Crawled, federated, post, toot, user
+from store_pages import FEDIVERSE, FOLLOWING, OTHER, POSTS, TIMELINE, Crawled, federated, post, toot, user
 
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.export.jobs.manifest import Source
 from bowerbird.export.jobs.request import Request, export
 from bowerbird.flows.consent import Consent
-from bowerbird.model import Gone, Media, Outcome, Page, PostKind, Subject
+from bowerbird.model import Gone, Media, Outcome, Page, PostKind, Relation, RelationKind, Subject
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.reports.blocks.networks import NetworkReader
 from bowerbird.reports.browsing.lines import browse_posts, browse_users
 from bowerbird.reports.browsing.pages import Ask
 from bowerbird.reports.histories.changes import find_history
@@ -110,6 +111,18 @@ async def test_candidates_and_labels_are_told_of_nobody_who_is_gone(crawled: Cra
     for what in ("candidates", "labels"):
         assert [row["handle"] for row in await exported(crawled, tmp_path / f"{what}.jsonl", what)] == ["ada"]
         assert await crawled.count(f"v_{what}") == 1
+
+
+async def test_follows_name_nobody_who_is_gone(crawled: Crawled, tmp_path: Path) -> None:
+    relation = Relation(kind=RelationKind.FOLLOW, source="1", target="2")
+    await crawled.save(Page(relations=(relation,)), FOLLOWING, "1")
+    (told,) = await exported(crawled, tmp_path / "f.jsonl", "follows")
+    assert (told["source_handle"], told["target_id"], told["target_handle"]) == ("ada", "x:2", None)
+    numbers = [row["user_no"] for row in await crawled.rows("select user_no from users order by id")]
+    names = await NetworkReader(crawled.database, "follow", Choice()).names(numbers)
+    assert [names[number][1] for number in numbers] == ["ada", None]
+    everything = await exported(crawled, tmp_path / "p.jsonl", deleted=True)
+    assert {row["author_handle"] for row in everything} == {"ada", "bob"}
 
 
 async def test_histories_and_judgements_tell_nothing_of_it(database: Database, tmp_path: Path) -> None:

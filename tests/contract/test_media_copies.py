@@ -190,6 +190,26 @@ async def test_scheduled_backups_copy_media_too_and_note_what_is_missing(tmp_pat
     await database.close()
 
 
+async def test_what_is_forgotten_leaves_the_scheduled_copy_and_what_others_put_there_stays(tmp_path: Path) -> None:
+    store, copy = await a_store(tmp_path), tmp_path / "copy"
+    database, clock = await open_database(str(store), RealClock()), RealClock()
+    plan = BackupPlan(every=timedelta(days=1), folder=str(tmp_path / "backups"), media=str(copy))
+    other = copy / path_of("of another store")
+    other.parent.mkdir(parents=True)
+    other.write_bytes(b"theirs")
+    await copy_beside(database, clock, str(tmp_path / "media"), plan)
+    async with database.transaction() as tx:
+        await tx.execute("update media_files set state = 'removed', path = null where id = 'm4'")
+        await tx.execute("delete from media_files where id = 'm5'")
+    await copy_beside(database, clock, str(tmp_path / "media"), plan)
+    there = {path for path in contents(copy) if path.endswith(".jpg")}
+    assert there == {path_of(each) for each in ("m0", "m1", "m2", "m3", "m6", "of another store")}
+    await copy_beside(database, clock, str(tmp_path / "media"), plan)
+    async with database.reading() as tx:
+        assert len(await tx.fetch("select path from media_copies")) == 5
+    await database.close()
+
+
 @pytest.mark.parametrize(
     ("table", "words"),
     [

@@ -169,6 +169,32 @@ def test_a_module_that_hangs_does_not_keep_a_crawl_from_ending(database_url: str
     played(database_url, play)
 
 
+def test_a_module_hears_of_the_end_when_its_run_elsewhere_is_over(database_url: str) -> None:
+    class Slow(Toy):
+        hears_end = True
+
+        async def run(self, context: ModuleContext) -> Counts:
+            heard = context.memory.get("ended")
+            await context.clock.sleep_until(context.clock.now() + timedelta(seconds=20))
+            async with context.transaction():
+                context.memory["slept"] = True
+            return {"heard": int(heard is not None)}
+
+    async def play(scene: Scene) -> None:
+        async with scene.database.transaction() as tx:
+            other = await registry.enrol_worker(tx, "c", START)
+        elsewhere = asyncio.create_task(scene.runner(Slow(), other).by_hand())
+        await scene.clock.sleep_until(scene.clock.now() + timedelta(seconds=5))
+        part = scene.runner(Slow()).part()
+        assert part.ended is not None
+        await part.ended(CrawlState.FINISHED, "done")
+        await elsewhere
+        runs = await scene.rows("select counts, error from module_runs order by run")
+        assert [(row["counts"], row["error"]) for row in runs] == [('{"heard":0}', None), ('{"heard":1}', None)]
+
+    played(database_url, play)
+
+
 def test_by_hand_it_runs_whether_it_is_due_or_not_but_never_twice_at_once(database_url: str) -> None:
     async def play(scene: Scene) -> None:
         toy = Toy()

@@ -227,6 +227,24 @@ def test_each_trouble_is_told_once_and_what_could_not_be_sent_is_tried_again(dat
     played(database_url, play)
 
 
+def test_nobody_is_remembered_by_what_was_told_of_them(database_url: str) -> None:
+    async def play(scene: Scene) -> None:
+        scene.messenger = Heard()
+        await scene.run(Notification(), command=["tell"])
+        await trouble(scene, "alice.example cannot be read")
+        assert (await scene.run(Notification(), command=["tell"]))["told"] == 1
+        (row,) = await scene.rows("select memory from modules")
+        assert "alice" not in row["memory"]
+        # What an earlier version remembered in words counts as told, and its words go.
+        await scene.write(f"""update modules set memory = '{{"error":1,"told":{{"calls bob cannot be read":{AT}}}}}'""")
+        await trouble(scene, "bob cannot be read")
+        assert (await scene.run(Notification(), command=["tell"]))["told"] == 0
+        (row,) = await scene.rows("select memory from modules")
+        assert "bob" not in row["memory"]
+
+    played(database_url, play)
+
+
 def test_a_budget_nearly_spent_and_the_end_are_told(database_url: str) -> None:
     async def play(scene: Scene) -> None:
         heard = scene.messenger = Heard()

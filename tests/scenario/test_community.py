@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from bowerbird.cli import run
 from bowerbird.evaluate.community import Wish, evaluate_community
@@ -14,13 +15,18 @@ from bowerbird.settings import load_settings
 
 
 def test_a_community_is_found_better_than_by_the_published_order(tmp_path: Path) -> None:
-    figures = evaluate_community(Wish(accounts=1_000, seeds=40, days=0.25, seed=3), tmp_path, say=lambda text: None)
+    wish = Wish(accounts=1_000, seeds=40, days=0.25, seed=3, keep=tmp_path / "kept")
+    evaluate_community(structs.replace(wish, only=("echo",)), tmp_path, say=lambda text: None)
+    said: list[str] = []
+    figures = evaluate_community(wish, tmp_path, say=said.append)
+    assert [line for line in said if "as kept in" in line and "echo" in line]
     echo, ours = figures["echo"], figures["ours"]
     assert ours["refused"] == echo["refused"] == 0
     assert abs(sum(ours["calls"].values()) - sum(echo["calls"].values())) <= 5
     assert ours["precision"] >= 0.95
     assert ours["members"] > echo["members"]
     assert ours["captured_of_all"]["posts"] > echo["captured_of_all"]["posts"]
+    assert 0 < ours["added_in_24_hours"] < ours["members"]
     assert ours["still_to_be_found"]["waiting"] + ours["looked_at"] > 100
 
 

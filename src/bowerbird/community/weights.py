@@ -14,8 +14,8 @@ from bowerbird.model.community import JUDGE, NO, NOBODY, YES
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of
 
-EVERY = 100
-"""Decisions after which the weights are estimated anew."""
+_FEW, _SHARE = 100, 0.05
+"""The weights are estimated anew when so many more are decided, and this share of all: of many, a hundred change nothing."""
 _MOST = 4_000
 """Examples, the newest."""
 _CHUNK = 500
@@ -45,8 +45,9 @@ async def read_model(tx: Transaction) -> RelationModel:
 
 async def is_due(tx: Transaction) -> bool:
     """Whether so many were decided since the last time that it is worth while."""
-    row, now = await tx.fetch_one(_NEWEST, JUDGE), await tx.fetch_one(_DECIDED)
-    return now is not None and int(now["n"]) - (int(row["decided"]) if row is not None else 0) >= EVERY
+    row, counted = await tx.fetch_one(_NEWEST, JUDGE), await tx.fetch_one(_DECIDED)
+    before, now = int(row["decided"]) if row is not None else 0, int(counted["n"]) if counted is not None else 0
+    return now - before >= max(_FEW, before * _SHARE)
 
 
 async def train(tx: Transaction, database: Database, now: datetime) -> Trained:

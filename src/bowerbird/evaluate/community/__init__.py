@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct, to_builtins
 
 from bowerbird.errors import UserError
@@ -32,6 +33,18 @@ class Wish(Struct, frozen=True, kw_only=True):
     days: float = 14.0
     seed: int = 1
     only: tuple[str, ...] = ()
+    keep: Path | None = None
+    """Where figures of each order are kept, so that an evaluation that was interrupted goes on with the next."""
+
+
+class Kept(Struct, frozen=True):
+    """The figures of one order in a file, and of what."""
+
+    accounts: int
+    seeds: int
+    days: float
+    seed: int
+    figures: dict[str, Any]
 
 
 def evaluate_community(wish: Wish, folder: Path, say: Say = print) -> dict[str, Any]:
@@ -40,7 +53,7 @@ def evaluate_community(wish: Wish, folder: Path, say: Say = print) -> dict[str, 
         if name not in FLOWS:
             raise UserError(f"there is no order {name!r}; there are {', '.join(FLOWS)}")
     names: Sequence[str] = wish.only or tuple(FLOWS)
-    found = {name: run_order(_order(name, wish), folder, say) for name in names}
+    found = {name: _figures(name, wish, folder, say) for name in names}
     for name, each in found.items():
         say(
             f"{name}: {each['added_in_24_hours']:,} members added in 24 hours, {each['members']:,} at the end, precision "
@@ -53,6 +66,30 @@ def evaluate_community(wish: Wish, folder: Path, say: Say = print) -> dict[str, 
         **found,
         "published": {**PUBLISHED_GROWTH, "captured": to_builtins(PUBLISHED)},
     }
+
+
+def _figures(name: str, wish: Wish, folder: Path, say: Say) -> dict[str, Any]:
+    """Of one order: those that are kept of the same evaluation, or else made now, and kept."""
+    if wish.keep is None:
+        return run_order(_order(name, wish), folder, say)
+    file = wish.keep / f"community-{name}.json"
+    asked = (wish.accounts, wish.seeds, wish.days, wish.seed)
+    if (kept := _read(file)) is not None and (kept.accounts, kept.seeds, kept.days, kept.seed) == asked:
+        say(f"  {name}: as kept in {file}")
+        return kept.figures
+    figures = run_order(_order(name, wish), folder, say)
+    wish.keep.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(Kept(*asked, figures)), indent=1))
+    return figures
+
+
+def _read(file: Path) -> Kept | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Kept)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        raise UserError(f"{file} holds no figures of a community: {error}; name another folder with --keep") from None
 
 
 def _order(name: str, wish: Wish) -> Order:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
@@ -38,16 +39,18 @@ class Course(Struct, frozen=True):
     others: int
     """Judged to belong, and wrongly."""
     calls: int
+    added: int
+    """Of the members those that were not known at the beginning."""
 
 
-async def read_course(database: Database, laboratory: Laboratory, hours: float) -> Course:
+async def read_course(database: Database, laboratory: Laboratory, hours: float, seeds: Collection[int]) -> Course:
     values = await _values(database, laboratory)
     is_member = laboratory.service.world.people.community == HOME
     yes = [account for account, value in values.items() if value == YES]
-    members = sum(bool(is_member[account]) for account in yes)
+    members = {account for account in yes if is_member[account]}
     async with database.reading() as tx:
         calls = await tx.fetch_one(_CALLS)
-    return Course(hours, members, len(yes) - members, calls["n"] if calls else 0)
+    return Course(hours, len(members), len(yes) - len(members), calls["n"] if calls else 0, len(members.difference(seeds)))
 
 
 async def figures_of(database: Database, laboratory: Laboratory, length: timedelta, seeds: int) -> dict[str, Any]:

@@ -80,33 +80,32 @@ class _Run:
         self._say = say
         self._laboratory = Laboratory(Setup(dialect="twitter_v1", world=order.world), clock)
         self._course: list[Course] = []
+        self._seeds = self._drawn()
 
     async def run(self) -> dict[str, Any]:
         watch = self._clock.stopwatch()
-        seeds = self._seeds()
+        seeds = [self._laboratory.service.dialect.account_key(account) for account in self._seeds]
         async with self._laboratory.crawl(self._plan(seeds)) as crawl:
-            telling = asyncio.create_task(self._tell(crawl, len(seeds)))
+            telling = asyncio.create_task(self._tell(crawl))
             await self._laboratory.run(crawl)
             telling.cancel()
             await self._look(crawl)
             figures = await figures_of(crawl.database, self._laboratory, self._order.length, len(seeds))
         course = [structs.asdict(each) for each in self._course]
         refused = self._laboratory.service.limiter.refused
-        return {**figures, "course": course, "added_in_24_hours": self._added(len(seeds)), "refused": refused,
+        return {**figures, "course": course, "added_in_24_hours": self._added(), "refused": refused,
                 "seconds": round(self._clock.stopwatch() - watch)}  # fmt: skip
 
-    def _added(self, seeds: int) -> int:
+    def _added(self) -> int:
         """True members beside the seeds after a day, or at the end where that comes first."""
-        first = next((each for each in self._course if each.hours >= 24), self._course[-1])
-        return first.members - seeds
+        return next((each for each in self._course if each.hours >= 24), self._course[-1]).added
 
-    def _seeds(self) -> list[str]:
-        world, dialect = self._laboratory.service.world, self._laboratory.service.dialect
+    def _drawn(self) -> list[int]:
+        world = self._laboratory.service.world
         now = to_ms(START)
         people = world.people
         members = [int(each) for each in np.flatnonzero(people.community == HOME) if world.is_open(int(each), now)]
-        chosen = np.random.default_rng(self._order.seed).permutation(members)[: self._order.seeds]
-        return [dialect.account_key(int(account)) for account in chosen]
+        return [int(each) for each in np.random.default_rng(self._order.seed).permutation(members)[: self._order.seeds]]
 
     def _plan(self, seeds: list[str]) -> CrawlPlan:
         order = self._order
@@ -118,16 +117,17 @@ class _Run:
         limits = budget(round(order.accounts * _MEMBERS), _PLENTY).limits
         return structs.replace(plan, services=(structs.replace(plan.services[0], limits=limits),))
 
-    async def _tell(self, crawl: Crawl, seeds: int) -> None:
+    async def _tell(self, crawl: Crawl) -> None:
         """Looks every day, and more often on the first one."""
         for hours in (1, 3, 6, 12, *range(24, 24 * 400, 24)):
             await self._clock.sleep_until(START + timedelta(hours=hours))
             course = await self._look(crawl)
-            self._say(f"  {self._order.name}: after {hours} h {course.members - seeds:,} members added, {course.calls:,} calls")
+            told = f"{course.added:,} members added, {course.others:,} wrongly, {course.calls:,} calls"
+            self._say(f"  {self._order.name}: after {hours} h {told}")
 
     async def _look(self, crawl: Crawl) -> Course:
         hours = round((self._clock.now() - START) / timedelta(hours=1), 1)
-        course = await read_course(crawl.database, self._laboratory, hours)
+        course = await read_course(crawl.database, self._laboratory, hours, self._seeds)
         self._course.append(course)
         return course
 

@@ -24,6 +24,7 @@ RETRY = Backoff(timedelta(minutes=1), timedelta(hours=1))
 """How long a module that failed waits; never longer than it would have waited anyway."""
 _GLANCE = timedelta(seconds=30)
 """How often a worker looks whether the one that runs a module is through with it, or dead."""
+_MOMENT = timedelta(seconds=1)
 _LAST_WORDS = 120.0
 """Seconds that a module may take when the crawl has ended."""
 _NOTE = "insert into errors (at, crawl, part, message) values (?, ?, ?, ?)"
@@ -190,16 +191,26 @@ class Runner:
 
     async def _ended(self, state: CrawlState, reason: str) -> None:
         """Lets a module that wishes it know how the crawl ended: it runs once more, with that in its memory."""
-        async with self._around.database.transaction() as tx:
-            schedule = await rows.read_schedule(tx, self._around.crawl, self._module.name)
-            memory = {} if schedule is None else schedule.memory
-            await rows.remember(tx, self._around.crawl, self._module.name, memory | {"ended": [state.value, reason]})
-        claim = await self._taken()
-        if not isinstance(claim, datetime):
-            # The crawl is over, and does not wait for ever for who has something to say about that.
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LAST_WORDS):
-                    await self.ran(claim)
+        # The crawl is over, and does not wait for ever for who has something to say about that.
+        with suppress(TimeoutError, Fenced):
+            async with asyncio.timeout(_LAST_WORDS):
+                claim = await self._waited_for()
+                await self._note_end(claim, [state.value, reason])
+                await self.ran(claim)
+
+    async def _waited_for(self) -> Claim:
+        """The claim, when whoever runs the module now is through with it."""
+        while isinstance(claim := await self._taken(), datetime):
+            await self._around.clock.sleep_until(self._around.clock.now() + _MOMENT)
+        return claim
+
+    async def _note_end(self, claim: Claim, ending: list[str]) -> None:
+        """Under the claim: a run that is under way elsewhere would write its own memory over it."""
+        around, name = self._around, self._module.name
+        async with around.database.transaction() as tx:
+            await around.claims.renew(tx, claim, around.clock.now() + HOLD)
+            schedule = await rows.read_schedule(tx, around.crawl, name)
+            await rows.remember(tx, around.crawl, name, ({} if schedule is None else schedule.memory) | {"ended": ending})
 
 
 def _storable(counts: Counts) -> Counts:

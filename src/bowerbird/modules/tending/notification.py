@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ where c.state = 'refused' order by s.name, c.credential
 _PURSES = "select bucket, allowance, remaining, reset_at from ledgers where bucket like '%/money' order by bucket"
 _CRAWL = "select name, flow, calls, items, state, reason from crawls where crawl = ?"
 _NUMBER = re.compile(r"\d+")
+_MARK = re.compile(r"[0-9a-f]{32}")
 
 
 class Notice(Struct, frozen=True):
@@ -61,10 +63,11 @@ class Notification:
     async def run(self, context: ModuleContext) -> Counts:
         if not any(context.options[way] for way in ("command", "webhook", "mail")):
             raise UserError("nobody is to be told: say command, webhook or mail under [modules.notification]")
-        now, told = context.clock.now(), dict(context.memory.get("told", {}))
+        now = context.clock.now()
+        told = {key if _MARK.fullmatch(key) else _mark(key): at for key, at in context.memory.get("told", {}).items()}
         async with context.database.reading() as tx:
             notices, last = await _notices(tx, context)
-        new = {each.key: each for each in notices if each.kind in context.options["about"] and each.key not in told}
+        new = {mark: each for each in notices if each.kind in context.options["about"] and (mark := _mark(each.key)) not in told}
         if new and context.messenger is not None:
             await _tell(context, list(new.values()))
         # Only now: what could not be sent is tried again.
@@ -95,6 +98,11 @@ async def _notices(tx: Transaction, context: ModuleContext) -> tuple[list[Notice
         at = to_micros(context.clock.now())
         found.append(Notice("end", f"end {at}", f"the crawl is over, {state}: {reason}"))
     return found, errors[-1]["error"] if errors else after
+
+
+def _mark(key: str) -> str:
+    """What is remembered of something that was told: its words may name people, who may ask to be forgotten meanwhile."""
+    return sha256(key.encode(errors="replace")).hexdigest()[:32]
 
 
 def _trouble(part: str, words: str) -> Notice:

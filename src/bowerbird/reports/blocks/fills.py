@@ -15,6 +15,7 @@ from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.block import Block
 from bowerbird.reports.blocks.columns import Array, Column, Lists, Numbers, Repeated, Texts
 from bowerbird.reports.blocks.fetching import fetch_packed
+from bowerbird.reports.histories.find_account import is_gone
 
 _REMEMBERED = 50_000
 """Names at most."""
@@ -81,9 +82,13 @@ class Names:
 _NOBODY = (1, None, None, None)
 
 
-def people(database: Database) -> Remembered:
-    """Whether accounts asked not to be collected, their ids, handles and networks."""
-    return Remembered(database, "select user_no, coalesce(opts_out, 0), id, handle, network from users where user_no {several}")
+def people(database: Database, *, with_gone: bool = False) -> Remembered:
+    """Whether accounts asked not to be collected, their ids, handles and networks; `with_gone`: also handles of those that the
+    public can no longer see, where they are kept."""
+    handle = "u.handle" if with_gone else f"case when {is_gone('u')} then null else u.handle end"
+    return Remembered(
+        database, f"select u.user_no, coalesce(u.opts_out, 0), u.id, {handle}, u.network from users u where u.user_no {{several}}"
+    )
 
 
 class Services:

@@ -331,7 +331,7 @@ _PARTS = {
 
 def fills(table: Table, database: Database) -> list[Fill]:
     """What is looked up besides the columns of a table."""
-    known, service = people(database), Services(database, "found_by")
+    known, service = people(database, with_gone="deleted_why" in table.columns), Services(database, "found_by")
     steps: dict[str, list[Fill]] = {
         "posts": [
             Names(known, "author", "author_id", "author_handle"),

@@ -98,7 +98,7 @@ ELSEWHERE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "services": ("name", "provider", "base", "flavour"),
         "workers": ("name", "host", "identity", "place", "version", "label"), "worker_tokens": ("name", "hash"),
         "plans": ("document", "whole"), "rebuilds": ("edges",), "controls": ("name",),
-        "claims": ("name",), "outputs": ("path",), "remaps": ("version", "fields"),
+        "claims": ("name",), "outputs": ("path",), "media_copies": ("place", "path"), "remaps": ("version", "fields"),
         "migrations": ("name",), "streams": ("name", "channel", "options"), "ledgers": ("bucket",),
         "credentials": ("credential", "reason"), "bills": ("payer",), "calls": ("facet", "credential", "charges"),
         "errors": ("part",), "outages": ("service",), "quarantine": ("facet",), "quarantine_sources": ("facet", "why"),

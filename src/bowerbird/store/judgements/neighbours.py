@@ -8,28 +8,32 @@ from collections.abc import Collection, Mapping, Sequence
 from bowerbird.model.community import JUDGE, NO, YES, Neighbours
 from bowerbird.ports import Database, Transaction
 
-_JUDGED = f"join judgements j on j.judge = '{JUDGE}' and j.subject = 'user' and j.id = u.id and j.value in ('{YES}', '{NO}')"
+# Cross joins: SQLite goes from the accounts asked about to those around them, and never through all that were judged.
+_JUDGED = f"j.judge = '{JUDGE}' and j.subject = 'user' and j.id = u.id and j.value in ('{YES}', '{NO}')"
 _FOLLOWED = f"""
-select r.target as user_no, j.value, count(*) as n from relations r join users u on u.user_no = r.source {_JUDGED}
-where r.kind = 'follow' and r.removed_at is null and r.target {{these}} group by r.target, j.value
+select r.target as user_no, j.value, count(*) as n from relations r cross join users u cross join judgements j
+where r.kind = 'follow' and r.removed_at is null and r.target {{these}} and u.user_no = r.source and {_JUDGED}
+group by r.target, j.value
 """
 _FOLLOWS = f"""
-select r.source as user_no, j.value, count(*) as n from relations r join users u on u.user_no = r.target {_JUDGED}
-where r.kind = 'follow' and r.removed_at is null and r.source {{these}} group by r.source, j.value
+select r.source as user_no, j.value, count(*) as n from relations r cross join users u cross join judgements j
+where r.kind = 'follow' and r.removed_at is null and r.source {{these}} and u.user_no = r.target and {_JUDGED}
+group by r.source, j.value
 """
 _MENTIONED = f"""
-select m.user_no, j.value, count(distinct p.author) as n from post_mentions m join posts p on p.post_no = m.post_no
-join users u on u.user_no = p.author {_JUDGED}
-where m.user_no {{these}} and p.author <> m.user_no group by m.user_no, j.value
+select m.user_no, j.value, count(distinct p.author) as n
+from post_mentions m cross join posts p cross join users u cross join judgements j
+where m.user_no {{these}} and p.post_no = m.post_no and p.author <> m.user_no and u.user_no = p.author and {_JUDGED}
+group by m.user_no, j.value
 """
-_FIELDS = {"followed": _FOLLOWED, "mentioned": _MENTIONED, "follows": _FOLLOWS}
+COUNTED = {"followed": _FOLLOWED, "mentioned": _MENTIONED, "follows": _FOLLOWS}
 
 
 async def neighbours_of(tx: Transaction, database: Database, users: Collection[int]) -> Mapping[int, Neighbours]:
     """By number of the account, for those that have any."""
     counts: defaultdict[int, dict[str, int]] = defaultdict(dict)
     members = database.members(sorted(users))
-    for field, statement in _FIELDS.items():
+    for field, statement in COUNTED.items():
         for row in await tx.fetch(statement.format(these=database.any("bigint")), members) if users else ():
             counts[row["user_no"]][f"{field}_{'in' if row['value'] == YES else 'out'}"] = row["n"]
     return {user: Neighbours(**found) for user, found in counts.items()}

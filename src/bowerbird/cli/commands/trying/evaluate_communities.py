@@ -50,13 +50,16 @@ def community(
     days: Annotated[float, typer.Option(min=0.05, max=400, help="Virtual days to run.")] = 14.0,
     seed: Annotated[int, typer.Option(help="Another seed is another world.")] = 1,
     only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="echo or ours; may be repeated.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Folder for the figures of each order: what is there already is not run again.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """How well is a community collected with the same calls, by TwitterEcho's order and by ours? Takes an hour and more."""
     from bowerbird.evaluate.community import Wish, evaluate_community
 
     output = Output(as_json=as_json)
-    wish = Wish(accounts=accounts, seeds=seeds, days=days, seed=seed, only=tuple(only or ()))
+    wish = Wish(accounts=accounts, seeds=seeds, days=days, seed=seed, only=tuple(only or ()), keep=keep)
     with TemporaryDirectory() as folder:
         figures = evaluate_community(wish, Path(folder), say=output.progress)
     names = [name for name in ("echo", "ours") if name in figures]
