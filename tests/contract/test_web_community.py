@@ -10,8 +10,7 @@ import pytest
 from module_scene import Scene, played
 
 from bowerbird.ports import Row
-from bowerbird.web.site import Site
-from web_site import Answer, Client
+from web_site import Answer, Client, dashboard
 
 EVIDENCE = '{"score": 0.8, "written": 1.2, "written_told": "pt 9 of 10 posts", "place": -0.4, "place_told": "<b>Rio</b> (BR)"}'
 
@@ -29,7 +28,7 @@ def with_client(url: str, play: Callable[[Scene, Client], Awaitable[None]]) -> N
             "values (1, 'tuga', 'Tuga', 4, 0, 'proposed', 1)",
         )
         await scene.post(1, author=5, text="<script>alert(1)</script> bom dia")
-        await play(scene, Client(Site(scene.database, scene.clock, "test")))
+        await play(scene, await dashboard(scene.database, scene.clock))
 
     played(url, begin)
 
@@ -37,7 +36,7 @@ def with_client(url: str, play: Callable[[Scene, Client], Awaitable[None]]) -> N
 def fields(answer: Answer) -> dict[str, str]:
     """The hidden fields of the form with the keys."""
     form = answer.text.partition('class="keys"')[2]
-    return dict(re.findall(r'name="(number|seen|start|after|last|skipped)" value="([^"]*)"', form))
+    return dict(re.findall(r'name="(number|stood|start|after|last|skipped)" value="([^"]*)"', form))
 
 
 async def press(client: Client, address: str, answer: Answer, key: str) -> Answer:
@@ -74,7 +73,7 @@ def test_one_key_decides_one_after_the_other_and_undo_goes_back(database_url: st
         assert fields(first)["number"] == "5"
         second = await press(client, say, first, "y")
         assert fields(second)["number"] == "6"
-        assert (await standing(scene))["x:5"] == ("yes", "local")
+        assert (await standing(scene))["x:5"] == ("yes", "owner")
         third = await press(client, say, second, "n")
         undone = await press(client, say, third, "back")
         assert fields(undone)["number"] == "6"
@@ -82,7 +81,7 @@ def test_one_key_decides_one_after_the_other_and_undo_goes_back(database_url: st
         again = await press(client, say, undone, "skip")
         assert fields(again)["number"] == "7"
         last = await press(client, say, again, "u")
-        assert (await standing(scene))["x:7"] == ("undecided", "local")
+        assert (await standing(scene))["x:7"] == ("undecided", "owner")
         assert "That was the last one" in last.text
         assert (await press(client, say, first, "x")).status == 400
 
@@ -98,7 +97,7 @@ def test_who_decides_by_an_old_page_is_told_and_nothing_changes(database_url: st
         late = await press(client, say, seen, "n")
         assert late.status == 400
         assert "nothing was done" in late.text
-        assert (await standing(scene))["x:5"] == ("yes", "local")
+        assert (await standing(scene))["x:5"] == ("yes", "owner")
 
     with_client(database_url, play)
 
@@ -117,7 +116,7 @@ def test_a_sample_is_drawn_labelled_and_its_share_told(database_url: str) -> Non
         assert "You have labelled all of it" in answer.text
         assert "<b>0.0 %</b> belong (0 of 1" in answer.text
         assert len(await scene.rows("select label from labels")) == 2
-        assert "local" in (await client.get("/community/c/sample")).text
+        assert "owner" in (await client.get("/community/c/sample")).text
         assert (await client.post("/community/c/sample/draw", {"said": "yes", "size": "0"})).status == 400
         assert (await client.post("/community/c/sample/draw", {"said": "maybe", "size": "9"})).status == 404
 
@@ -128,7 +127,7 @@ def test_a_sample_is_drawn_labelled_and_its_share_told(database_url: str) -> Non
 def test_a_name_of_a_place_is_confirmed_or_refused(database_url: str, verb: str, said: str) -> None:
     async def play(scene: Scene, client: Client) -> None:
         assert (await client.post("/community/c/names/say", {"place": "Tuga", "verb": verb})).status == 303
-        assert [tuple(row) for row in await scene.rows("select said, who from place_names")] == [(said, "local")]
+        assert [tuple(row) for row in await scene.rows("select said, who from place_names")] == [(said, "owner")]
         assert (await client.post("/community/c/names/say", {"place": "Nowhere", "verb": verb})).status == 400
 
     with_client(database_url, play)

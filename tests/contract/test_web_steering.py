@@ -12,7 +12,7 @@ from bowerbird.db import open_database
 from bowerbird.limits.vault import FileVault
 from bowerbird.ports import Database
 from bowerbird.web.site import Site
-from web_site import CRAWL, Answer, Client, Crawled
+from web_site import CHEAP, CRAWL, Answer, Client, Crawled, dashboard
 
 MAKING = {
     "name": "lisbon",
@@ -29,7 +29,10 @@ async def client(crawled: Crawled, tmp_path: Path) -> AsyncIterator[Client]:
     file = crawled.copy(tmp_path)
     database = await open_database(str(file), RealClock())
     await database.migrate()
-    yield Client(Site(database, RealClock(), "test store", store=str(file), vault=FileVault(tmp_path / "vault")))
+    vault = FileVault(tmp_path / "vault")
+    entered = Client(Site(database, RealClock(), "test store", store=str(file), vault=vault, cost=CHEAP))
+    await entered.enter()
+    yield entered
     await database.close()
 
 
@@ -61,7 +64,7 @@ async def test_every_page_of_steering_answers(client: Client, tab: str) -> None:
 
 @pytest.mark.parametrize("tab", ["", "/new", "/seeds", "/people", "/credentials", "/actions"])
 async def test_every_page_answers_on_an_empty_store(database: Database, tab: str) -> None:
-    answer = await Client(Site(database, RealClock(), "empty")).get(f"/steering{tab}")
+    answer = await (await dashboard(database)).get(f"/steering{tab}")
     assert answer.status == 200, answer.text
 
 
@@ -165,7 +168,7 @@ async def test_seeds_are_added_and_retired_while_the_crawl_rests(client: Client)
     assert "asked about no more" in await said(client, gone)
     states = await rows(client, "select state from tasks where target = ? and depth = 0", target)
     assert {row["state"] for row in states} == {"retired"}
-    assert (await rows(client, "select who, why from changes where target = ?", target))[0]["who"] == "local"
+    assert (await rows(client, "select who, why from changes where target = ?", target))[0]["who"] == "owner"
 
 
 async def test_a_credential_goes_in_and_never_comes_out(client: Client) -> None:
@@ -202,3 +205,14 @@ async def test_people_of_the_store_are_found_by_name(client: Client) -> None:
     assert "Nobody in the store" in (await client.get("/steering/people?q=nobody-at-all")).text
     assert (await client.get("/steering/people/look-up-1")).status == 404
     assert (await client.post("/steering/people/look", {"q": "alice", "provider": "x"})).status == 400
+
+
+async def test_every_action_is_recorded_with_who_and_how_it_ended_and_can_be_searched(client: Client) -> None:
+    seen = await standing(client)
+    await client.post("/steering/control", {**seen, "verb": "pause"})
+    await client.post("/steering/control", {**seen, "verb": "stop"})
+    page = (await client.get("/steering/actions")).text
+    assert page.count(">owner") >= 2
+    assert "nothing was done" in page
+    assert "pause" in (await client.get("/steering/actions?q=PAUSE")).text.partition("<tbody>")[2]
+    assert "No action fits" in (await client.get("/steering/actions?q=100%25")).text

@@ -10,6 +10,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.ports import Transaction
 
+_HOLDS = "lower(who || ' ' || what || ' ' || subject || ' ' || detail || ' ' || outcome) like ? escape '!'"
 _COLUMNS = "action, at, who, role, what, subject, detail, outcome"
 
 
@@ -30,12 +31,14 @@ class Action(Struct, frozen=True):
 
 
 async def read_actions(
-    tx: Transaction, *, most: int = 50, before: int | None = None, who: str = "", subject: str = ""
+    tx: Transaction, *, most: int = 50, before: int | None = None, who: str = "", subject: str = "", word: str = ""
 ) -> Sequence[Action]:
-    """The last actions, of everybody or one person, on everything or one subject; `before`: those older than this number."""
-    wanted = {"action <": before, "who =": who or None, "subject =": subject or None}
+    """The last actions, of everybody or one person, on everything or one subject; `before`: those older than this number;
+    `word`: those that have it in who, what, the subject or the outcome."""
+    held = f"%{''.join(f'!{mark}' if mark in '!%_' else mark for mark in word.lower())}%" if word else None
+    wanted = {"action < ?": before, "who = ?": who or None, "subject = ?": subject or None, _HOLDS: held}
     given = {name: value for name, value in wanted.items() if value is not None}
-    where = "where " + " and ".join(f"{name} ?" for name in given) if given else ""
+    where = "where " + " and ".join(given) if given else ""
     rows = await tx.fetch(f"select {_COLUMNS} from actions {where} order by action desc limit ?", *given.values(), most)
     return [
         Action(

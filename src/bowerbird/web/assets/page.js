@@ -200,7 +200,7 @@ addEventListener("submit", (event) => {
 
 addEventListener("DOMContentLoaded", () => {
   bowerbird.enhance(document);
-  document.querySelector(".areas a[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  for (const here of document.querySelectorAll(".areas a[aria-current], .tabs a[aria-current]")) here.scrollIntoView({ block: "nearest", inline: "center" });
   document.body.addEventListener("htmx:afterSettle", (event) => bowerbird.enhance(event.target));
   setInterval(tick, 1000);
 });

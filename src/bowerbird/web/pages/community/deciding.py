@@ -67,7 +67,7 @@ def routes(site: Site) -> list[BaseRoute]:
         if key == "back":
             return await _back(site, request, (crawl, which), str(form.get("start") or _FIRST), _number(form, "last"))
         if key in _KEYS:
-            told = await _say(site, request, number, _KEYS[key], str(form.get("seen") or ""))
+            told = await _say(site, request, number, _KEYS[key], str(form.get("stood") or ""))
         elif key == "skip":
             told = "Skipped."
         else:

@@ -95,7 +95,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
         return desk.back("/steering/credentials", said)
 
     return [
-        Route("/steering/credentials", page),
+        Route("/steering/credentials", site.showing(Role.STEER, page)),
         Route("/steering/credentials/add", site.acting(Role.ADMIN, add), methods=["POST"]),
         Route("/steering/credentials/database", site.acting(Role.ADMIN, add_database), methods=["POST"]),
         Route("/steering/credentials/test", site.acting(Role.ADMIN, test), methods=["POST"]),

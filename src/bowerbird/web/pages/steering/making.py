@@ -31,6 +31,7 @@ from bowerbird.web.security import Form, Role
 from bowerbird.web.words import in_path
 
 _NUMBERS = {"calls": "calls", "posts": "posts", "users": "accounts", "max_users": "accounts asked about", "max_depth": "steps"}
+_UNNAMED = "name"
 _AT_FIRST = {"flow": "timelines", "provider": "mastodon", "name": "", "duration": "7d"}
 
 
@@ -50,6 +51,8 @@ def routes(desk: Desk) -> list[BaseRoute]:
     async def checked(request: Request, form: Form) -> Response:
         draft, problem = await _drafted(desk, form)
         found = Checked(problem=problem) if draft is None else await asyncio.to_thread(check, draft, desk.vault)
+        if draft is not None and problem:
+            found = Checked(problem=found.problem or problem)
         return site.part(request, "steering/checked.html", draft=draft, checked=found, choices=_choices(form))
 
     async def planned(request: Request, form: Form) -> Response:
@@ -112,7 +115,7 @@ def _agreed(found: Checked, draft: Draft, dollars: str) -> None:
 async def _right(desk: Desk, form: Form) -> Draft:
     """The draft of a form if it can be used; raises `UserError` otherwise."""
     draft, problem = await _drafted(desk, form)
-    if draft is None:
+    if draft is None or problem:
         raise UserError(problem)
     found = await asyncio.to_thread(check, draft, desk.vault)
     if found.problem:
@@ -121,18 +124,15 @@ async def _right(desk: Desk, form: Form) -> Draft:
 
 
 async def _drafted(desk: Desk, form: Form) -> tuple[Draft | None, str]:
-    """The crawl file that a form comes to, or why there is none yet."""
+    """The crawl file that a form comes to, if it comes to one yet, and what is missing; without a name it can be shown."""
     try:
-        name = text(form, "name")
-        if not name:
-            raise UserError("give it a name first")
-        if not NAME.fullmatch(name):
-            desk.files.path(name)
+        name = text(form, "name") or _UNNAMED
         desk.files.check_free(name)
+        problem = "give it a name" if name == _UNNAMED else ""
         seeds = tuple(seeds_in(text(form, "seeds", LARGEST)))
         if "text" in form:
-            return Draft(name=name, text=stored_here(await _pasted(form), desk.store_written()), seeds=seeds), ""
-        return _formed(desk, form, name, seeds), ""
+            return Draft(name=name, text=stored_here(await _pasted(form), desk.store_written()), seeds=seeds), problem
+        return _formed(desk, form, name, seeds), problem
     except UserError as error:
         return None, str(error)
 
