@@ -6,6 +6,7 @@ The file is `config.toml` in the configuration folder. Every setting of the tabl
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -98,6 +99,12 @@ def service_manager(environment: Mapping[str, str] | None = None) -> Manager | N
         return None
     is_meant = micros.isdecimal() and int(micros) > 0 and pid in ("", str(os.getpid()))
     return Manager(address, timedelta(microseconds=int(micros)) if is_meant else None)
+
+
+def has_display(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether a browser with windows can be opened here."""
+    env = os.environ if environment is None else environment
+    return sys.platform in ("darwin", "win32") or bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY"))
 
 
 def process_environment() -> dict[str, str]:

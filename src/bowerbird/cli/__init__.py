@@ -46,7 +46,7 @@ GROUPS = {
         "doctor": "Check the set-up and say what is wrong.",
         "plan": "Say what a crawl will take and bring, before anything is called.",
         "crawl": "Run a crawl, or go on with it where it stopped.",
-        "serve": "Hand the calls of a crawl out to workers that have no database.",
+        "serve": "Show a store in a browser; hand the calls of a crawl out to workers that have no database.",
         "people": "Say who may use the dashboard, and what each may do there.",
         "worker": "Work on a crawl that others have begun, with its database or through a coordinator.",
         "status": "Say how a crawl stands: items, tasks, limits, errors.",

@@ -68,6 +68,11 @@ def find_place(written: str | None) -> Place:
     return Place(text)
 
 
+def is_database(written: str) -> bool:
+    """Whether a user means a database, rather than a crawl by its name or file."""
+    return not written.endswith(".toml") and (in_vault(written) is not None or is_postgres(written) or Path(written).is_file())
+
+
 @asynccontextmanager
 async def opened_place(place: Place, clock: Clock) -> AsyncIterator[Database]:
     """The existing database of a place, as it is: nothing is created or migrated."""

@@ -65,7 +65,10 @@ def needed_for_web(package: str) -> Any:
         return import_module(package)
     except ImportError:
         name = package.partition(".")[0]
-        raise UserError(f"this needs the package {name}: install it with `pip install 'bowerbird[web]'`") from None
+        names = {"python_multipart": "python-multipart", "argon2": "argon2-cffi"}
+        raise UserError(
+            f"this needs the package {names.get(name, name)}: install it with `pip install 'bowerbird[web]'`"
+        ) from None
 
 
 @asynccontextmanager

@@ -102,6 +102,7 @@ def _next(scene: Scene) -> list[tuple[str, str]]:
     data = f"import sqlite3; print(*sqlite3.connect('{_database(scene)}').execute('{query}'), sep='\\n')"
     return [
         (f"{program} status {_database(scene)}", "how the crawl stands: what is stored, what waits, limits, trouble"),
+        (f"{program} serve {_database(scene)}", "the same in a browser: the dashboard (needs bowerbird[web])"),
         (f"{program} flow show timelines", "the automaton that just ran"),
         (f'python3 -c "{data}"', "who wrote most: the database is plain SQLite"),
         (f"{program} init", "a crawl file of your own"),

@@ -12,6 +12,7 @@ from functools import partial
 from msgspec import Struct, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl, open_store
+from bowerbird.cli.dashboards.coordinated import Beside, Shown
 from bowerbird.cli.fleet.working import Ended
 from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.live.view import View
@@ -30,6 +31,7 @@ from bowerbird.remote.tokens import Tokens
 from bowerbird.remote.working import BEAT
 from bowerbird.settings import service_manager
 from bowerbird.transport.serving import Listening, needed_for_web, serving
+from bowerbird.web.wanted import Wanted
 
 _LOOK_EVERY = timedelta(seconds=1)
 _HOMECOMING = timedelta(seconds=20)
@@ -53,6 +55,8 @@ class Service(Struct, frozen=True, kw_only=True):
     sizes: Sizes = Sizes()
     plan: Callable[[], Awaitable[CrawlPlan]]
     """The plan that holds, read anew each time the crawl is opened."""
+    shown: Shown | None = None
+    """Whether there is a dashboard on the same port, and how."""
 
 
 async def serve_crawl(service: Service) -> Ended:
@@ -66,10 +70,26 @@ async def serve_crawl(service: Service) -> Ended:
         if service.outside.makes_calls:
             # What a worker brings under one of these names must be the same.
             desk.credentials.update({each.name: each for each in service.outside.vault.credentials()})
-        app = starlette.Starlette(routes=fleet_routes(desk, Tokens(database, clock), clock, service.sizes))
-        async with serving(app, service.where) as base:
+        fleet = starlette.Starlette(routes=fleet_routes(desk, Tokens(database, clock), clock, service.sizes))
+        app = Beside(fleet, service.view.say)
+        async with _shown(service, app, plan.store), serving(app, service.where) as base:
             service.view.say(f"Serving the crawl {plan.name} at {base} (end with Ctrl-C).")
-            return await _Sitting(service, desk, plan).run()
+            telling = asyncio.create_task(app.tell(base, opens=service.shown is not None and service.shown.opens))
+            try:
+                return await _Sitting(service, desk, plan).run()
+            finally:
+                telling.cancel()
+
+
+@asynccontextmanager
+async def _shown(service: Service, app: Beside, store: str) -> AsyncIterator[None]:
+    """With the dashboard, if one is wanted."""
+    if service.shown is None:
+        yield
+        return
+    wanted = Wanted(store=store, where=service.where, names=service.shown.names)
+    async with app.opened(wanted, service.outside.clock, service.outside.vault):
+        yield
 
 
 class _Sitting:

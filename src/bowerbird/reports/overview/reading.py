@@ -119,17 +119,21 @@ async def _line(tx: Transaction, status: Status, crawl: CrawlReport) -> CrawlLin
         flow=msgspec.json.decode(crawl.flow)["name"],
         state="lost" if is_killed else str(crawl.state),
         processes=processes,
-        per_second=await read_rate(tx, crawl.crawl, status.now) if processes else 0.0,
+        per_second=await read_rate(tx, crawl.crawl, _begun(status, crawl.name), status.now) if processes else 0.0,
         waiting=sum(count.value for lane in lanes for state, count in lane.tasks.items() if state in ("waiting", "leased")),
         dollars=own.words if own else in_dollars(0),
     )
 
 
-async def read_rate(tx: Transaction, crawl: int, now: datetime) -> float:
-    """New items per second over the last minutes, open streams included."""
+def _begun(status: Status, crawl: str) -> datetime:
+    return min(process.started_at for process in status.processes if process.crawl == crawl)
+
+
+async def read_rate(tx: Transaction, crawl: int, begun: datetime, now: datetime) -> float:
+    """New items per second over the last minutes, open streams included; `begun`: when somebody began to work on it."""
     minutes = await read_minutes(tx, crawl, now - LATELY)
-    begun = max(now - LATELY, min((each.minute for each in minutes), default=now))
-    asked = sum(each.items for each in minutes) / max((now - begun).total_seconds(), 1.0)
+    since = max(now - LATELY, begun, min((each.minute for each in minutes), default=now))
+    asked = sum(each.items for each in minutes) / max((now - since).total_seconds(), 1.0)
     heard = [each.items / max((now - each.since).total_seconds(), 1.0) for each in (await read_open(tx, crawl)).values()]
     return asked + sum(heard)
 

@@ -19,6 +19,7 @@ from bowerbird.cli.checks.renamed import as_known
 from bowerbird.cli.checks.start import check_start
 from bowerbird.cli.checks.trials import check_tokens
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
+from bowerbird.cli.dashboards.beside import Beside, DashboardFlag, DashboardPort, check_installed, dashboard_beside
 from bowerbird.cli.live.report import report_values, show_report
 from bowerbird.cli.live.run import Run, run_shown
 from bowerbird.cli.live.view import View
@@ -82,6 +83,9 @@ def command(
     is_agreed: Annotated[
         bool, typer.Option("--yes", help="Agree to what the crawl file lets the crawl spend, without being asked.")
     ] = False,
+    dashboard: DashboardFlag = False,
+    port: DashboardPort = None,
+    opens: Annotated[bool, typer.Option("--open", help="Open the dashboard in the browser.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the end.")] = False,
     vault: VaultOption = None,
     as_json: JsonFlag = False,
@@ -92,6 +96,8 @@ def command(
     can change, 3 failed, 130 after Ctrl-C.
     """
     settings, output = load_settings(vault=vault), Output(as_json=as_json)
+    if dashboard or opens:
+        check_installed()
     opened = open_vault(settings)
     plan = structs.replace(read_plan(file, seeds or (), opened, name), skips_bad=skip_bad)
     again = Again(file=str(file), name=name, skips_bad=skip_bad, dollars=dollars, vault=str(vault) if vault else None)
@@ -104,6 +110,7 @@ def command(
         applies=apply,
         is_agreed=is_agreed,
         view=chosen_view(as_json=as_json, is_quiet=quiet),
+        shown=Beside(port=port, vault=vault, opens=opens) if dashboard or opens else None,
     )
     try:
         run, again, step = asyncio.run(_crawl(plan, settings, opened, wish))
@@ -127,6 +134,8 @@ class _Wish(Struct, frozen=True):
     applies: bool
     is_agreed: bool
     view: View
+    shown: Beside | None = None
+    """The dashboard, if one is wanted."""
 
 
 async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish) -> tuple[Run, Again, Step]:
@@ -154,7 +163,8 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
                 say(note)
             if agreed is not None:
                 await keep_consent(crawl.database, start.plan, agreed, clock.now())
-            run = await run_shown(crawl, outside, wish.view)
+            async with dashboard_beside(start.plan.store, say, wish.shown):
+                run = await run_shown(crawl, outside, wish.view)
             return run, again, await step_after(crawl.database, plan, again, clock.now())
     finally:
         await transport.close()

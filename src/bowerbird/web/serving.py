@@ -1,0 +1,75 @@
+"""A dashboard over one store, from the opened database to the address that a person opens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from bowerbird.db.addresses import public
+from bowerbird.db.beside import open_beside
+from bowerbird.db.versions import newest, version_of
+from bowerbird.errors import StoreError
+from bowerbird.ports import Clock, Vault
+from bowerbird.transport.serving import Listening, serving
+from bowerbird.web.dashboard import dashboard
+from bowerbird.web.security import Door, check_door
+from bowerbird.web.site import Site
+from bowerbird.web.wanted import Wanted
+
+_LOOK_EVERY = timedelta(seconds=1)
+
+
+@asynccontextmanager
+async def opened_site(wanted: Wanted, clock: Clock, vault: Vault | None = None) -> AsyncIterator[Site]:
+    """The site over a store that exists, as it is: nothing is created or migrated. Raises `UserError` where others could come in
+    and nobody has a password."""
+    database = await open_beside(wanted.store, clock)
+    try:
+        await _check_version(await version_of(database), public(wanted.store))
+        door = Door.of(wanted.where, wanted.names)
+        await check_door(door, database, public(wanted.store))
+        site = Site(database, clock, public(wanted.store), vault=vault, door=door)
+        try:
+            yield site
+        finally:
+            site.live.close()
+    finally:
+        await database.close()
+
+
+async def _check_version(version: int | None, store: str) -> None:
+    if version is None:
+        raise StoreError(f"{store} is not a bowerbird database: it has no crawls; name the database of a crawl")
+    if version < newest():
+        raise StoreError(
+            f"{store} is of version {version}, this bowerbird of {newest()}: bring it up to date with "
+            f"`bowerbird upgrade {store}`, which calls nobody"
+        )
+
+
+@asynccontextmanager
+async def served(site: Site, where: Listening) -> AsyncIterator[str]:
+    """Serves a site by itself until the block ends; gives its base URL."""
+    async with serving(dashboard(site), where) as base:
+        try:
+            yield base
+        finally:
+            # Otherwise those who watch would be waited for.
+            site.live.close()
+
+
+async def entrance_of(site: Site, base: str) -> str:
+    """The address to open: with the key of the terminal while nobody has a password."""
+    key = await site.guard.entrance.key()
+    return f"{base}/enter?key={key}" if key else f"{base}/"
+
+
+async def tell_entrances(site: Site, base: str, say: Callable[[str], Awaitable[None]]) -> None:
+    """Says the address to open, and the next one whenever one was used: each lets one browser in. Never ends by itself."""
+    told = ""
+    while True:
+        if (address := await entrance_of(site, base)) != told:
+            await say(address)
+            told = address
+        await site.clock.sleep_until(site.clock.now() + _LOOK_EVERY)
