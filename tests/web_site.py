@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,9 @@ class Crawled:
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "crawled.db"
-        crawl_into(str(self.file))
+        # In a thread: Playwright has a loop of its own in this one.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(crawl_into, str(self.file)).result()
 
     def copy(self, folder: Path) -> Path:
         copied = folder / "crawled.db"

@@ -10,7 +10,7 @@ bowerbird.map = async (figure) => {
   const world = await bowerbird.numbers("/assets/foreign/countries-110m.json");
   const canvas = figure.querySelector(".canvas");
   canvas.style.height = `${Number(figure.dataset.height) || 420}px`;
-  const map = L.map(canvas, { attributionControl: false, minZoom: 1, maxZoom: 8, worldCopyJump: true, preferCanvas: true });
+  const map = L.map(canvas, { attributionControl: false, minZoom: 1, maxZoom: 8, preferCanvas: true, maxBounds: [[-85, -200], [85, 200]] }).setView([25, 5], 1);
   const land = L.geoJSON(topojson.feature(world, world.objects.countries), { interactive: false }).addTo(map);
   const largest = Math.max(1, ...told.points.map((point) => point.count));
   const marks = told.points.map((point) => {
@@ -27,5 +27,4 @@ bowerbird.map = async (figure) => {
   paint();
   addEventListener("theme", paint);
   if (marks.length) map.fitBounds(L.featureGroup(marks).getBounds().pad(0.2), { maxZoom: 5 });
-  else map.setView([25, 5], 1);
 };

@@ -110,6 +110,8 @@ function tick() {
   }
 }
 
+bowerbird.tick = tick;
+
 function ageWords(seconds) {
   const whole = Math.abs(Math.round(seconds));
   if (whole < 2) return "now";

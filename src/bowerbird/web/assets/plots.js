@@ -48,6 +48,7 @@ function fill(figure, told) {
     figure.querySelector(".as-of")?.remove();
     const when = bowerbird.element("time", { datetime: told.as_of, title: told.as_of }, told.as_of);
     figure.querySelector("details").before(bowerbird.element("p", { class: "as-of" }, "As of ", when));
+    bowerbird.tick();
   }
 }
 
@@ -81,14 +82,24 @@ function draw(figure, told) {
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
     scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isNamed || told.kind === "bars" ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
     axes: [
-      { ...axis, label: narrow ? undefined : told.x_label || (isTime ? "Time (UTC)" : undefined), labelSize: 18, size: 30, ...(isNamed ? { splits: () => places, values: (_, at) => at.map((n) => String(told.xs[n] ?? "")) } : {}) },
-      { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 14 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => at.map(short) },
+      { ...axis, label: narrow ? undefined : told.x_label || (isTime ? "Time (UTC)" : undefined), labelSize: 16, size: isTime ? 42 : 28, ...(isTime ? { values: TIMES, space: 64 } : {}), ...(isNamed ? { splits: () => places, values: (_, at) => at.map((n) => String(told.xs[n] ?? "")) } : {}) },
+      { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 20 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => at.map(short) },
     ],
     series: [{ value: (_, x) => (x === null ? "" : isTime ? timeWords(x) : isNamed ? told.xs[x] : bowerbird.shown(x)) }, ...order.map((at) => drawn(told, at, colours[at % colours.length]))],
     hooks: { setCursor: [(self) => point(self, canvas, told, isTime)] },
   }, [places, ...order.map((at) => heights[at].map((value) => value ?? null))], place);
 }
 
+// How the axis of time is labelled: from so many seconds between two marks on; then what stands below where the year, day or minute changes.
+const TIMES = [
+  [31536000, "{YYYY}", null, null, null, null, null, null, 1],
+  [2419200, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+  [86400, "{D} {MMM}", "\n{YYYY}", null, null, null, null, null, 1],
+  [3600, "{HH}:{mm}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
+  [0.001, ":{ss}.{fff}", "\n{D} {MMM} {HH}:{mm}", null, null, null, null, null, 1],
+];
 const fromZero = (_, low, high) => {
   if (low === null) return [0, 1];
   const top = high === low ? Math.abs(high) || 1 : high;
@@ -119,7 +130,7 @@ function stacked(series) {
 function drawn(told, at, colour) {
   const base = { label: told.series[at].label, stroke: colour, width: 1.75, points: { show: false } };
   if (told.kind === "bars") return { ...base, width: 0, fill: colour, paths: uPlot.paths.bars({ size: [0.8, 64] }) };
-  if (told.kind === "stacked") return { ...base, width: 1, fill: faded(colour, "b0") };
+  if (told.kind === "stacked") return { ...base, width: 1, stroke: bowerbird.resolved("--raised"), fill: colour };
   if (told.kind === "points") return { ...base, width: 0, paths: () => null, points: { show: true, size: 6, fill: faded(colour, "80"), stroke: colour, width: 1 } };
   return { ...base, fill: told.series.length === 1 ? faded(colour, "22") : undefined, points: { show: told.xs.length < 3, size: 6, fill: colour } };
 }
