@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
@@ -12,7 +15,7 @@ from store_pages import FOLLOWERS, START, TIMELINE, Crawled, followers, post, us
 from bowerbird.errors import UserError
 from bowerbird.model import Gone, Media, Outcome, Page, Subject
 from bowerbird.model.items import Judged
-from bowerbird.ports import Database
+from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.choosing import Choice, at_least
 from bowerbird.reports.blocks.reading import BlockReader
 from bowerbird.reports.blocks.tables import TABLES
@@ -192,3 +195,72 @@ async def pairs(crawled: Crawled, size: int, **choice: Any) -> list[tuple[str, s
         after = page.after
         if after is None:
             return found
+
+
+class _Noted:
+    """A database of which every question is noted."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.dialect, self.any, self.members = database.dialect, database.any, database.members
+        self.asked: list[tuple[str, tuple[Any, ...]]] = []
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Any]:
+        async with self._database.reading() as tx:
+            yield _NotedReading(tx, self.asked)
+
+
+class _NotedReading:
+    def __init__(self, tx: Transaction, asked: list[tuple[str, tuple[Any, ...]]]) -> None:
+        self._tx = tx
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> Any:
+        async def ask(sql: str, *values: Any) -> Any:
+            self._asked.append((sql, values))
+            return await getattr(self._tx, name)(sql, *values)
+
+        return ask
+
+
+_EXPLAINED = {"sqlite": "explain query plan", "postgresql": "explain"}
+_WALKED = {"sqlite": r"SCAN (?:[pumr]|posts|users|media|relations|post_tags)\b(?! USING)", "postgresql": r"Seq Scan on \w+"}
+_FEW = "services|lanes|crawls|json_each|media_files"
+"""Tables of few rows, or not of the store's."""
+
+
+async def plans(database: Database, asked: Sequence[tuple[str, tuple[Any, ...]]]) -> list[str]:
+    """What walks through a whole table, of statements of which nothing else is to be expected in a large one."""
+    found = []
+    async with database.transaction() as tx:
+        if database.dialect == "postgresql":
+            # A table of a page is read as a whole otherwise, whatever indexes it has.
+            await tx.execute("set local enable_seqscan = off")
+        for sql, values in asked:
+            rows = await tx.fetch(f"{_EXPLAINED[database.dialect]} {sql}", *values)
+            lines = [str(row["detail"] if database.dialect == "sqlite" else row["QUERY PLAN"]) for row in rows]
+            found += [line for line in lines if re.search(_WALKED[database.dialect], line) and not re.search(_FEW, line)]
+    return found
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Search(what="posts"),
+        Search(what="posts", order="oldest", choice=Choice(words=("number",))),
+        Search(what="posts", choice=Choice(users=("@u2",))),
+        Search(what="posts", choice=Choice(words=("#porto",))),
+        Search(what="posts", order="likes", choice=Choice(has_media=True, places=("Lisbon",))),
+        Search(what="users", order="followers"),
+        Search(what="media"),
+        Search(what="follows"),
+        Search(what="follows", choice=Choice(followed=("@u1",))),
+    ],
+)
+async def test_no_page_walks_through_a_whole_table(crawled: Crawled, wanted: Search) -> None:
+    await crawled.save(Page(relations=followers("1", "2")), FOLLOWERS, "1")
+    noted = _Noted(crawled.database)
+    found = await (search_follows if wanted.what == "follows" else search)(cast("Database", noted), wanted)
+    assert found.rows
+    assert await plans(crawled.database, noted.asked) == []

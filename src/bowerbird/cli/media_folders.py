@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
-from bowerbird.cli.store_addresses import read_plan
+from bowerbird.app.media_folders import media_folders_of
 from bowerbird.cli.which import Place
-from bowerbird.errors import BowerbirdError, UserError
+from bowerbird.errors import UserError
 from bowerbird.modules.media.files import MediaFolder
 from bowerbird.ports import Transaction
 
@@ -18,7 +16,7 @@ _KEPT = "select 1 as kept from media_files where path is not null limit 1"
 
 async def media_remover(tx: Transaction, place: Place, named: Path | None) -> Callable[[str], object]:
     """Takes a file off the disk by its media id; raises `UserError` where there are files and nothing says where."""
-    folders = [MediaFolder(str(named))] if named else [MediaFolder(each) for each in await _folders(tx, place)]
+    folders = [MediaFolder(str(named))] if named else [MediaFolder(each) for each in await media_folders_of(tx, place.file or "")]
     if not folders and await tx.fetch_one(_KEPT) is not None:
         raise UserError(
             "the store has pictures or films on disk, and no crawl file says where: name the folder with --media FOLDER"
@@ -33,25 +31,9 @@ async def media_remover(tx: Transaction, place: Place, named: Path | None) -> Ca
 
 async def media_folders(tx: Transaction, place: Place, named: Path | None = None) -> list[str]:
     """The folders in which the media of a store are; raises `UserError` where there are files and nothing says where."""
-    folders = [str(named)] if named else sorted(await _folders(tx, place))
+    folders = [str(named)] if named else sorted(await media_folders_of(tx, place.file or ""))
     if not folders and await tx.fetch_one(_KEPT) is not None:
         raise UserError(
             "the store has pictures or films on disk, and no crawl file says where: name the folder with --media-from FOLDER"
         )
     return folders
-
-
-async def _folders(tx: Transaction, place: Place) -> set[str]:
-    settings = [msgspec.json.decode(row["settings"] or "{}") for row in await tx.fetch("select settings from crawls")]
-    files = {str((each.get("called") or {}).get("file") or "") for each in settings} | {place.file or ""}
-    return {folder for each in files if (folder := _folder(each))}
-
-
-def _folder(file: str) -> str:
-    if not file or not Path(file).is_file():
-        return ""
-    try:
-        plan = read_plan(Path(file), may_lack_seeds=True)
-    except BowerbirdError:
-        return ""
-    return plan.media.folder if plan.media else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from bowerbird.errors import TooMuch
@@ -36,7 +36,7 @@ class BlockReader:
         self._fills = fills(table, database)
         self._payloads = Payloads(database, table)
 
-    async def blocks(self, after: Key | None = None, *, raw: bool = False) -> AsyncIterator[Block]:
+    async def blocks(self, after: Key | None = None, *, raw: bool = False) -> AsyncGenerator[Block, None]:
         """Everything after a key, in the order of keys; blocks may be empty where nothing of them is wanted. `raw`: with a
         column of payloads."""
         async with self._database.reading() as tx:

@@ -64,12 +64,12 @@ class History(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
 
 
-async def find_history(database: Database, text: str, network: str | None = None) -> list[History]:
+async def find_history(database: Database, text: str, network: str | None = None, *, ties: bool = True) -> list[History]:
     """The accounts and posts that a text may mean (id, handle, key or address), each with its past; only accounts of the
-    network where one is named."""
+    network where one is named. `ties`: with those who came and went, who may be very many."""
     async with database.reading() as tx:
         accounts = [account for account in await find_accounts(database, tx, text) if network in (None, account.network)]
-        users = [await _user(tx, account) for account in accounts]
+        users = [await _user(tx, account, ties=ties) for account in accounts]
         name = post_at(text) or text
         rows = await tx.fetch(_POSTS, name, name, name, name) if network is None else []
         # No index serves addresses: only an address is worth the search.
@@ -78,11 +78,12 @@ async def find_history(database: Database, text: str, network: str | None = None
     return users + posts
 
 
-async def _user(tx: Transaction, account: Account) -> History:
+async def _user(tx: Transaction, account: Account, *, ties: bool) -> History:
     number = account.number
     changes = [*await _found(tx, number), *_fields("profile", await tx.fetch(_PROFILE, number))]
     changes += _absences(await tx.fetch(_ABSENT, number))
-    changes += [_edge(edge, account.id) for edge in await tx.fetch(_EDGES, number, number)]
+    if ties:
+        changes += [_edge(edge, account.id) for edge in await tx.fetch(_EDGES, number, number)]
     changes += _burials(await tx.fetch(_BURIED, "user", account.id))
     return History(
         subject="user",

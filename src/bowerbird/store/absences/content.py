@@ -58,7 +58,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "module_runs": ("module", "counts"), "place_names": ("who",), "labels": ("judge", "who"), "label_samples": ("judge",),
         "audits": ("result",), "prepared": ("name", "document"),
         "dashboard_people": ("name", "hash"), "dashboard_sessions": ("hash", "person"),
-        "dashboard_tries": ("key",), "actions": ("who", "what", "detail"),
+        "dashboard_tries": ("key",), "saved_searches": ("name", "query", "who"), "actions": ("who", "what", "detail"),
         "word_studies": ("name", "words", "who", "series_name", "series", "error"), "word_study_labels": ("who",),
     },
     "numbers alone, made anew when what they were made of is gone": {
@@ -75,7 +75,7 @@ WITHOUT_CONTENT: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "media_files": ("kind", "state"),
         "quarantine": ("subject",), "keyword_orders": ("said",), "keyword_labels": ("label",),
         "candidates": ("source", "state", "reason"), "place_names": ("said",), "labels": ("label",), "label_samples": ("said",),
-        "audit_accounts": ("state",), "dashboard_people": ("role",), "actions": ("role", "outcome"),
+        "audit_accounts": ("state",), "saved_searches": ("what",), "dashboard_people": ("role",), "actions": ("role", "outcome"),
         "statistic_parts": ("subject", "state"), "statistic_counts": ("measure",),
         "word_studies": ("unit", "state"), "word_study_labels": ("label",),
     },

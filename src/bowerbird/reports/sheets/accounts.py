@@ -1,0 +1,147 @@
+"""The sheet of one account: its profile, since when it is known and from where, how much of it is stored, what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from bowerbird.clock import from_micros
+from bowerbird.model import Side
+from bowerbird.ports import Database, Row, Transaction
+from bowerbird.reports.blocks.picking import Picked, pick
+from bowerbird.reports.blocks.tables import USERS
+from bowerbird.reports.counting.counts import Count
+from bowerbird.reports.sheets.parts import Brought, Burial, Said, brought_by, buried, said_of
+
+_USER = "select user_no, id, network, found_at, found_by, seen_at, opts_out from users where id = ?"
+_ABSENT = "select reason, since from unavailable where user_no = ? and until is null order by since desc limit 1"
+_COUNTED = "select stored, deleted from post_counts where user_no = ?"
+_MOST = 10_000
+"""More than so many are not counted while somebody waits."""
+_POSTS = f"select count(*) as n from (select 1 from posts where author = ? and deleted_at is null limit {_MOST}) x"
+_TIES = (
+    "select count(*) as n from (select 1 from relations where kind = 'follow' and {end} = ? and removed_at is null "
+    f"limit {_MOST}) x"
+)
+_LISTS = "select side, sweep, began_at, ended_at, listed from listings where user_no = ? and kind = 'follow' order by side"
+_WRITTEN = """
+select created_at from posts where author = ? and deleted_at is null and created_at is not null order by post_no desc limit ?
+"""
+_ENDS = {Side.FOLLOWERS: "target", Side.FOLLOWING: "source"}
+_HOURS_OF = 5_000
+
+
+class Listing(Struct, frozen=True, kw_only=True):
+    """How far a list of followers or followed accounts was read the last time."""
+
+    side: str
+    began_at: datetime
+    ended_at: datetime | None
+    listed: int
+    is_whole: bool
+
+
+class AccountSheet(Struct, frozen=True, kw_only=True):
+    """What is known of one account. Of one that is gone, or asked not to be collected, only that."""
+
+    number: int
+    id: str
+    network: str
+    profile: Picked | None
+    absence: Burial | None
+    """Why and since when it cannot be had; also of accounts that are protected, whose profile stays."""
+    opts_out: bool
+    found_at: datetime
+    seen_at: datetime | None
+    brought: Brought | None
+    posts: Count
+    followers: Count
+    following: Count
+    listings: tuple[Listing, ...]
+    said: tuple[Said, ...]
+
+
+class Hours(Struct, frozen=True, kw_only=True):
+    """When an account writes: posts by weekday (Monday first) and hour, UTC."""
+
+    table: tuple[tuple[int, ...], ...]
+    posts: int
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def most(self) -> int:
+        return max(max(row) for row in self.table)
+
+
+async def read_account(database: Database, id_: str) -> AccountSheet | None:
+    """The sheet of an account by its global id; None where the store has none of this id."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_USER, id_)
+        if row is None:
+            return None
+        number, is_out = int(row["user_no"]), bool(row["opts_out"])
+        profile = (await pick(database, tx, USERS, [number])).get(number)
+        return AccountSheet(
+            number=number,
+            id=row["id"],
+            network=row["network"],
+            profile=profile,
+            absence=await _absence(tx, number, row["id"]),
+            opts_out=is_out,
+            found_at=from_micros(row["found_at"]),
+            seen_at=None if row["seen_at"] is None else from_micros(row["seen_at"]),
+            brought=await brought_by(tx, row["found_by"]),
+            posts=await _posts(tx, number),
+            followers=await _count(tx, _TIES.format(end=_ENDS[Side.FOLLOWERS]), number),
+            following=await _count(tx, _TIES.format(end=_ENDS[Side.FOLLOWING]), number),
+            listings=tuple(_listing(each) for each in await tx.fetch(_LISTS, number)),
+            said=() if is_out else await said_of(tx, "user", row["id"]),
+        )
+
+
+async def hours_of(database: Database, number: int) -> Hours:
+    """Of the posts of an account that were stored last, when they were written."""
+    async with database.reading() as tx:
+        rows = await tx.fetch(_WRITTEN, number, _HOURS_OF)
+    times = [datetime.fromtimestamp(row["created_at"] / 1_000_000, UTC) for row in rows]
+    return _table(times)
+
+
+def _table(times: Sequence[datetime]) -> Hours:
+    table = [[0] * 24 for _ in range(7)]
+    for time in times:
+        table[time.weekday()][time.hour] += 1
+    return Hours(
+        table=tuple(map(tuple, table)),
+        posts=len(times),
+        since=min(times, default=None),
+        until=max(times, default=None),
+    )
+
+
+async def _absence(tx: Transaction, number: int, id_: str) -> Burial | None:
+    row = await tx.fetch_one(_ABSENT, number)
+    return Burial(row["reason"], from_micros(row["since"])) if row is not None else await buried(tx, "user", id_)
+
+
+async def _posts(tx: Transaction, number: int) -> Count:
+    row = await tx.fetch_one(_COUNTED, number)
+    return Count(int(row["stored"]) - int(row["deleted"])) if row is not None else await _count(tx, _POSTS, number)
+
+
+async def _count(tx: Transaction, sql: str, number: int) -> Count:
+    (row,) = await tx.fetch(sql, number)
+    return Count(int(row["n"]), is_exact=row["n"] < _MOST)
+
+
+def _listing(row: Row) -> Listing:
+    return Listing(
+        side=row["side"],
+        began_at=from_micros(row["began_at"]),
+        ended_at=None if row["ended_at"] is None else from_micros(row["ended_at"]),
+        listed=row["listed"],
+        is_whole=row["ended_at"] is not None and row["sweep"] != 0,
+    )

@@ -1,0 +1,151 @@
+"""A user's page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.reports.browsing.searching import Search, search
+from bowerbird.reports.histories.changes import Change, find_history
+from bowerbird.reports.histories.find_account import find_accounts
+from bowerbird.reports.sheets.accounts import AccountSheet, hours_of, read_account
+from bowerbird.reports.sheets.ties import TieDay, newest_ties, ties_by_day
+from bowerbird.web.errors import NotFound
+from bowerbird.web.security.guard import Endpoint
+from bowerbird.web.site import Site
+from bowerbird.web.words import in_path
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_COUNTERS = frozenset({"followers", "following", "posts", "newest_post_at", "checked_posts"})
+_POSTS = 10
+_TIES = 25
+_LINES = (
+    ("new followers", "followers", "added"),
+    ("lost followers", "followers", "removed"),
+    ("newly followed", "following", "added"),
+    ("unfollowed", "following", "removed"),
+)
+
+
+def account(site: Site) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        name = str(request.path_params["id"])
+        sheet = await read_account(site.database, name)
+        if sheet is None:
+            return await _meant(site, name)
+        values = await _values(site, sheet)
+        return site.page(request, "data/account.html", title=_title(sheet), sheet=sheet, **values)
+
+    return endpoint
+
+
+async def _meant(site: Site, name: str) -> Response:
+    """Where a handle leads, or a key of a service."""
+    async with site.database.reading() as tx:
+        accounts = await find_accounts(site.database, tx, name)
+    if len(accounts) == 1:
+        return RedirectResponse(f"/users/{in_path(accounts[0].id)}", 303)
+    if accounts:
+        return RedirectResponse(f"/data/users?user={in_path(name)}", 303)
+    raise NotFound(f"The store knows no account {name}. Search for it among the users, or add it as a seed.")
+
+
+async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
+    (history, *_) = await find_history(site.database, sheet.id, ties=False)
+    is_told = not sheet.opts_out
+    posts = await search(site.database, Search(what="posts", choice=Choice(users=(sheet.id,)), size=_POSTS)) if is_told else None
+    return {
+        "changes": [each for each in reversed(history.changes) if each.field not in _COUNTERS],
+        "counts": [each for each in history.changes if each.field in ("followers", "following", "posts")],
+        "posts": posts,
+        "hours": await hours_of(site.database, sheet.number) if is_told else None,
+        "ties": await newest_ties(site.database, sheet.number, _TIES) if is_told else (),
+        "days": DAYS,
+        "read_at": site.clock.now(),
+    }
+
+
+def _title(sheet: AccountSheet) -> str:
+    handle = (sheet.profile or {}).get("handle")
+    return f"@{handle}" if handle else sheet.id
+
+
+def ties_plot(site: Site) -> Endpoint:
+    """Who came and went, day by day."""
+
+    async def endpoint(request: Request) -> Response:
+        sheet = await _sheet(site, request)
+        days = await ties_by_day(site.database, sheet.number)
+        return JSONResponse(
+            {
+                "kind": "bars",
+                "x": "time",
+                "x_label": "day on which it was seen",
+                "y_label": "accounts",
+                "unit": "accounts",
+                "xs": [_second(day) for day in days],
+                "series": [
+                    {"label": label, "values": [day.counts.get((side, change), 0) for day in days]}
+                    for label, side, change in _LINES
+                ],
+                "as_of": site.clock.now().isoformat(),
+            }
+        )
+
+    return endpoint
+
+
+def counts_plot(site: Site) -> Endpoint:
+    """The counters of a profile over time."""
+
+    async def endpoint(request: Request) -> Response:
+        sheet = await _sheet(site, request)
+        (history, *_) = await find_history(site.database, sheet.id, ties=False)
+        points = _points(sheet, history.changes)
+        return JSONResponse(
+            {
+                "kind": "lines",
+                "x": "time",
+                "x_label": "seen at",
+                "y_label": "followers and followed accounts",
+                "unit": "accounts",
+                "xs": [at.timestamp() for at, _ in points],
+                "series": [
+                    {"label": name, "values": [told.get(name) for _, told in points]} for name in ("followers", "following")
+                ],
+                "as_of": site.clock.now().isoformat(),
+            }
+        )
+
+    return endpoint
+
+
+def _points(sheet: AccountSheet, changes: tuple[Change, ...]) -> list[tuple[datetime, dict[str, int | None]]]:
+    """Before the first change a counter was what that says, after the last it is what the profile says."""
+    if sheet.profile is None or sheet.seen_at is None:
+        return []
+    told = [each for each in changes if each.what == "profile" and each.field in ("followers", "following")]
+    first = {
+        name: next((each.before for each in told if each.field == name), sheet.profile[name])
+        for name in ("followers", "following")
+    }
+    points: list[tuple[datetime, dict[str, int | None]]] = [(sheet.found_at, dict(first))]
+    for each in told:
+        first[each.field] = each.now
+        points.append((each.at, dict(first)))
+    return [*points, (sheet.seen_at, {name: sheet.profile[name] for name in ("followers", "following")})]
+
+
+async def _sheet(site: Site, request: Request) -> AccountSheet:
+    sheet = await read_account(site.database, str(request.path_params["id"]))
+    if sheet is None or sheet.opts_out:
+        raise NotFound("The store knows no such account.")
+    return sheet
+
+
+def _second(day: TieDay) -> float:
+    return datetime(day.day.year, day.day.month, day.day.day, tzinfo=UTC).timestamp()

@@ -1,0 +1,103 @@
+"""Users, posts, relations and media as tables to look through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from bowerbird.errors import UserError
+from bowerbird.export.rows.other_shapes import SHAPES
+from bowerbird.export.rows.shapes import Kind
+from bowerbird.model import NETWORKS, PostKind, post_at
+from bowerbird.reports.blocks.tables import TABLES
+from bowerbird.reports.browsing.follows import search_follows
+from bowerbird.reports.browsing.searching import Found, orders_of, search
+from bowerbird.reports.histories.find_account import find_accounts
+from bowerbird.reports.sheets.posts import read_post
+from bowerbird.store.searches import saved_searches
+from bowerbird.web.pages.data.asking import CONDITIONS, SIZES, Asked, all_columns, asked
+from bowerbird.web.security.guard import Endpoint
+from bowerbird.web.site import Site
+from bowerbird.web.words import in_path
+
+TITLES = {"posts": "Posts", "users": "Users", "follows": "Relations", "media": "Media"}
+ADDRESSES = {"posts": "/data/posts", "users": "/data/users", "follows": "/data/relations", "media": "/data/media"}
+KINDS = {"posts": tuple(str(kind) for kind in PostKind), "media": ("photo", "image", "video", "gifv", "animated_gif", "audio")}
+HEADINGS = {
+    "author_handle": "author", "source_handle": "who follows", "target_handle": "whom", "created_at": "written",
+    "found_at": "found", "seen_at": "last seen", "author_id": "author's id", "is_sensitive": "sensitive",
+}  # fmt: skip
+
+
+def listing(site: Site, what: str) -> Endpoint:
+    """The page of one kind of rows."""
+
+    async def endpoint(request: Request) -> Response:
+        wanted = asked(what, request.query_params)
+        try:
+            found, problem = await _found(site, wanted), ""
+        except UserError as error:
+            found, problem = Found(rows=()), str(error)
+        values = _values(site, wanted, found) | {"problem": problem, "saved": await saved_searches(site.database)}
+        if request.headers.get("hx-target") == "more":
+            return site.part(request, "data/more.html", **values)
+        crawls = [crawl.name for crawl in await site.reader.crawls()]
+        return site.page(request, "data/list.html", title=TITLES[what], status=400 if problem else 200, crawls=crawls, **values)
+
+    return endpoint
+
+
+async def _found(site: Site, wanted: Asked) -> Found:
+    if wanted.what == "follows":
+        return await search_follows(site.database, wanted.search)
+    return await search(site.database, wanted.search)
+
+
+def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:
+    """What the template of lists needs."""
+    address, what = ADDRESSES[wanted.what], wanted.what
+    kinds = {column.name: str(column.kind) for column in SHAPES[what].columns}
+    following = f"{address}?{wanted.query(after=found.after)}" if found.after else None
+    return {
+        "asked": wanted,
+        "told": {name: wanted.fields.get(name, "") for name in CONDITIONS},
+        "found": found,
+        "what": what,
+        "address": address,
+        "kinds": kinds,
+        "numeric": {name for name, kind in kinds.items() if kind in (Kind.NUMBER, Kind.REAL)},
+        "headings": HEADINGS,
+        "next": following,
+        "first": f"{address}?{wanted.query()}" if wanted.after else None,
+        "orders": () if what == "follows" else orders_of(what),
+        "counters": TABLES[what].counters,
+        "post_kinds": KINDS.get(what, ()),
+        "networks": sorted(NETWORKS),
+        "all_columns": all_columns(what),
+        "sizes": SIZES,
+        "command": wanted.command(site.name),
+        "read_at": site.clock.now(),
+        "tabs": [(title, ADDRESSES[each], each == what) for each, title in TITLES.items()] + [("Saved", "/data/saved", False)],
+    }
+
+
+def finding(site: Site) -> Endpoint:
+    """Leads from a handle, an id or an address to what it means; to a search for it where it means nothing."""
+
+    async def endpoint(request: Request) -> Response:
+        text = request.query_params.get("q", "").strip()
+        if not text:
+            return RedirectResponse("/data/posts", 303)
+        async with site.database.reading() as tx:
+            accounts = await find_accounts(site.database, tx, text)
+        if len(accounts) == 1:
+            return RedirectResponse(f"/users/{in_path(accounts[0].id)}", 303)
+        if accounts:
+            return RedirectResponse(f"/data/users?user={in_path(text)}", 303)
+        if (name := post_at(text) or text) and await read_post(site.database, name) is not None:
+            return RedirectResponse(f"/posts/{in_path(name)}", 303)
+        return RedirectResponse(f"/data/posts?q={in_path(text)}", 303)
+
+    return endpoint

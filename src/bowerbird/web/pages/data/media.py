@@ -1,0 +1,51 @@
+"""Pictures and films from our own folder: never from the network, and declared by us, not as a server called them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from bowerbird.app.media_folders import media_folders_of
+from bowerbird.reports.browsing.kept_files import kept_file
+from bowerbird.web.errors import NotFound
+from bowerbird.web.security.guard import Endpoint
+from bowerbird.web.site import Site
+
+TYPES = {
+    ".jpg": "image/jpeg", ".png": "image/png", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif",
+    ".mp4": "video/mp4", ".webm": "video/webm", ".mp3": "audio/mpeg", ".ogg": "audio/ogg",
+}  # fmt: skip
+"""By the ending that we gave a file: what else a server sends is never shown."""
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "private, max-age=300",
+}
+
+
+def media_file(site: Site) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        name = await kept_file(site.database, str(request.path_params["id"]))
+        if name is None:
+            raise NotFound("No file of this picture or film is kept, or its posts are gone.")
+        async with site.database.reading() as tx:
+            folders = await media_folders_of(tx)
+        for folder in sorted(folders):
+            path = inside(Path(folder), name)
+            if path is not None:
+                kind = TYPES[path.suffix]
+                headers = {**_HEADERS, "Content-Disposition": f'inline; filename="{path.name}"'}
+                return FileResponse(path, media_type=kind, headers=headers)
+        raise NotFound("The file is not in the folder that the crawl file names, or it is of a kind that is not shown.")
+
+    return endpoint
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """The file of this name below a folder; None where it leads elsewhere, is not there or of no kind that is shown."""
+    root = folder.resolve()
+    path = (root / name).resolve()
+    return path if path.is_relative_to(root) and path.suffix in TYPES and path.is_file() else None

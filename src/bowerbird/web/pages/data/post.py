@@ -1,0 +1,130 @@
+"""A post's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from bowerbird.analysis.cascades import Cascade, rebuild
+from bowerbird.model import Passed, post_at
+from bowerbird.reports.histories.changes import Change, find_history
+from bowerbird.reports.sheets.posts import COUNTERS, PostSheet, read_post, read_thread
+from bowerbird.reports.studies.cascades import CascadeReader
+from bowerbird.web.errors import NotFound
+from bowerbird.web.security.guard import Endpoint
+from bowerbird.web.site import Site
+from bowerbird.web.words import in_path
+
+_LARGEST = 2_000
+"""Of the cascades that a page draws."""
+_TREE = 200
+
+
+def post(site: Site) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        sheet = await _sheet(site, request)
+        values: dict[str, Any] = {"sheet": sheet, "edits": await _edits(site, sheet), "read_at": site.clock.now()}
+        values["thread"] = await read_thread(site.database, sheet)
+        values["is_drawn"] = sheet.passed_on.is_exact and 0 < sheet.passed_on.value <= _LARGEST and sheet.post is not None
+        return site.page(request, "data/post.html", title=_title(sheet), **values)
+
+    return endpoint
+
+
+def cascade(site: Site) -> Endpoint:
+    """Who passed it on to whom, as a tree."""
+
+    async def endpoint(request: Request) -> Response:
+        sheet = await _sheet(site, request)
+        passed, tree = await _cascade(site, sheet)
+        steps = [(step, *passed.users.get(step.user, ("", None))) for step in tree.steps[:_TREE]]
+        return site.part(request, "data/cascade.html", sheet=sheet, tree=tree, steps=steps, more=len(tree.steps) - len(steps))
+
+    return endpoint
+
+
+def cascade_graph(site: Site) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        passed, tree = await _cascade(site, await _sheet(site, request))
+        nodes = [
+            {
+                "id": str(place),
+                "label": _name(passed, step.user),
+                "size": 6 if place == 0 else 3,
+                "group": str(step.kind) if place else "the post",
+                "href": f"/users/{in_path(passed.users[step.user][0])}" if step.user in passed.users else None,
+            }
+            for place, step in enumerate(tree.steps)
+        ]
+        edges = [
+            {"from": str(step.parent), "to": str(place), "weight": 1, "kind": str(step.kind)}
+            for place, step in enumerate(tree.steps)
+            if place
+        ]
+        return JSONResponse({"nodes": nodes, "edges": edges, "as_of": site.clock.now().isoformat()})
+
+    return endpoint
+
+
+def counters_plot(site: Site) -> Endpoint:
+    """The counters of a post over time."""
+
+    async def endpoint(request: Request) -> Response:
+        sheet = await _sheet(site, request)
+        told = [name for name in COUNTERS if any(each.counts[name] is not None for each in sheet.readings)]
+        return JSONResponse(
+            {
+                "kind": "lines",
+                "x": "time",
+                "x_label": "seen at",
+                "y_label": "count",
+                "unit": "",
+                "xs": [each.at.timestamp() for each in sheet.readings],
+                "series": [{"label": name, "values": [each.counts[name] for each in sheet.readings]} for name in told],
+                "as_of": sheet.seen_at.isoformat(),
+            }
+        )
+
+    return endpoint
+
+
+async def _sheet(site: Site, request: Request) -> PostSheet:
+    name = str(request.path_params["id"])
+    sheet = await read_post(site.database, name) or await read_post(site.database, post_at(name) or name)
+    if sheet is None:
+        raise NotFound(f"The store has no post {name}. Search for it among the posts, or hydrate it by its id.")
+    return sheet
+
+
+async def _cascade(site: Site, sheet: PostSheet) -> tuple[Passed, Cascade]:
+    if sheet.post is None or not sheet.passed_on.is_exact:
+        raise NotFound("This cascade is not drawn: the post is gone, or it was passed on too often. Ask bowerbird cascade.")
+    passed = await CascadeReader(site.database).read(sheet.number)
+    return passed, rebuild(passed)
+
+
+async def _edits(site: Site, sheet: PostSheet) -> list[Change]:
+    """What changed of it but its counters, and its versions."""
+    if sheet.post is None:
+        return []
+    for history in await find_history(site.database, sheet.id):
+        if history.subject == "post" and history.id == sheet.id:
+            return [each for each in history.changes if each.what in ("post", "version") and each.field not in _COUNTED]
+    return []
+
+
+_COUNTED = frozenset({*COUNTERS, "poll", "emoji"})
+
+
+def _title(sheet: PostSheet) -> str:
+    if sheet.post is None:
+        return "A post that is gone"
+    handle = sheet.post["author_handle"]
+    return f"{str(sheet.post['kind']).capitalize()} by {'@' + handle if handle else sheet.post['author_id']}"
+
+
+def _name(passed: Passed, user: int) -> str:
+    id_, handle = passed.users.get(user, ("", None))
+    return f"@{handle}" if handle else id_

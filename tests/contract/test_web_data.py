@@ -1,0 +1,147 @@
+"""The data pages of the dashboard: lists, searches that are kept, downloads, a user, a post, files of media."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from starlette.datastructures import QueryParams
+from store_pages import FOLLOWERS, TIMELINE, Crawled, followers, post, user
+
+from bowerbird.cli import COMMANDS, load
+from bowerbird.model import Gone, Media, Outcome, Page, Subject
+from bowerbird.ports import Database
+from bowerbird.web.pages.data.asking import asked
+from bowerbird.web.pages.data.media import inside
+from web_site import Client, dashboard
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+async def client(database: Database) -> Client:
+    crawled = await Crawled(database).register()
+    picture = Media(id="m/1", kind="image", url="https://pictures.example/1.png", description=SCRIPT)
+    posts = (
+        post("10", text=f"flood {SCRIPT}", likes=5, media=(picture,), url="javascript:alert(1)", tags=("porto",)),
+        post("11", "2", text="answer", reply_to="x:10", kind="reply"),
+        post("12", "2", kind="repost", repost_of="x:10", text=None),
+        post("13", text="gone soon"),
+    )
+    people = (user("1", name=SCRIPT, description=SCRIPT, url="javascript:alert(2)"), user("2"))
+    await crawled.save(Page(users=people, posts=posts), TIMELINE, "1")
+    await crawled.save(Page(relations=followers("1", "2")), FOLLOWERS, "1")
+    await crawled.save(Page(gone=(Gone(Subject.POST, "13", Outcome.NOT_FOUND, is_stated=True),)))
+    return await dashboard(database)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("/data/posts", "flood &lt;script&gt;"),
+        ("/data/posts?q=%23porto&sort=likes&columns=text,likes,tags", "most likes"),
+        ("/data/posts?q=nothingofthekind", "Nothing was found"),
+        ("/data/users", "&lt;script&gt;"),
+        ("/data/relations?user=@u2", "@u1"),
+        ("/data/media", "&lt;script&gt;"),
+        ("/data/saved", "No search is saved"),
+        ("/users/x%3A1", "Judgement and evidence"),
+        ("/posts/x%3A10", "Which call brought it"),
+        ("/posts/x%3A11", "What it answers"),
+        ("/posts/x%3A13", "This post is gone"),
+        ("/data/cascades/x%3A10", "Passed on 1 times"),
+    ],
+)
+async def test_every_page_answers_and_escapes_what_networks_say(client: Client, address: str, words: str) -> None:
+    answer = await client.get(address)
+    assert answer.status == 200, answer.text
+    assert words in answer.text
+    assert SCRIPT not in answer.text
+    assert "javascript:" not in answer.text.replace("javascript:alert(2)</bdi>", "").replace("javascript:alert(1)</bdi>", "")
+
+
+async def test_what_is_gone_is_not_told(client: Client) -> None:
+    for address in ("/data/posts", "/posts/x%3A13", "/users/x%3A1", "/data/posts.jsonl"):
+        assert "gone soon" not in (await client.get(address)).text
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "words"),
+    [
+        ("/data/posts?user=nobody", 400, "knows no account nobody"),
+        ("/data/posts?since=soon", 400, "is no day"),
+        ("/data/posts?after=rubbish", 400, "no page begins"),
+        ("/data/users?counter=likes&least=3", 400, "no counter"),
+        ("/users/nobody", 404, "knows no account"),
+        ("/posts/none", 404, "has no post"),
+        ("/media/m%2F1", 404, "No file"),
+        ("/media/..%2F..%2Fetc%2Fpasswd", 404, "No file"),
+    ],
+)
+async def test_what_cannot_be_is_said_on_the_page(client: Client, address: str, status: int, words: str) -> None:
+    answer = await client.get(address)
+    assert (answer.status, words in answer.text) == (status, True), answer.text
+
+
+@pytest.mark.parametrize(
+    ("written", "leads"),
+    [("@u1", "/users/x%3A1"), ("x:10", "/posts/x%3A10"), ("flood now", "/data/posts?q=flood%20now"), ("", "/data/posts")],
+)
+async def test_one_box_finds_accounts_posts_and_words(client: Client, written: str, leads: str) -> None:
+    answer = await client.get(f"/data/find?q={quote(written)}")
+    assert (answer.status, answer.headers["location"]) == (303, leads)
+    assert (await client.get("/users/@u2")).headers["location"] == "/users/x%3A2"
+
+
+async def test_a_download_has_the_rows_of_the_search(client: Client) -> None:
+    client.stays = True
+    lines = (await client.get("/data/posts.jsonl?q=flood")).text.splitlines()
+    assert len(lines) == 1
+    table = await client.get("/data/users.csv")
+    assert table.headers["content-disposition"].startswith('attachment; filename="users-')
+    assert table.text.splitlines()[0].startswith('"id","network"')
+    assert len(table.text.splitlines()) == 3
+    assert (await client.get("/data/posts.csv?user=nobody")).status == 400
+
+
+async def test_a_search_is_saved_found_and_deleted(client: Client) -> None:
+    form = {"what": "posts", "name": "floods", "query": "q=flood&sort=likes&evil=1"}
+    saved = await client.post("/data/saved", form)
+    assert saved.headers["location"] == "/data/posts?q=flood&sort=likes"
+    assert "floods" in (await client.get("/data/saved")).text
+    assert "floods" in (await client.get("/data/posts")).text
+    await client.post("/data/saved/delete", {"name": "floods"})
+    assert "No search is saved" in (await client.get("/data/saved")).text
+    assert (await client.post("/data/saved", {"what": "secrets", "name": "a"})).status == 400
+    assert (await client.post("/data/saved", form, token=False)).status == 403
+
+
+async def test_plots_and_graphs_have_numbers(client: Client) -> None:
+    for address in ("/data/plots/ties/x%3A1", "/data/plots/profile/x%3A1", "/data/plots/counters/x%3A10"):
+        told = (await client.get(address)).json()
+        assert {len(each["values"]) for each in told["series"]} <= {len(told["xs"])}
+    graph = (await client.get("/data/graphs/cascade/x%3A10")).json()
+    assert ([node["label"] for node in graph["nodes"]], len(graph["edges"])) == (["@u1", "@u2"], 1)
+
+
+def test_the_command_line_means_what_the_page_shows() -> None:
+    given = QueryParams("q=flood, %23porto&user=@u1&media=1&counter=likes&least=3&since=2026-05-01&kind=reply")
+    command = asked("posts", given).command("my crawl.db")
+    assert command == (
+        "bowerbird export posts 'my crawl.db' --word flood --word '#porto' --user @u1 --kind reply --with-media "
+        "--least likes=3 --since 2026-05-01 -o posts.csv"
+    )
+    known = {option for parameter in load("export").params for option in parameter.opts} if "export" in COMMANDS else set()
+    assert {word for word in command.split() if word.startswith("--")} <= known
+
+
+def test_only_files_below_the_folder_and_of_known_kinds_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "media" / "ab").mkdir(parents=True)
+    for name in ("media/ab/one.png", "media/ab/two.html", "secret.png"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "media" / "ab" / "away.png").symlink_to(tmp_path / "secret.png")
+    folder = tmp_path / "media"
+    assert inside(folder, "ab/one.png") == (folder / "ab" / "one.png").resolve()
+    for name in ("ab/two.html", "../secret.png", "ab/away.png", "ab/none.png", "ab", "/etc/passwd"):
+        assert inside(folder, name) is None
