@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
@@ -47,6 +48,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("timeout") is None)
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all they import stay to the end: nobody need look through them for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """URL of a server that starts with the first test that wants one and ends with the session; under xdist one per worker."""
@@ -64,16 +71,18 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated(postgres_server: str) -> Migrated:
-    return Migrated(postgres_server)
+def migrated(postgres_server: str) -> Iterator[Migrated]:
+    made = Migrated(postgres_server)
+    yield made
+    made.close()
 
 
 @pytest.fixture
 def migrated_url(migrated: Migrated) -> Iterator[str]:
     """URL of a database that has our tables and nothing in them."""
-    _aside(migrated.ready())
+    migrated.ready()
     yield migrated.url
-    _aside(migrated.empty())
+    migrated.empty()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

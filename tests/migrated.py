@@ -2,71 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import asyncio
+from collections.abc import Coroutine, Sequence
+from threading import Thread
+from typing import Any, TypeVar
 
 import asyncpg
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 
-_NAME = "migrated"
+T = TypeVar("T")
+_NAME, _PATTERN = "migrated", "pattern"
 _TABLES = "select tablename from pg_tables where schemaname = 'public' order by tablename"
 _SHAPE = """
-select (select count(*) from pg_class where relnamespace = 'public'::regnamespace),
-    (select count(*) from pg_attribute a join pg_class c on c.oid = a.attrelid where c.relnamespace = 'public'::regnamespace),
-    (select count(*) from migrations)
+select count(*), sum(relnatts), (select count(*) from migrations) from pg_class where relnamespace = 'public'::regnamespace
 """
 _OTHERS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-_RESTART = "select setval(seqrelid::regclass, seqstart, false) from pg_sequence"
+_RESTART = """
+select setval(seqrelid::regclass, seqstart, false) from pg_sequence where pg_sequence_last_value(seqrelid) is not null
+"""
 
 
 class Migrated:
-    """The database: made at its first use, and anew when a test has changed more than rows."""
+    """The database, and copies of it: made at its first use, and anew when a test has changed more than rows. It keeps a
+    connection with a loop of its own, which need not learn all the tables each time."""
 
     def __init__(self, server: str) -> None:
         self._server = server
         self.url = server.replace("/postgres?", f"/{_NAME}?")
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._connection: asyncpg.Connection | None = None
+        self._has_pattern = False
         self._shape: Sequence[Any] | None = None
+        self._filled = ""
+        """Asks which tables have rows."""
         self._first: dict[str, list[asyncpg.Record]] = {}
         """Rows that the migrations themselves write, by table."""
 
-    async def ready(self) -> None:
+    def ready(self) -> None:
         """Makes it, unless it is there."""
-        if self._shape is not None:
-            return
-        connection = await asyncpg.connect(self._server)
-        await connection.execute(f"drop database if exists {_NAME} with (force)")
-        await connection.execute(f"create database {_NAME} strategy file_copy")
-        await connection.close()
-        opened = await open_database(self.url, RealClock())
-        await opened.migrate()
-        await opened.close()
-        connection = await asyncpg.connect(self.url)
-        self._shape = await connection.fetchrow(_SHAPE)
-        self._first = {table: await connection.fetch(f'select * from "{table}"') for table in await _tables(connection)}
-        await connection.close()
+        if self._connection is None:
+            self._run(self._made())
 
-    async def empty(self) -> None:
+    def copy(self, name: str) -> str:
+        """The URL of another database with our tables and nothing else in them."""
+        self._run(self._copied(name))
+        return self._server.replace("/postgres?", f"/{name}?")
+
+    def empty(self) -> None:
         """Takes out whatever the last test put in."""
-        connection = await asyncpg.connect(self.url)
+        self._run(self._emptied())
+
+    def close(self) -> None:
+        self._run(self._left())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _made(self) -> None:
+        await self._copied(_NAME)
+        connection = self._connection = await asyncpg.connect(self.url)
+        self._shape = await connection.fetchrow(_SHAPE)
+        tables = [row[0] for row in await connection.fetch(_TABLES) if row[0] != "migrations"]
+        self._filled = " union all ".join(f"select '{table}' where exists (select from \"{table}\")" for table in tables)
+        self._first = {table: await connection.fetch(f'select * from "{table}"') for table in tables}
+
+    async def _copied(self, name: str) -> None:
+        server = await asyncpg.connect(self._server)
         try:
-            await connection.execute(_OTHERS)
-            if await connection.fetchrow(_SHAPE) != self._shape:
-                self._shape = None
-                return
-            tables = await _tables(connection)
-            async with connection.transaction():
-                # Without the checks of foreign keys any order will do.
-                await connection.execute("set local session_replication_role = replica")
-                await connection.execute(";".join(f'delete from "{table}"' for table in tables))
-                for table, rows in self._first.items():
-                    if rows:
-                        await connection.copy_records_to_table(table, records=rows)
-                await connection.execute(_RESTART)
+            if not self._has_pattern:
+                await server.execute(f"create database {_PATTERN} strategy file_copy")
+                opened = await open_database(self._server.replace("/postgres?", f"/{_PATTERN}?"), RealClock())
+                await opened.migrate()
+                await opened.close()
+                self._has_pattern = True
+            await server.execute(f"drop database if exists {name} with (force)")
+            await server.execute(f"create database {name} template {_PATTERN} strategy file_copy")
         finally:
-            await connection.close()
+            await server.close()
 
+    async def _emptied(self) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        await connection.execute(_OTHERS)
+        if await connection.fetchrow(_SHAPE) != self._shape:
+            await self._left()
+            return
+        async with connection.transaction():
+            # Without the checks of foreign keys any order will do.
+            await connection.execute("set local session_replication_role = replica")
+            for row in await connection.fetch(self._filled):
+                await connection.execute(f'delete from "{row[0]}"')
+            for table, rows in self._first.items():
+                if rows:
+                    await connection.copy_records_to_table(table, records=rows)
+            await connection.execute(_RESTART)
 
-async def _tables(connection: asyncpg.Connection) -> list[str]:
-    return [row[0] for row in await connection.fetch(_TABLES) if row[0] != "migrations"]
+    async def _left(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+        self._connection = None

@@ -65,7 +65,7 @@ def _read(row: Row) -> tuple[Any, ...]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
 
 
 async def test_a_backup_of_either_database_restores_into_a_file_with_everything_in_it(place: str, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     """A place for a store."""
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
-    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
 
 
 @pytest.fixture

@@ -167,8 +167,8 @@ async def test_an_older_store_is_counted_when_it_is_upgraded(crawled: Crawled) -
     assert await counted_accounts(crawled.database)
 
 
-async def test_pages_that_are_saved_at_once_are_all_counted(postgres_url: str) -> None:
-    database = await open_database(postgres_url, RealClock())
+async def test_pages_that_are_saved_at_once_are_all_counted(migrated_url: str) -> None:
+    database = await open_database(migrated_url, RealClock())
     await database.migrate()
     crawled = await Crawled(database).register()
     store = crawled.store
@@ -188,8 +188,8 @@ async def test_pages_that_are_saved_at_once_are_all_counted(postgres_url: str) -
 
 
 @pytest.mark.parametrize("change", [Page(posts=(post("900", "1"),)), Page(gone=(Gone(Subject.POST, "1", Outcome.NOT_FOUND),))])
-async def test_an_account_that_another_page_is_changing_gets_its_row_later(postgres_url: str, change: Page) -> None:
-    database = await open_database(postgres_url, RealClock())
+async def test_an_account_that_another_page_is_changing_gets_its_row_later(migrated_url: str, change: Page) -> None:
+    database = await open_database(migrated_url, RealClock())
     await database.migrate()
     crawled = await Crawled(database).register()
 

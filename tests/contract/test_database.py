@@ -13,7 +13,7 @@ import pytest
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database, sqlite
-from bowerbird.db.migrate import scripts, statements
+from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.moment import one_moment
 from bowerbird.db.postgres import PostgresDatabase
 from bowerbird.errors import Busy, DiskFull, StoreError
@@ -101,9 +101,9 @@ async def test_a_worker_that_falls_asleep_in_a_transaction_lets_go_of_its_locks(
     await other.close()
 
 
-async def test_who_reads_sees_one_moment_however_long_it_takes(tmp_path: Path, postgres_url: str) -> None:
+async def test_who_reads_sees_one_moment_however_long_it_takes(tmp_path: Path, migrated_url: str) -> None:
     count = "select count(*) as number from claims"
-    for where in (str(tmp_path / "crawl.db"), postgres_url):
+    for where in (str(tmp_path / "crawl.db"), migrated_url):
         database = await open_database(where, RealClock())
         await database.migrate()
         async with database.reading() as tx, database.reading() as beside:
@@ -118,12 +118,12 @@ async def test_who_reads_sees_one_moment_however_long_it_takes(tmp_path: Path, p
         await database.close()
 
 
-async def test_a_report_that_looks_many_times_tells_of_one_moment(tmp_path: Path, postgres_url: str) -> None:
+async def test_a_report_that_looks_many_times_tells_of_one_moment(tmp_path: Path, migrated_url: str) -> None:
     async def number(database: Database) -> int:
         async with database.reading() as tx:
             return int((await tx.fetch("select count(*) as number from claims"))[0]["number"])
 
-    for where in (str(tmp_path / "crawl.db"), postgres_url):
+    for where in (str(tmp_path / "crawl.db"), migrated_url):
         database = await open_database(where, RealClock())
         await database.migrate()
         async with one_moment(database) as still:
@@ -141,6 +141,33 @@ async def test_migrating_twice_changes_nothing(database: Database) -> None:
     async with database.reading() as tx:
         rows = await tx.fetch("select version from migrations")
     assert [row["version"] for row in rows] == [number for number, _, _ in scripts()]
+
+
+async def test_a_store_that_a_process_makes_after_others_is_like_one_made_step_by_step(tmp_path: Path) -> None:
+    stepwise = await open_database(":memory:", RealClock())
+    async with stepwise.transaction() as tx:
+        for _, _, script in scripts():
+            await apply(tx, statements(script, "sqlite"))
+        wanted = await _made(tx)
+    await stepwise.close()
+    for name in ("first.db", "second.db"):
+        database = await open_database(str(tmp_path / name), RealClock())
+        await database.migrate()
+        async with database.reading() as tx:
+            assert await _made(tx) == wanted
+            assert [row["version"] for row in await tx.fetch("select version from migrations")] == [n for n, _, _ in scripts()]
+        await database.close()
+
+
+async def _made(tx: Transaction) -> dict[str, tuple[str, list[tuple[object, ...]]]]:
+    """By name what there is, and what is in it."""
+    there = await tx.fetch("select type, name, sql from sqlite_master where sql is not null and name <> 'migrations'")
+    return {
+        row["name"]: (row["sql"], [tuple(kept) for kept in await tx.fetch(f"select * from {row['name']}")])
+        if row["type"] == "table"
+        else (row["sql"], [])
+        for row in there
+    }
 
 
 async def test_a_database_of_a_newer_bowerbird_is_refused_with_advice(database: Database) -> None:

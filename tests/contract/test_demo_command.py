@@ -14,7 +14,7 @@ def test_a_short_demo_is_honest_and_never_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
-    assert cli.run(["demo", "--seconds", "4", "--quiet", "--json"]) == 0
+    assert cli.run(["demo", "--seconds", "3", "--quiet", "--json"]) == 0
     shown = capsys.readouterr()
     values = json.loads(shown.out)
     assert values["refused"] == 0

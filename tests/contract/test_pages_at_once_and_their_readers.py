@@ -41,8 +41,8 @@ def pictured(number: int) -> Page:
     return Page(users=(user,), posts=(Post(id=f"x:9{number}", key=f"9{number}", author=user.id, text="t", media=(picture,)),))
 
 
-async def test_pictures_of_a_page_that_commits_later_than_the_next_are_fetched_too(postgres_url: str) -> None:
-    database = await open_database(postgres_url, RealClock())
+async def test_pictures_of_a_page_that_commits_later_than_the_next_are_fetched_too(migrated_url: str) -> None:
+    database = await open_database(migrated_url, RealClock())
     await database.migrate()
     crawled = await Crawled(database).register()
     book = Book(database, WorkerClaims(lambda: 1), ["image"])

@@ -49,8 +49,8 @@ async def test_a_database_that_others_could_open_is_closed_to_them_and_the_user_
     await database.close()
 
 
-async def test_backups_and_what_is_made_of_them_are_private_on_either_database(tmp_path: Path, postgres_url: str) -> None:
-    for number, place in enumerate((str(tmp_path / "crawl.db"), postgres_url)):
+async def test_backups_and_what_is_made_of_them_are_private_on_either_database(tmp_path: Path, migrated_url: str) -> None:
+    for number, place in enumerate((str(tmp_path / "crawl.db"), migrated_url)):
         database = await open_database(place, RealClock())
         await database.migrate()
         await back_up(place, tmp_path / f"{number}.backup.db", RealClock())

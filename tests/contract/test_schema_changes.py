@@ -16,9 +16,9 @@ _READ = "select * from errors order by error"
 
 
 @pytest.fixture
-async def running(postgres_url: str) -> AsyncIterator[Database]:
+async def running(migrated_url: str) -> AsyncIterator[Database]:
     """The database as a process has it open that knows its tables by now."""
-    database = await open_database(postgres_url, RealClock())
+    database = await open_database(migrated_url, RealClock())
     await database.migrate()
     await _work(database)
     yield database
@@ -32,8 +32,8 @@ async def _work(database: Database) -> int:
         return len(await tx.fetch(_READ))
 
 
-async def test_a_running_process_goes_on_when_a_column_is_added_to_its_tables(running: Database, postgres_url: str) -> None:
-    newer = await open_database(postgres_url, RealClock())
+async def test_a_running_process_goes_on_when_a_column_is_added_to_its_tables(running: Database, migrated_url: str) -> None:
+    newer = await open_database(migrated_url, RealClock())
     async with newer.transaction() as tx:
         await tx.execute("alter table errors add column of_a_later_version text")
     await newer.close()

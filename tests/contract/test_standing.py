@@ -95,13 +95,13 @@ async def test_a_worker_that_fell_silent_is_not_counted_as_living(database: Data
 
 
 @pytest.fixture
-async def served(postgres_url: str) -> str:
-    opened = await open_database(postgres_url, RealClock())
+async def served(migrated_url: str) -> str:
+    opened = await open_database(migrated_url, RealClock())
     await opened.migrate()
     async with opened.transaction() as tx:
         await registry.enrol_crawl(tx, "far", '{"name": "graph"}', "{}", NOW)
     await opened.close()
-    return postgres_url
+    return migrated_url
 
 
 def test_status_and_controls_work_on_postgresql(served: str, capsys: pytest.CaptureFixture[str]) -> None:

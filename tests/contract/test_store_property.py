@@ -83,8 +83,8 @@ PEOPLE = {
 
 
 @pytest.fixture
-async def both(postgres_url: str) -> AsyncIterator[list[Crawled]]:
-    databases = [await open_database(where, RealClock()) for where in (":memory:", postgres_url)]
+async def both(migrated_url: str) -> AsyncIterator[list[Crawled]]:
+    databases = [await open_database(where, RealClock()) for where in (":memory:", migrated_url)]
     for database in databases:
         await database.migrate()
     yield [await Crawled(database).register() for database in databases]

@@ -122,7 +122,7 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 async def test_a_full_disk_during_a_backup_leaves_nothing_half_made(
     kind: str, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    place = str(folder / "a.db") if kind == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    place = str(folder / "a.db") if kind == "sqlite" else str(request.getfixturevalue("migrated_url"))
     await filled(place, range(4_000))
 
     def full() -> None:

@@ -38,9 +38,9 @@ def result(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 def test_a_crawl_its_status_and_its_seeds_find_their_database_in_the_vault(
-    server: Server, folder: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    server: Server, folder: Path, migrated_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert add_database(postgres_url, monkeypatch) == 0
+    assert add_database(migrated_url, monkeypatch) == 0
     monkeypatch.setenv("BOWERBIRD_SECRET_ACCESS_TOKEN", next(iter(server.service.tokens)).value)
     assert cli.run(["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base]) == 0
     capsys.readouterr()
@@ -48,7 +48,7 @@ def test_a_crawl_its_status_and_its_seeds_find_their_database_in_the_vault(
     file.write_text('store = "vault:lab"\n' + file.read_text("utf-8"), "utf-8")
     assert cli.run(["crawl", str(file), "--calls", "3", "--quiet", "--json"]) == 0
     made = result(capsys)
-    assert made["store"] == public(postgres_url)
+    assert made["store"] == public(migrated_url)
     assert not list(folder.glob("*.db"))
     assert not list(folder.glob("vault*"))
     assert cli.run(["status", str(file), "--json"]) == 0

@@ -32,6 +32,7 @@ from bowerbird.remote.roster import Roster
 from bowerbird.remote.routes import fleet_routes
 from bowerbird.remote.tokens import Tokens
 from bowerbird.transport.serving import Listening, serving
+from marks import long
 
 Play = Callable[[Callable[[Scene], Awaitable[None]]], None]
 
@@ -101,6 +102,17 @@ def on_stage(request: pytest.FixtureRequest, database_url: str) -> Play:
     """Plays a scene with each kind of source on each database."""
     wrap: Wrap = request.param
     return lambda work: play(work, database_url, wrap)
+
+
+_WAYS = (_as_it_is, _travelling, _over_http)
+
+
+@pytest.fixture(params=[*((way, "sqlite") for way in _WAYS), *long(*((way, "postgresql") for way in _WAYS))])
+def on_one_stage(request: pytest.FixtureRequest) -> Play:
+    """The same for a scene that lasts for hours, in which a worker asks again and again."""
+    wrap, kind = request.param
+    where = ":memory:" if kind == "sqlite" else str(request.getfixturevalue("migrated_url"))
+    return lambda work: play(work, where, wrap)
 
 
 async def asked(scene: Scene, source: WorkSource, offer: Offer) -> Leased | Later | Nothing:
@@ -361,7 +373,7 @@ class Wordy:
         """Nothing is held open."""
 
 
-def test_a_worker_needs_nothing_but_its_source_and_loses_one_call_to_a_fault_of_ours(on_stage: Play) -> None:
+def test_a_worker_needs_nothing_but_its_source_and_loses_one_call_to_a_fault_of_ours(on_one_stage: Play) -> None:
     async def work(scene: Scene) -> None:
         source, transport, tally = await scene.source(), Wordy(scene), Tally(scene.clock.now())
         await scene.add("timeline", UNASKABLE, "2")
@@ -373,4 +385,4 @@ def test_a_worker_needs_nothing_but_its_source_and_loses_one_call_to_a_fault_of_
         assert "given up" in ending.reason
         assert (transport.asked, await scene.posts()) == (["2"], ["x:3"])
 
-    on_stage(work)
+    on_one_stage(work)

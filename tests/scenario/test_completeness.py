@@ -220,7 +220,7 @@ flow.facets.hashtag.revisit = "8h"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
 
 
 def test_a_search_that_was_away_for_longer_than_the_service_remembers_knows_what_it_lost(place: str) -> None:

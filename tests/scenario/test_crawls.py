@@ -296,7 +296,7 @@ def test_several_credentials_share_the_work_and_none_is_refused() -> None:
     in_laboratory(Setup(world=SMALLER, tokens=3), work)
 
 
-def test_the_same_crawl_on_postgresql_stores_the_same(postgres_url: str) -> None:
+def test_the_same_crawl_on_postgresql_stores_the_same(migrated_url: str) -> None:
     async def work(laboratory: Laboratory, store: str) -> list[Any]:
         async with laboratory.crawl(laboratory.plan(ONCE_FLOW, laboratory.keys(12), store=store)) as crawl:
             assert (await laboratory.run(crawl)).state == "finished"
@@ -306,7 +306,7 @@ def test_the_same_crawl_on_postgresql_stores_the_same(postgres_url: str) -> None
             ]
 
     assert in_laboratory(Setup(world=SMALLER), lambda lab: work(lab, ":memory:")) == in_laboratory(
-        Setup(world=SMALLER), lambda lab: work(lab, postgres_url)
+        Setup(world=SMALLER), lambda lab: work(lab, migrated_url)
     )
 
 

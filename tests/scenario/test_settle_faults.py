@@ -32,8 +32,8 @@ def test_an_exception_while_such_a_call_is_put_aside_costs_no_more(tmp_path: Pat
 
 
 @pytest.mark.timeout(600)
-def test_the_same_on_postgresql(postgres_url: str) -> None:
+def test_the_same_on_postgresql(migrated_url: str) -> None:
     tally = Tally()
-    FaultRounds(SHORT, lambda: postgres_url).run(Breaking(stride=40), 1, tally)
+    FaultRounds(SHORT, lambda: migrated_url).run(Breaking(stride=40), 1, tally)
     assert tally.is_clean, tally.figures()
     assert tally.faults > 10

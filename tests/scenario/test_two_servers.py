@@ -25,6 +25,7 @@ from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.settings import to_ms
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 SERVERS = ("one.example", "two.example")
@@ -277,14 +278,14 @@ def at_home(lie: str) -> dict[str, tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize("lie", ["suspended", "nobot", "rewritten"])
+@pytest.mark.parametrize("lie", ["nobot", *long("suspended", "rewritten")])
 def test_what_one_server_shows_of_its_accounts_does_not_depend_on_what_another_says_of_them(lie: str) -> None:
     honest, lied = at_home(""), at_home(lie)
     assert len(honest) > 300
     assert {key: value[:-1] for key, value in lied.items()} == {key: value[:-1] for key, value in honest.items()}
 
 
-@pytest.mark.parametrize("second", ["gotosocial", "takahe", "pleroma"])
+@pytest.mark.parametrize("second", ["gotosocial", *long("takahe", "pleroma")])
 def test_people_of_a_server_that_does_not_send_their_ids_are_one_row_each(second: str) -> None:
     async def work(pair: Pair) -> None:
         keys = [pair.services["one.example"].dialect.account_key(number) for number in range(1, 6)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import libipld
@@ -40,9 +41,14 @@ def peak(work: Callable[[], T]) -> tuple[T, int]:
         tracemalloc.stop()
 
 
+@cache
+def _filled(item: bytes, count: int) -> bytes:
+    return b"[" + b",".join([item] * count) + b"]"
+
+
 def inflated(page: Any, item: bytes, count: int) -> bytes:
     """The page with its longest list replaced by so many of an item; the whole page where it has no list."""
-    filled = b"[" + b",".join([item] * count) + b"]"
+    filled = _filled(item, count)
     if isinstance(page, list):
         return filled
     name = next((name for name, value in page.items() if isinstance(value, list)), None)

@@ -47,6 +47,8 @@ FORMS = {
 _STEPS: dict[str, Callable[..., Awaitable[None]]] = {"remake": remake, "shorten": shorten}
 """The steps that are not SQL (SQLite): `remake table, part of its definition, what stands there instead`, and `shorten table,
 columns`."""
+_made: list[str] = []
+"""Once this process has made a SQLite store: what makes another. Rehearsals and tests make many."""
 _FORM = re.compile(r"\{(\w+) ([\w.]+)\}")
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
@@ -89,10 +91,31 @@ async def migrate(tx: Transaction, dialect: str, now: datetime) -> None:
         raise StoreError(
             f"the database is of version {version}, bowerbird knows up to {known}: install a newer one, or use another database"
         )
-    for number, name, file in sorted(_files()):
-        if number not in applied:
+    missing = [each for each in sorted(_files()) if each[0] not in applied]
+    is_new = dialect == "sqlite" and not applied
+    if is_new and _made:
+        await apply(tx, _made)
+    else:
+        for _, _, file in missing:
             await apply(tx, statements(file.read_text(encoding="utf-8"), dialect))
-            await tx.execute("insert into migrations (version, name, applied_at) values (?, ?, ?)", number, name, to_micros(now))
+    if is_new and not _made:
+        _made.extend(await _recipe(tx))
+    done = "insert into migrations (version, name, applied_at) values (?, ?, ?)"
+    await tx.execute_many(done, [(number, name, to_micros(now)) for number, name, _ in missing])
+
+
+async def _recipe(tx: Transaction) -> list[str]:
+    """What makes the tables of this new store at once, without the way that led to them: in a tenth of the time."""
+    found = await tx.fetch(
+        "select type, name, sql from sqlite_master where sql is not null and name <> 'migrations' order by type <> 'table', rowid"
+    )
+    tables = [row["name"] for row in found if row["type"] == "table"]
+    rows = {table: [tuple(row) for row in await tx.fetch(f"select * from {table}")] for table in tables}
+    return [row["sql"] for row in found] + [
+        f"insert into {table} values ({', '.join('null' if value is None else repr(value) for value in row)})"
+        for table, kept in rows.items()
+        for row in kept
+    ]
 
 
 async def apply(tx: Transaction, steps: list[str]) -> None:

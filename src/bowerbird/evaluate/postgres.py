@@ -140,9 +140,9 @@ class Server:
         package = _package()
         install = _programs(package).parent
         libraries = package.with_name(package.name + ".libs")
-        shutil.copytree(install, self._folder / package.name / install.name, symlinks=True)
+        shutil.copytree(install, self._folder / package.name / install.name, symlinks=True, copy_function=_linked)
         if libraries.exists():
-            shutil.copytree(libraries, self._folder / libraries.name, symlinks=True)
+            shutil.copytree(libraries, self._folder / libraries.name, symlinks=True, copy_function=_linked)
         shutil.chown(self._folder, _UNPRIVILEGED)
         return self._folder / package.name
 
@@ -163,6 +163,14 @@ class Server:
             output.seek(0)
             if done.returncode:
                 raise UserError(f"the test server's {program} failed in {self._folder}: {output.read().strip()[-2000:]}")
+
+
+def _linked(source: str, target: str) -> None:
+    """Another name of a file, or a copy where that is on another disk: the programs are 50 MB."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def _package() -> Path:
