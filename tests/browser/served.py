@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import ConsoleMessage, Page, Request, Route
 
 from bowerbird.clock import RealClock
-from bowerbird.db import open_database
+from bowerbird.db.beside import open_beside
 from bowerbird.transport.serving import Listening, serving
 from bowerbird.web.dashboard import dashboard
 from bowerbird.web.site import Site
@@ -59,7 +59,7 @@ class Served:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         clock = RealClock()
-        database = await open_database(str(self.store), clock)
+        database = await open_beside(str(self.store), clock)
         await database.migrate()
         self.site = Site(database, clock, "crawled.db", cost=CHEAP)
         async with serving(dashboard(self.site), Listening()) as self.base:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from starlette.requests import Request
@@ -15,6 +16,7 @@ from bowerbird.clock import RealClock
 from bowerbird.errors import Busy, UserError
 from bowerbird.ports import Database
 from bowerbird.web import words
+from bowerbird.web.crowd import Crowd
 from bowerbird.web.errors import NotFound
 from bowerbird.web.live import Live, event
 from bowerbird.web.navigation import AREAS, Area, area_of
@@ -171,3 +173,24 @@ async def test_an_action_needs_the_token_of_the_page(database: Database) -> None
     assert (await client.post("/act", {"what": "b"}, token=False)).status == 403
     assert (await client.post("/act", {"what": "c", "token": "wrong"})).status == 403
     assert done == ["a"]
+
+
+async def test_a_crowd_waits_its_turn_and_those_who_watch_are_not_counted() -> None:
+    inside, most, go = 0, 0, asyncio.Event()
+
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        await go.wait()
+        inside -= 1
+
+    crowd = Crowd(page, at_once=3)
+    asked = [asyncio.create_task(crowd({"type": "http", "path": "/"}, None, None)) for _ in range(9)]
+    watching = asyncio.create_task(crowd({"type": "http", "path": "/live/overview"}, None, None))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert inside == 4
+    go.set()
+    await asyncio.gather(*asked, watching)
+    assert most == 4

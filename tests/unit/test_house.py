@@ -110,6 +110,22 @@ def reads_environment(source: str) -> bool:
     )
 
 
+def texts_in(source: str) -> list[str]:
+    """Every text of a file that is no docstring."""
+    tree = tree_of(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    told = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and _is_text(node.body[:1])}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told
+    ]
+
+
+def _is_text(body: list[ast.stmt]) -> bool:
+    return bool(body) and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+
+
 def commands_and_subcommands() -> list[str]:
     found = []
     for name in COMMANDS:
@@ -145,6 +161,14 @@ def test_nobody_but_the_clock_reads_time_or_sleeps() -> None:
 
 def test_nobody_but_the_settings_reads_the_environment() -> None:
     assert [named(path) for path in MODULES if part_of(path) != "settings" and reads_environment(text_of(path))] == []
+
+
+def test_pages_hold_no_sql() -> None:
+    """What they show is read by `reports/`; the people of the dashboard alone are its own."""
+    sql = re.compile(r"\b(select\b.+\bfrom|insert\s+into|update\b.+\bset|delete\s+from)\s", re.IGNORECASE | re.DOTALL)
+    pages = [path for path in MODULES if part_of(path) == "web" and "security" not in path.parts]
+    found = {named(path): [text for text in texts_in(text_of(path)) if sql.search(text)] for path in pages}
+    assert {name: texts for name, texts in found.items() if texts} == {}
 
 
 def test_a_file_is_small_or_argued_for() -> None:

@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import Busy, DiskFull, StoreError, UserError
+from bowerbird.web.crowd import Crowd
 from bowerbird.web.errors import NotFound
 from bowerbird.web.files import asset_routes
 from bowerbird.web.pages import (
@@ -43,7 +45,7 @@ def dashboard(site: Site) -> Starlette:
     site.guard.away = _away(site)
     return Starlette(
         routes=routes,
-        middleware=site.guard.middleware(),
+        middleware=[Middleware(Crowd), *site.guard.middleware()],
         exception_handlers={
             HTTPException: _http(site),
             UserError: _said(site, 400),
