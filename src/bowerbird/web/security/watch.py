@@ -88,6 +88,9 @@ class Watch:
         try:
             request.scope["visitor"] = await self._guard.visitor(session) if session else None
         except (BowerbirdError, OSError) as error:
+            if self._is_for_strangers(request):
+                # Style and scripts need nobody to be known: the page that says so has its look.
+                return None
             return await self._guard.away(request, error) if self._guard.away else _said(503, "The database does not answer.")
         if request.scope["visitor"] is not None or self._is_for_strangers(request):
             return None
