@@ -216,7 +216,7 @@ async def test_every_answer_says_what_browsers_are_to_refuse(store: Database) ->
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert answers[0].headers["cache-control"] == "no-store"
     assert "strict-transport-security" not in answers[0].headers
