@@ -1,7 +1,8 @@
-"""People looked up online from a browser: one call of a small crawl in the same store, with its limits, ledgers and vault."""
+"""People looked up online from a browser: a small crawl in the same store, with its limits, ledgers and vault."""
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -12,6 +13,9 @@ from bowerbird.flows.files.written import toml_text
 from bowerbird.model import TRAITS
 
 PREFIX = "look-up-"
+_NAME = re.compile(rf"{PREFIX}\d{{1,9}}")
+MOST_CALLS = 12
+"""One for the question, some for the profiles of those found; the rest is for what a server says of itself and of our token."""
 _NAMES = ("profile", "profiles")
 _TEXT = """\
 # People looked up in the browser.
@@ -24,12 +28,12 @@ base = {base}
 
 [flow]
 name = "look-up"
-about = "People by name or by words, with one call."
+about = "People by name or by words, with a few calls."
 seeds = [{facets}]
 
 {uses}
 [stop]
-calls = 1
+calls = {most}
 """
 _USE = """\
 [flow.facets.{facet}]
@@ -58,8 +62,13 @@ class Lookup(Struct, frozen=True, kw_only=True):
         return self.words.startswith(("@", "https://", "http://", "did:")) or self.words.isdecimal()
 
 
+def is_look_up(crawl: str) -> bool:
+    """Whether a crawl is only a question that somebody asked once."""
+    return bool(_NAME.fullmatch(crawl))
+
+
 def look_up(lookup: Lookup, number: int) -> Draft:
-    """The crawl file of a look-up. Who is found is led to a queue that is never asked: it names them."""
+    """The crawl file of a look-up. Who is found is led to a queue of profiles: it names them."""
     if not lookup.words or len(lookup.words) > 200:
         raise UserError("write a handle such as @alice, an address of a profile, or some words of a name or description")
     if lookup.provider not in TRAITS:
@@ -71,7 +80,12 @@ def look_up(lookup: Lookup, number: int) -> Draft:
     uses = [_USE.format(facet=facet, more="max_pages = 1\n" if facet == "people" else "") for facet in {*facets, "profiles"}]
     lead = _EDGE.format(facet=facets[0], take="asked" if lookup.is_name else "users")
     text = _TEXT.format(
-        store=toml_text(lookup.store), seed=toml_text(lookup.words), provider=toml_text(lookup.provider), base=toml_text(base),
-        facets=", ".join(map(toml_text, facets)), uses="\n".join([*sorted(uses), lead]),
-    )  # fmt: skip
+        most=MOST_CALLS,
+        store=toml_text(lookup.store),
+        seed=toml_text(lookup.words),
+        provider=toml_text(lookup.provider),
+        base=toml_text(base),
+        facets=", ".join(map(toml_text, facets)),
+        uses="\n".join([*sorted(uses), lead]),
+    )
     return Draft(name=f"{PREFIX}{number}", text=text)

@@ -16,6 +16,7 @@ from bowerbird.reports.status.summary import CrawlReport
 _FACETS = """
 select c.name as crawl, l.facet as name, max(k.wanted) as wanted from lanes l join crawls c on c.crawl = l.crawl
 left join controls k on k.crawl = l.crawl and k.kind = 'facet' and k.name = l.facet
+where l.facet <> 'survey'
 group by c.name, l.facet order by min(l.lane)
 """
 _WORKERS = """

@@ -6,12 +6,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.app.steering.lookups import is_look_up
 from bowerbird.crawl.life.controls import Kind, Part, Standing, ask_for, check_unchanged
 from bowerbird.errors import UserError
 from bowerbird.model import CrawlState
 from bowerbird.reports.status.steered import SteeredCrawl, read_steered
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.security import Form, Role
+from bowerbird.web.words import in_path
 
 VERBS = {"pause": CrawlState.PAUSED, "resume": CrawlState.RUNNING, "stop": CrawlState.STOPPED}
 _DONE = {
@@ -27,6 +29,8 @@ def routes(desk: Desk) -> list[BaseRoute]:
     async def index(request: Request) -> Response:
         crawls = await read_steered(site.database, site.clock.now())
         known = {each.crawl.name for each in crawls}
+        # Of look-ups only those are of interest that run.
+        crawls = [each for each in crawls if each.is_running or not is_look_up(each.crawl.name)]
         return desk.page(
             request, "index.html", "Steering", crawls=crawls, fresh=[name for name in desk.made() if name not in known],
             as_of=site.clock.now(),
@@ -49,9 +53,11 @@ def routes(desk: Desk) -> list[BaseRoute]:
 
     async def standing(argument: str) -> str:
         """How one crawl stands now, beside what the page says: `NAME/state/wanted` as it was shown."""
-        name, state, wanted = (*argument.split("/", 2), "", "")[:3]
+        name, state, wanted, where = (*argument.split("/", 3), "", "", "")[:4]
         found = [each for each in await read_steered(site.database, site.clock.now()) if each.crawl.name == name]
-        return site.fragment("steering/standing.html", each=found[0] if found else None, is_new=_is_new(found, state, wanted))
+        at = f"/steering/crawls/{in_path(name)}" if where else ""
+        values = {"each": found[0] if found else None, "is_new": _is_new(found, state, wanted), "at": at}
+        return site.fragment("steering/standing.html", **values)
 
     site.live.add("steering", standing)
     return [Route("/steering", index), Route("/steering/control", site.acting(Role.STEER, control), methods=["POST"])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -10,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.app.steering.files import CrawlFiles
-from bowerbird.app.steering.lookups import PREFIX, Lookup, look_up
+from bowerbird.app.steering.lookups import PREFIX, Lookup, is_look_up, look_up
 from bowerbird.errors import UserError
 from bowerbird.model import TRAITS
 from bowerbird.reports.seeds.looked_up import read_called, read_led_to
@@ -18,8 +17,6 @@ from bowerbird.vocabulary import vocabulary
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.security import Form, Role
-
-_NAME = re.compile(rf"{PREFIX}\d{{1,9}}")
 
 
 def routes(desk: Desk) -> list[BaseRoute]:
@@ -40,7 +37,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
         )  # fmt: skip
 
     async def _crawls() -> list[str]:
-        return [crawl.name for crawl in await site.reader.crawls() if not _NAME.fullmatch(crawl.name)]
+        return [crawl.name for crawl in await site.reader.crawls() if not is_look_up(crawl.name)]
 
     async def look(request: Request, form: Form) -> Response:
         made = Lookup(
@@ -48,19 +45,19 @@ def routes(desk: Desk) -> list[BaseRoute]:
         )
         _check_free(made.provider)
         known = [crawl.name for crawl in await site.reader.crawls()] + folder().names()
-        number = max((int(name.removeprefix(PREFIX)) for name in known if _NAME.fullmatch(name)), default=0) + 1
+        number = max((int(name.removeprefix(PREFIX)) for name in known if is_look_up(name)), default=0) + 1
         draft = look_up(made, number)
 
         async def do() -> None:
             path = folder().make(draft)
-            desk.processes.start(draft.name, ["crawl", str(path), "--quiet"], path.with_suffix(".log"))
+            desk.processes.start(draft.name, ["crawl", str(path), "--as", draft.name, "--quiet"], path.with_suffix(".log"))
 
         await site.act(request, "look up", made.words, do)
         return desk.back(f"/steering/people/{draft.name}?{urlencode({'q': made.words})}")
 
     async def looked(request: Request) -> Response:
         name = request.path_params["look"]
-        if not _NAME.fullmatch(name) or folder().text(name) is None:
+        if not is_look_up(name) or folder().text(name) is None:
             raise NotFound("there is no such look-up")
         word = request.query_params.get("q", "")[:200]
         bases = {name: TRAITS[name].base for name in vocabulary().providers}

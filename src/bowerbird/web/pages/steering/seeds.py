@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.app.steering.files import LARGEST, seeds_in
+from bowerbird.app.steering.lookups import is_look_up
 from bowerbird.app.steering.seeds import add_seeds, retire_seeds
 from bowerbird.errors import UserError
 from bowerbird.model import Reason
@@ -23,7 +24,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
 
     async def page(request: Request) -> Response:
         asked = request.query_params
-        names = [crawl.name for crawl in await site.reader.crawls()]
+        names = [crawl.name for crawl in await site.reader.crawls() if not is_look_up(crawl.name)]
         name = asked.get("crawl") or (names[0] if names else "")
         if name and name not in names:
             await desk.named(name)

@@ -20,6 +20,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, read_crawl_file
 from bowerbird.model.money import in_dollars
 from bowerbird.reports.next_steps.again import UNKNOWN, Again, read_again
 from bowerbird.reports.next_steps.agreed import Wish, may_spend, read_agreed, wish_of
+from bowerbird.reports.status.steered import read_steered
 from bowerbird.vocabulary import vocabulary
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.steering.desk import Desk, text
@@ -66,7 +67,8 @@ async def start_of(desk: Desk, name: str) -> Start:
     is_ours = name in desk.made()
     async with desk.site.database.reading() as tx:
         again, agreed = await read_again(tx, name), await read_agreed(tx, name)
-    again = Again(file=str(desk.files.path(name)), skips_bad=True) if is_ours else again
+    # By name: the same seeds under another name are another crawl here, and no file that was renamed.
+    again = Again(file=str(desk.files.path(name)), name=name, skips_bad=True) if is_ours else again
     return await asyncio.to_thread(_start, desk, Start(name=name, again=again, is_ours=is_ours), agreed)
 
 
@@ -97,9 +99,12 @@ def routes(desk: Desk) -> list[BaseRoute]:
 
     async def page(request: Request) -> Response:
         name = await desk.named(request.path_params["name"])
+        found = await read_steered(site.database, site.clock.now())
+        each = next((one for one in found if one.crawl.name == name), None)
         return desk.page(
-            request, "start.html", f"Start {name}", start=await start_of(desk, name), log=_log(desk, name),
-            is_running=await _is_running(desk, name), standing=await _standing(desk, name),
+            request, "start.html", name, start=await start_of(desk, name), log=_log(desk, name),
+            is_running=each is not None and each.is_running, is_starting=desk.processes.is_running(name), each=each,
+            standing=await _standing(desk, name),
         )  # fmt: skip
 
     async def start(request: Request, form: Form) -> Response:
@@ -154,11 +159,6 @@ async def _check(desk: Desk, name: str, seen: Standing) -> None:
             raise UserError(running_already(name, members[0], now))
         if seen.state:
             await check_unchanged(tx, name, None, seen)
-
-
-async def _is_running(desk: Desk, name: str) -> bool:
-    async with desk.site.database.reading() as tx:
-        return bool(await living(tx, name, desk.site.clock.now()))
 
 
 async def _standing(desk: Desk, name: str) -> Standing:
