@@ -5,6 +5,7 @@ BowerbirdError
 │   ├── FlowError        a crawl or flow file says something that is not allowed; names the line
 │   ├── CredentialError  a secret is missing, wrong or cannot be opened
 │   └── StoreError       the database cannot be opened or is of another version
+│       └── Unreachable  it does not answer: it may in a moment, without anybody's doing
 ├── Busy                 the database cannot do it now: wait and try the same again
 ├── Taken                another worker was faster: look again and choose anew
 ├── TooMuch              one answer of the database would not fit: ask for less at a time
@@ -39,6 +40,10 @@ class CredentialError(UserError):
 
 class StoreError(UserError):
     """The database cannot be opened or is of another version."""
+
+
+class Unreachable(StoreError):
+    """The database does not answer; whoever looks after the process may start it again."""
 
 
 class Busy(BowerbirdError):

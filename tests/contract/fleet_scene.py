@@ -32,6 +32,7 @@ class Fleet(Struct, frozen=True):
     scene: Scene
     desk: Desk
     base: str
+    source: LocalWorkSource
 
     async def token(self, name: str) -> str:
         async with self.scene.database.transaction() as tx:
@@ -54,7 +55,7 @@ async def served(scene: Scene, source: LocalWorkSource, sizes: Sizes | None = No
     desk = Desk(Roster(scene.database, scene.clock, "crawl"), scene.clock)
     desk.open(Opened(source=source, worker=scene.worker, facets=FACETS))
     app = Starlette(routes=fleet_routes(desk, Tokens(scene.database, scene.clock), scene.clock, sizes))
-    return Fleet(scene, desk, await scene.ends.enter_async_context(serving(app, Listening())))
+    return Fleet(scene, desk, await scene.ends.enter_async_context(serving(app, Listening())), source)
 
 
 def play_fleet(work: Callable[[Fleet], Awaitable[None]], sizes: Sizes | None = None) -> None:

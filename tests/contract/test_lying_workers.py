@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 from fleet_scene import FACETS, Fleet, play_fleet
 from msgspec import structs
 from work_scene import MINUTE, SECOND
 
+from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.identity import Process, myself
 from bowerbird.errors import UserError
-from bowerbird.model import Answer, Credential, Later, Leased, Loss, Offer
+from bowerbird.limits.booked_ledgers import BookedLedgers
+from bowerbird.limits.filling import login_charges, renewal_charges
+from bowerbird.model import Answer, Credential, Later, Leased, Loss, Offer, Secret, Service
+from bowerbird.providers import Bluesky
 from bowerbird.remote.bodies import Sizes
 from bowerbird.remote.client import HttpWorkSource
-from bowerbird.remote.link import Address
+from bowerbird.remote.coordinator import Opened
+from bowerbird.remote.link import Address, told_time
+from bowerbird.remote.logins import FleetLogins
 from bowerbird.remote.problems import Large
-from bowerbird.remote.wire import Drop, Enrol, Get, GiveBack, Orders, Put, PutError, Settle
+from bowerbird.remote.wire import Drop, Enrol, Get, GiveBack, Login, Orders, Put, PutError, Settle
+from bowerbird.transport.serving import Listening, Once, serving
 
 DAY = timedelta(days=1)
 
@@ -41,6 +51,105 @@ def test_calls_are_for_credentials_that_a_worker_came_with_and_for_no_others() -
         assert isinstance(await rich.ask("get", asked), Leased)
 
     play_fleet(work)
+
+
+def test_who_brings_new_credentials_again_and_again_is_told_to_bring_them_at_once() -> None:
+    async def work(fleet: Fleet) -> None:
+        link = fleet.link(await fleet.token("w"))
+
+        async def brought(*names: str) -> None:
+            offered = tuple(Credential(name=name, provider="x") for name in names)
+            await link.ask("enrol", Enrol(process=myself(), version="1", credentials=offered))
+
+        for number in range(6):
+            fleet.desk.has_new.clear()
+            await brought(f"k{number}")
+            assert fleet.desk.has_new.is_set()
+        fleet.desk.has_new.clear()
+        with pytest.raises(UserError, match="bring them all at once, after"):
+            await brought("k7")
+        await brought("k1", "k2")
+        assert not fleet.desk.has_new.is_set()
+        await fleet.scene.wait(61 * MINUTE)
+        await brought("k7", "k8")
+        assert fleet.desk.has_new.is_set()
+
+    play_fleet(work)
+
+
+class OneLogin:
+    """A vault that knows whose a credential is."""
+
+    def credentials(self) -> list[Credential]:
+        return [Credential(name="key", provider="bluesky", account="ada.example")]
+
+    def secret(self, name: str) -> Secret:
+        raise AssertionError(name)
+
+    def keep(self, secret: Secret) -> None:
+        raise AssertionError(secret.name)
+
+
+def test_logins_of_two_workers_with_one_account_are_counted_together() -> None:
+    async def work(fleet: Fleet) -> None:
+        scene, speaks = fleet.scene, Bluesky()
+        pds = Service(name="pds", provider="bluesky", base="https://pds.example")
+        charges = partial(login_charges, OneLogin()), partial(renewal_charges, OneLogin())
+        logins = BookedLogins(scene.database, BookedLedgers(pace=False), scene.clock, *charges)
+        fleet.desk.open(
+            Opened(
+                source=fleet.source,
+                worker=scene.worker,
+                facets=FACETS,
+                login=lambda asked: logins.take(asked.credential, speaks, pds, renews=asked.renews),
+            )
+        )
+        books = []
+        for name in ("a", "b"):
+            link, me = await fleet.enrolled(name)
+            books.append(FleetLogins(link, partial(int, me.worker), scene.database, scene.clock, charges))
+        most = min(charge.limit.allowance for charge in charges[0]("key", speaks, pds))
+        for number in range(most):
+            assert await books[number % 2].allowed("key", speaks, pds, renews=False) <= scene.clock.now()
+        for book in books:
+            assert await book.allowed("key", speaks, pds, renews=False) > scene.clock.now()
+        stranger = fleet.link(await fleet.token("c"))
+        other = await stranger.ask("enrol", Enrol(process=myself(), version="1"))
+        with pytest.raises(UserError, match="did not come with the credential 'key'"):
+            await stranger.ask("login", Login(worker=other.worker, service="pds", credential="key"))
+
+    play_fleet(work)
+
+
+@pytest.mark.parametrize("told", [str(10**30), "9" * 5000, "", "-1", "now"])
+def test_a_time_that_cannot_be_sets_no_clock(told: str) -> None:
+    assert told_time(told) is None
+
+
+async def test_who_sends_half_a_request_is_let_go() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async with serving(app, Listening(headers_within=0.3)) as base:
+        port = int(base.rpartition(":")[2])
+        whole = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
+        for before, sent in ((0, b""), (0, b"POST /fleet/v1/get HTTP/1.1\r\nhost: x\r\n"), (2, b"GET / HT")):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for _ in range(before):
+                writer.write(whole)
+                assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 204")
+            writer.write(sent)
+            # Until the other side closes it.
+            assert await asyncio.wait_for(reader.read(), 60) == b""
+            writer.close()
+            await writer.wait_closed()
+
+
+def test_the_same_complaint_is_written_once() -> None:
+    once = Once()
+    rubbish, other = (logging.LogRecord("uvicorn.error", 30, "", 0, words, (), None) for words in ("Invalid HTTP", "Other"))
+    assert [once.filter(each) for each in (rubbish, rubbish, other, rubbish)] == [True, False, True, False]
 
 
 def test_an_answer_out_of_another_time_moves_no_limit_and_no_log() -> None:

@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from bowerbird import __version__
-from bowerbird.errors import BowerbirdError, UserError
+from bowerbird.errors import BowerbirdError, Unreachable, UserError
 
 EVERYDAY = {
     "timeline": "Write an account's posts to a file or a pipe.",
@@ -218,6 +218,9 @@ def _tell(error: Exception, *, is_debugging: bool, as_json: bool) -> int:
     is_ours = isinstance(error, BowerbirdError)
     words = printable(error) if is_ours else f"unexpected {type(error).__name__}: {printable(error)}\n{REPORT_AT}"
     typer.echo(json_line({"error": words}) if as_json else f"bowerbird: {words}", err=True)
+    if isinstance(error, Unreachable):
+        # Not 2: a service manager is to start it again.
+        return 3
     return 2 if isinstance(error, UserError) else 1
 
 

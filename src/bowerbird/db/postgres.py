@@ -25,7 +25,7 @@ from bowerbird.db.hooks import Hooks
 from bowerbird.db.migrate import migrate
 from bowerbird.db.shared_time import set_clock
 from bowerbird.db.texts import all_storable, storable
-from bowerbird.errors import Busy, DiskFull, StoreError
+from bowerbird.errors import Busy, DiskFull, StoreError, Unreachable
 from bowerbird.ports import Clock, Row, Transaction
 
 T = TypeVar("T")
@@ -51,6 +51,8 @@ _BUSY = (
     OSError,
 )
 """Refusals that pass. Only what our own statements raise is held against this list: a missing file is no sleeping server."""
+_AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError, asyncpg.PostgresConnectionError)
+"""What a server that is down, starting or full says instead of opening a connection."""
 
 
 @functools.cache
@@ -273,7 +275,8 @@ class PostgresDatabase:
             with clock.outside():
                 pool = await create_pool(where, patience)
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-            raise StoreError(
+            raised = Unreachable if isinstance(error, _AWAY) else StoreError
+            raise raised(
                 f"cannot reach PostgreSQL at {public(where)}: {without_password(where, str(error))}. "
                 "Does it run, and are user, password and database name right?"
             ) from error

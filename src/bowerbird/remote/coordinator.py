@@ -27,6 +27,7 @@ from bowerbird.remote.wire import (
     Endings,
     Get,
     GiveBack,
+    Login,
     Orders,
     Put,
     PutError,
@@ -76,6 +77,8 @@ class Opened(Struct, frozen=True, kw_only=True):
     """When the crawl's own rules let the next call go, told how many are out; None: now."""
     settled: Callable[[CallReport], object] = lambda report: None
     """Hears of every call that was settled."""
+    login: Callable[[Login], Awaitable[datetime]] | None = None
+    """Counts a login that is about to be made; answers when it may be. None: logins are not limited here."""
 
 
 class _Put(Struct, frozen=True):
@@ -239,6 +242,12 @@ class Coordinator:
         except Exception as error:
             problem = problem_of(error)
             return Refused(problem.kind, problem.why)
+
+    async def login(self, asked: Login) -> Due:
+        now, opened = self._clock.now(), self._opened
+        if opened is None or opened.login is None:
+            return Due(now if opened is not None else now + AGAIN)
+        return Due(await opened.login(asked))
 
     # -- wake and the watch ------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
 from msgspec import structs
 
@@ -13,9 +14,12 @@ from bowerbird.model import Credential, Due
 from bowerbird.ports import Clock
 from bowerbird.remote.coordinator import Coordinator, Opened
 from bowerbird.remote.roster import Roster
-from bowerbird.remote.wire import Beat, Endings, Enrol, Enrolled, Get, Orders, Put, PutError, Work
+from bowerbird.remote.wire import Beat, Endings, Enrol, Enrolled, Get, Login, Orders, Put, PutError, Work
 
 _MOST_CREDENTIALS = 1000
+_MOST_KNOWN = 10_000
+_MOST_BROUGHT, _SPAN = 6, timedelta(hours=1)
+"""How often a worker may bring new credentials within such a time."""
 _LONGEST_WORD = 200
 _HIGHEST_PID = 2**31
 """Numbers of processes are below, wherever there are processes."""
@@ -33,6 +37,8 @@ class Desk:
         """By number, the workers that were enrolled here."""
         self._holds: dict[int, frozenset[str]] = {}
         """By number, the credentials that a worker came with: for others it gets no call."""
+        self._brought: dict[str, list[datetime]] = {}
+        """By name of a worker, when it brought credentials that were new."""
         self.coordinator = Coordinator(clock)
         self.credentials: dict[str, Credential] = {}
         """All that workers have offered, and those of the coordinator itself where it makes calls too."""
@@ -61,16 +67,29 @@ class Desk:
     async def enrol(self, label: str, asked: Enrol) -> Enrolled:
         _check_process(asked)
         self._check_credentials(label, asked.credentials)
+        self._check_new(label, asked.credentials)
         opened = self._opened
         worker = await self._roster.enrol(label, asked, opened.worker if opened is not None else 0)
         self.admit(worker, label, (each.name for each in asked.credentials))
-        for each in asked.credentials:
-            if each.name not in self.credentials:
-                self.credentials[each.name] = each
-                self.has_new.set()
+        if new := [each for each in asked.credentials if each.name not in self.credentials]:
+            self._brought.setdefault(label, []).append(self._clock.now())
+            self.credentials |= {each.name: each for each in new}
+            self.has_new.set()
         orders = self._told((await self._roster.orders([label]))[label])
         self.coordinator.orders[worker] = orders
         return Enrolled(worker=worker, crawl=self._roster.crawl, contact=self._contact, orders=orders)
+
+    def _check_new(self, label: str, offered: Sequence[Credential]) -> None:
+        """Each new name makes all workers wait while the crawl is opened anew: nobody brings some again and again."""
+        new, now = sum(each.name not in self.credentials for each in offered), self._clock.now()
+        brought = self._brought[label] = [at for at in self._brought.get(label, []) if now - at < _SPAN]
+        if new and len(brought) >= _MOST_BROUGHT:
+            raise UserError(
+                f"the worker {label} brought new credentials {len(brought)} times within an hour, and each time all waited; "
+                f"bring them all at once, after {brought[0] + _SPAN:%H:%M} UTC"
+            )
+        if new and len(self.credentials) + new > _MOST_KNOWN:
+            raise UserError(f"this coordinator knows {len(self.credentials):,} credentials, and takes {_MOST_KNOWN:,} in all")
 
     def _check_credentials(self, label: str, offered: Sequence[Credential]) -> None:
         if len(offered) > _MOST_CREDENTIALS:
@@ -104,6 +123,12 @@ class Desk:
             self._forget(sent.worker)
             raise _gone(sent.worker)
         return self._told(self.coordinator.orders.get(sent.worker, Orders()))
+
+    async def login(self, label: str, asked: Login) -> Due:
+        self._check(label, asked.worker)
+        if asked.credential not in self._holds.get(asked.worker, frozenset()):
+            raise UserError(f"the worker {label} did not come with the credential {asked.credential[:_LONGEST_WORD]!r}")
+        return await self.coordinator.login(asked)
 
     async def wake(self, label: str) -> Due:
         return await self.coordinator.wake()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,8 @@ _TIMES = aiohttp.ClientTimeout(total=60, connect=10, sock_read=30)
 _ACCEPTS = "zstd, gzip"
 _AT_ONCE = 8
 _LARGE = 413
+_LONGEST_TIME = 17
+"""Digits of microseconds: enough for three thousand years."""
 _GATEWAY = (502, 504)
 """What stands between answers so when it does not reach the coordinator."""
 
@@ -85,8 +88,8 @@ class Link:
                 received = self._clock.now()
         except (aiohttp.ClientError, TimeoutError, OSError, UserError) as error:
             raise Busy(f"the coordinator {self._address.base} did not answer: {_words(error)}") from error
-        if sets_clock and (told := response.headers.get(TIME_HEADER, "")).isdecimal():
-            self._clock.heed(from_micros(int(told)), sent, received)
+        if sets_clock and (told := told_time(response.headers.get(TIME_HEADER, ""))) is not None:
+            self._clock.heed(told, sent, received)
         return self._understood(service, response, answer)
 
     @property
@@ -141,6 +144,11 @@ class Link:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def told_time(told: str) -> datetime | None:
+    """The time that the other side says it is; None where it says none that can be."""
+    return from_micros(int(told)) if told.isdecimal() and len(told) <= _LONGEST_TIME else None
 
 
 def _words(error: BaseException) -> str:

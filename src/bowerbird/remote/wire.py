@@ -123,6 +123,15 @@ class Endings(Struct, frozen=True):
     calls: tuple[Ended, ...]
 
 
+class Login(Struct, frozen=True, kw_only=True):
+    """Asks whether a session may be opened, or renewed: limits of logins are an account's, whoever logs in."""
+
+    worker: int
+    service: str
+    credential: str
+    renews: bool = False
+
+
 class Beat(Struct, frozen=True, kw_only=True):
     """A sign of life."""
 

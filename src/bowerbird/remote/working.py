@@ -11,7 +11,6 @@ from functools import partial
 from msgspec import Struct
 
 from bowerbird import __version__
-from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.process.caller import Caller
 from bowerbird.crawl.process.endings import Ending
@@ -22,13 +21,13 @@ from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.errors import BowerbirdError, Busy, DiskFull, Fenced
 from bowerbird.flows.flow import Stop
-from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.model import Answer, CrawlState, Due, Later, Lease, Leased, Nothing, Offer, Service
 from bowerbird.ports import Clock, Database, Part, Provider, Transport, Vault
 from bowerbird.providers import provider
 from bowerbird.remote.client import HttpWorkSource
 from bowerbird.remote.link import Link
+from bowerbird.remote.logins import FleetLogins
 from bowerbird.remote.wire import Beat, Enrol, Enrolled, Orders
 
 _AGAIN = timedelta(seconds=1)
@@ -138,9 +137,8 @@ class RemoteWorker:
 
     def _caller(self, transport: Transport) -> RemoteCaller:
         hands, vault = self._hands, self._hands.vault
-        book = BookedLogins(
-            hands.own, BookedLedgers(), hands.clock, partial(login_charges, vault), partial(renewal_charges, vault)
-        )
+        charges = partial(login_charges, vault), partial(renewal_charges, vault)
+        book = FleetLogins(self._link, self.number, hands.own, hands.clock, charges)
         signer = Signer(vault, transport, hands.clock, book)
         return RemoteCaller(signer, Speakers(hands.clock.now), lambda: self._facets, self.number)
 

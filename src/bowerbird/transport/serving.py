@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -18,6 +19,7 @@ from bowerbird.errors import UserError
 _GOODBYE = 5
 """Seconds that open requests have to end."""
 _MOST_AT_ONCE = 2000
+_MOST_COMPLAINTS = 100
 _IDLE = 120
 """Seconds after which a connection on which nobody asks is closed."""
 
@@ -30,6 +32,8 @@ class Listening(Struct, frozen=True, kw_only=True):
     """0: any that is free."""
     certificate: Path | None = None
     key: Path | None = None
+    headers_within: float = 20.0
+    """Seconds in which the head of a request must have come."""
     may_be_plain: bool = False
     """Whether others may ask without TLS: where something in front of it does that."""
 
@@ -77,8 +81,10 @@ async def serving(app: Any, where: Listening) -> AsyncIterator[str]:
     where.check()
     uvicorn = needed_for_web("uvicorn")
     door = _bound(where)
+    logging.getLogger("uvicorn.error").addFilter(_said_once)
     config = uvicorn.Config(
         app,
+        http=punctual(needed_for_web("uvicorn.protocols.http.auto").AutoHTTPProtocol, where.headers_within),
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -107,6 +113,61 @@ async def serving(app: Any, where: Listening) -> AsyncIterator[str]:
 @contextmanager
 def _no_signals() -> Iterator[None]:
     yield
+
+
+def punctual(protocol: type[Any], headers_within: float) -> type[Any]:
+    """The same protocol, which closes connections on which no whole request comes in time: who sends half of one and waits would
+    hold its place for ever."""
+
+    class Punctual(protocol):  # type: ignore[misc]
+        _too_late: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._wait_for_request()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop_waiting()
+            elif self._too_late is None:
+                self._wait_for_request()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def on_response_complete(self) -> None:
+            # Who asks nothing more is closed as idle; who begins to ask has so long again.
+            self._stop_waiting()
+            super().on_response_complete()
+
+        def _wait_for_request(self) -> None:
+            self._too_late = self.loop.call_later(headers_within, self.transport.close)
+
+        def _stop_waiting(self) -> None:
+            if self._too_late is not None:
+                self._too_late.cancel()
+                self._too_late = None
+
+    return Punctual
+
+
+class Once(logging.Filter):
+    """Lets every complaint through once: a stranger who sends rubbish again and again fills no log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        words = record.getMessage()
+        is_new = words not in self._said and len(self._said) < _MOST_COMPLAINTS
+        self._said.add(words)
+        return is_new
+
+
+_said_once = Once()
 
 
 def _bound(where: Listening) -> socket.socket:

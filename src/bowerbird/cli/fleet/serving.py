@@ -12,22 +12,26 @@ from functools import partial
 from msgspec import Struct, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl, open_store
+from bowerbird.app.offered import known_vault
 from bowerbird.cli.dashboards.coordinated import Beside, Shown
 from bowerbird.cli.fleet.working import Ended
 from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.live.view import View
 from bowerbird.cli.live.watcher import Watcher
+from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.life.plan_versions import OUTDATED
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.stop_rules import StopRules
-from bowerbird.errors import Busy, CredentialError, DiskFull
+from bowerbird.errors import Busy, CredentialError, DiskFull, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.model import CrawlState
 from bowerbird.remote.bodies import Sizes
 from bowerbird.remote.coordinator import Opened
 from bowerbird.remote.desk import Desk
 from bowerbird.remote.roster import Roster
 from bowerbird.remote.tokens import Tokens
+from bowerbird.remote.wire import Login
 from bowerbird.remote.working import BEAT
 from bowerbird.settings import service_manager
 from bowerbird.transport.serving import Listening, needed_for_web, serving
@@ -100,6 +104,7 @@ class _Sitting:
         self._desk = desk
         self._plan = plan
         self._clock = service.outside.clock
+        self._began = self._clock.now()
         self._asked_to_end = asyncio.Event()
         self._why = ""
 
@@ -163,6 +168,7 @@ class _Sitting:
                 facets=facets,
                 held_until=partial(self._held_until, crawl.rules),
                 settled=lambda report: crawl.tally.settled(report, self._clock.now()),
+                login=partial(_counted_login, crawl, self._logins(crawl)),
             )
         )
         for note in crawl.notes:
@@ -175,6 +181,12 @@ class _Sitting:
                 each.cancel()
             await asyncio.gather(*watches, return_exceptions=True)
             self._desk.close()
+
+    def _logins(self, crawl: Crawl) -> BookedLogins:
+        """The account of logins that workers make, in the database as that of everybody else."""
+        vault = known_vault(structs.replace(self._service.outside, offered=tuple(self._desk.credentials.values())))
+        charges = partial(login_charges, vault), partial(renewal_charges, vault)
+        return BookedLogins(crawl.database, crawl.ledgers, self._clock, *charges)
 
     def _held_until(self, rules: StopRules, in_flight: int) -> datetime | None:
         """When the crawl's rules let the next call go; where they say that it is enough, its own process is about to end."""
@@ -204,7 +216,7 @@ class _Sitting:
                 await self._desk.look()
 
     async def _show(self, crawl: Crawl) -> None:
-        watcher, view = Watcher(crawl, self._clock), self._service.view
+        watcher, view = Watcher(crawl, self._clock, self._began), self._service.view
         while True:
             watcher.lacks = "" if self._desk.workers or self._service.outside.makes_calls else _NOBODY
             with suppress(Busy, DiskFull):
@@ -235,3 +247,11 @@ class _Sitting:
         self._why = words
         self._asked_to_end.set()
         self._service.view.say(_LANDING)
+
+
+async def _counted_login(crawl: Crawl, logins: BookedLogins, asked: Login) -> datetime:
+    """When the login may be made; one that may be now is counted."""
+    lane = next((each for each in crawl.lanes.values() if each.service.name == asked.service), None)
+    if lane is None:
+        raise UserError(f"this crawl asks nothing of {asked.service[:200]!r}")
+    return await logins.take(asked.credential, lane.provider, lane.service, renews=asked.renews)

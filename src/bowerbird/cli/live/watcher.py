@@ -40,8 +40,10 @@ LaneKey = tuple[str, str]
 class Watcher:
     """Makes glimpses of one crawl."""
 
-    def __init__(self, crawl: Crawl, clock: Clock) -> None:
+    def __init__(self, crawl: Crawl, clock: Clock, since: datetime | None = None) -> None:
+        """`since`: when this run began, if not with this opening of the crawl."""
         self._crawl = crawl
+        self._since = since
         self._clock = clock
         self._reader = Reader(crawl.database)
         self._facets = _options(crawl)
@@ -105,7 +107,7 @@ class Watcher:
             flow=plan.flow.name,
             store=public(plan.store),
             state=self._state,
-            elapsed=now - tally.started_at,
+            elapsed=now - (self._since or tally.started_at),
             whole=tally.size(),
             run=_with(tally.size(in_all=False), tally.questions),
             calls_per_second=calls,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from bowerbird.crawl.process.patience import patiently
+from bowerbird.errors import Taken
 from bowerbird.model import Answer, Ask, Charge, Outcome, Page, Service
 from bowerbird.ports import Clock, Database, Ledgers, Provider
 
+_AGAIN = timedelta(seconds=1)
 LoginCharges = Callable[[str, Provider, Service], Sequence[Charge]]
 """What one login, or one renewal of a session, takes from each bucket with a credential; nothing where it is not limited."""
 
@@ -35,6 +37,23 @@ class BookedLogins:
     def when(self, credential: str, provider: Provider, service: Service, *, renews: bool = False) -> datetime:
         """The earliest time at which the next login, or renewal, may be made: now or later."""
         return self._ledgers.when(self._charges[renews](credential, provider, service), self._clock.now())
+
+    async def allowed(self, credential: str, provider: Provider, service: Service, *, renews: bool) -> datetime:
+        """The same, asked right before one is made."""
+        return self.when(credential, provider, service, renews=renews)
+
+    async def take(self, credential: str, provider: Provider, service: Service, *, renews: bool) -> datetime:
+        """Counts a login, or renewal, that somebody else is about to make, if it is allowed: answers now, or when it will be."""
+        charges, now = self._charges[renews](credential, provider, service), self._clock.now()
+        if (at := self._ledgers.when(charges, now)) > now:
+            return at
+        answer = Answer(status=200, sent_at=now, received_at=now)
+        try:
+            async with self._database.transaction() as tx:
+                await self._ledgers.settle(tx, await self._ledgers.charge(tx, charges, now), Page(), answer)
+        except Taken:
+            return now + _AGAIN
+        return now
 
     async def book(
         self, credential: str, provider: Provider, service: Service, answer: Answer, *, is_open: bool, renews: bool = False

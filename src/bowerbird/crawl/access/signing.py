@@ -116,7 +116,7 @@ class Signer:
     ) -> Secret | Answer:
         """Sends a login or a renewal when its limits allow it, and books it."""
         if self._book is not None:
-            self._closed[credential] = self._book.when(credential, provider, service, renews=renews)
+            self._closed[credential] = await self._book.allowed(credential, provider, service, renews=renews)
             if (until := self.closed_until(credential)) is not None:
                 return self._too_many(until)
         answer = await self._transport.send(service, request)

@@ -37,6 +37,7 @@ _PATIENCE = timedelta(minutes=5)
 _PACE = "select settled_at from calls where state = 'settled' order by settled_at"
 _MIDDLE = (0.5, 0.9)
 """The part of the calls in which the pace is measured: all processes are there by then, and there is still enough to ask."""
+_MOST_TOLD = 20
 _SLOTS = 2
 """Calls at once of each worker where the pace is measured: so that one worker waits for answers, not for a processor."""
 
@@ -88,7 +89,7 @@ class _Evaluation:
         self._manner.say(f"undisturbed: {tally.items:,} items with {tally.calls} calls")
         return inventory
 
-    async def _disturbed(self, scene: Scene, world: World, wanted: Inventory) -> tuple[Tally, dict[str, int]]:
+    async def _disturbed(self, scene: Scene, world: World, wanted: Inventory) -> tuple[Tally, dict[str, Any]]:
         manner, tally, folder = self._manner, Tally(rounds=1), Path(tempfile.mkdtemp(prefix="bb-fleet-"))
         try:
             async with opened_round(scene, world, self._stores, folder, self._clock) as round_:
@@ -105,11 +106,12 @@ class _Evaluation:
             self._keep(folder, tally)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        done = {name.replace(" ", "_"): count for name, count in disturbing.done.items() if name != "kills"}
+        done: dict[str, Any] = {name.replace(" ", "_"): n for name, n in disturbing.done.items() if name != "kills"}
         manner.say(
-            f"disturbed: {tally.items:,} items with {tally.calls} calls, {tally.lost_calls} of them lost; {dict(disturbing.done)}"
+            f"disturbed: {tally.items:,} items with {tally.calls} calls, {tally.lost_calls} of them lost; "
+            f"{dict(disturbing.done)}; {len(fleet.restarted)} ended badly by themselves and were started again"
         )
-        return tally, done
+        return tally, done | {"restarts": len(fleet.restarted), "restarted": fleet.restarted[:_MOST_TOLD]}
 
     async def _finish(self, fleet: Fleet, tally: Tally) -> None:
         """Lets everybody come to the end; whoever does not, or not well, is noted."""

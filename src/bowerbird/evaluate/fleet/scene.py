@@ -30,6 +30,7 @@ _READY = "select count(*) as tasks from tasks"
 _PLANNED = "select count(*) as planned from plans where whole is not null"
 _LOOK = timedelta(milliseconds=100)
 _RESTARTS = 3
+_LAST_WORDS = 300
 
 
 class Crew(Struct, frozen=True, kw_only=True):
@@ -53,6 +54,8 @@ class Fleet:
         self._port = _free_port()
         self.coordinator: FleetProcess | None = None
         self.workers: list[FleetProcess] = []
+        self.restarted: list[str] = []
+        """Who ended badly without being killed, how and with which last words, and was started again."""
 
     @property
     def everybody(self) -> list[FleetProcess]:
@@ -78,6 +81,7 @@ class Fleet:
             if not fallen and all(each.code is not None for each in self.everybody):
                 break
             for each in fallen:
+                self.restarted.append(f"{each.part.name}: exit code {each.code}: {each.last_words()[-_LAST_WORDS:]}")
                 await each.start()
             await self._clock.sleep_until(self._clock.now() + _LOOK)
         return [each for each in self.everybody if each.code is None]
