@@ -59,7 +59,17 @@ def age(when: datetime | None, now: datetime) -> str:
     passed = now - when
     if abs(passed) < _SOON:
         return "now"
-    return f"{lasting(passed)} ago" if passed > timedelta(0) else f"in {lasting(-passed)}"
+    return f"{_roughly(passed)} ago" if passed > timedelta(0) else f"in {_roughly(-passed)}"
+
+
+def _roughly(time: timedelta) -> str:
+    """A span in the unit that matters; hours with their minutes."""
+    seconds = round(time.total_seconds())
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3_600:
+        return f"{seconds // 60} min"
+    return span(timedelta(seconds=seconds)) if seconds < 86_400 else f"{seconds // 86_400:,} d"
 
 
 def lasting(time: timedelta | None) -> str:

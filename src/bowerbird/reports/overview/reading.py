@@ -53,6 +53,8 @@ class CrawlLine(Struct, frozen=True, kw_only=True):
     """New items over the last minutes."""
     waiting: int
     dollars: str
+    since: datetime
+    """When the processes that work on it began, or when it ended."""
 
 
 class Overview(Struct, frozen=True, kw_only=True):
@@ -121,7 +123,8 @@ async def _line(tx: Transaction, status: Status, crawl: CrawlReport) -> CrawlLin
         processes=processes,
         per_second=await read_rate(tx, crawl.crawl, _begun(status, crawl.name), status.now) if processes else 0.0,
         waiting=sum(count.value for lane in lanes for state, count in lane.tasks.items() if state in ("waiting", "leased")),
-        dollars=own.words if own else in_dollars(0),
+        dollars=own.words if own else "",
+        since=_begun(status, crawl.name) if processes else crawl.updated_at,
     )
 
 

@@ -91,7 +91,8 @@ function watch(part) {
     // Whoever has a field or a selection in there is not disturbed.
     if (part.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")) return;
     const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
-    part.innerHTML = message.data;
+    if ("parts" in part.dataset) replaceParts(part, message.data);
+    else part.innerHTML = message.data;
     if (focused) document.getElementById(focused)?.focus();
     bowerbird.enhance(part);
     tick();
@@ -99,6 +100,13 @@ function watch(part) {
   source.onerror = () => part.classList.add("stale");
   source.onopen = () => part.classList.remove("stale");
   addEventListener("pagehide", () => source.close());
+}
+
+// Of a part with `data-parts` only those pieces are replaced that are told, by their id: what stands between them stays.
+function replaceParts(part, html) {
+  const told = document.createElement("template");
+  told.innerHTML = html;
+  for (const piece of [...told.content.children]) part.querySelector(`#${CSS.escape(piece.id)}`)?.replaceWith(piece);
 }
 
 // Ages are counted on while a page stands open, by the clock of the server.
@@ -117,9 +125,9 @@ function ageWords(seconds) {
   if (whole < 2) return "now";
   const two = (n) => String(n).padStart(2, "0");
   let words = `${whole} s`;
-  if (whole >= 86400) words = `${Math.floor(whole / 86400).toLocaleString("en")} d ${Math.floor((whole % 86400) / 3600)} h`;
+  if (whole >= 86400) words = `${Math.floor(whole / 86400).toLocaleString("en")} d`;
   else if (whole >= 3600) words = `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
-  else if (whole >= 60) words = `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+  else if (whole >= 60) words = `${Math.floor(whole / 60)} min`;
   return seconds > 0 ? `${words} ago` : `in ${words}`;
 }
 
