@@ -84,9 +84,11 @@ class Served:
         self.site = Site(cast("Database", self.database), clock, "crawled.db", cost=CHEAP)
         self._app = dashboard(self.site)
         async with serving(self._app, Listening()) as self.base:
+            self.site.keeper.begin()
             self._ready.set()
             await self._ending.wait()
             self.site.live.close()
+            await self.site.keeper.end()
         await database.close()
 
 

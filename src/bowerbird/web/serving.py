@@ -30,10 +30,12 @@ async def opened_site(wanted: Wanted, clock: Clock, vault: Vault | None = None) 
         door = Door.of(wanted.where, wanted.names)
         await check_door(door, database, public(wanted.store))
         site = Site(database, clock, public(wanted.store), vault=vault, door=door)
+        site.keeper.begin()
         try:
             yield site
         finally:
             site.live.close()
+            await site.keeper.end()
     finally:
         await database.close()
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from bowerbird.app.statistics import Keeper
 from bowerbird.ports import Clock, Database, Vault
 from bowerbird.reports.reader import Reader
 from bowerbird.web.live import Live
@@ -47,6 +48,7 @@ class Site:
         self.reader = Reader(database)
         self.guard = Guard(database, clock, door, cost)
         self.live = Live(clock)
+        self.keeper = Keeper(database, clock)
 
     @cached_property
     def templates(self) -> Templates:

@@ -43,6 +43,7 @@ class Spellings:
     def __init__(self, words: Sequence[str]) -> None:
         self._known = {" ".join(word.casefold().removeprefix("#").split()) for word in words}
         self._folded = {folded(word) for word in words} - {""}
+        self._phrases = [[folded(each) for each in word.split()] for word in words if len(word.split()) > 1]
         self._lengths = sorted({len(word.split()) for word in words} | {1})
         self._verdicts: dict[str, bool] = {}
         self.found: defaultdict[str, set[int]] = defaultdict(set)
@@ -67,10 +68,18 @@ class Spellings:
     def _is_near(self, written: str) -> bool:
         verdict = self._verdicts.get(written)
         if verdict is None:
-            verdict = written not in self._known and any(_near(folded(written), known) for known in self._folded)
+            verdict = written not in self._known and self._resembles(written)
             if len(self._verdicts) < _MEMORY:
                 self._verdicts[written] = verdict
         return verdict
+
+    def _resembles(self, written: str) -> bool:
+        """A phrase word by word: else an inner word of it could be any other. One word also if it is a phrase without blanks."""
+        parts = [folded(each) for each in written.split()]
+        if len(parts) == 1:
+            return any(_near(parts[0], known) for known in self._folded)
+        alike = (phrase for phrase in self._phrases if len(phrase) == len(parts))
+        return any(all(map(_near, parts, phrase)) for phrase in alike)
 
 
 def _near(one: str, other: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from bowerbird.reports.statistics.people import Person, read_people
 
 _FOLLOWS_MANY = 7_000
 """Beyond that nobody reads: the third group of TwitterEcho's figure."""
+_STEPS = [timedelta(seconds=2**digits) for digits in (3, 6, 9, 12, 16, 19, 22, 25)]
 
 
 class PostTotals(Struct, frozen=True, kw_only=True):
@@ -23,8 +24,8 @@ class PostTotals(Struct, frozen=True, kw_only=True):
 
     as_of: datetime
     sums: dict[str, int]
-    delays: Sequence[tuple[int, int]]
-    """Posts by how long after they were written they were stored: at most so many seconds, and how many."""
+    delays: Sequence[tuple[timedelta, int]]
+    """Posts by how long after they were written they were stored: at most so long, and how many."""
 
     @property
     def mean_length(self) -> float | None:
@@ -34,14 +35,23 @@ class PostTotals(Struct, frozen=True, kw_only=True):
         """Of posts in their author's own words."""
         return self.sums[name] / self.sums["posts"] if self.sums["posts"] else None
 
+    def within(self) -> Sequence[tuple[timedelta, int, float]]:
+        """Posts that were stored within so long, and which part that is; some steps until all are."""
+        whole, seen, rows = sum(n for _, n in self.delays), 0, []
+        for delay, n in self.delays:
+            seen += n
+            if delay in _STEPS or seen == whole:
+                rows.append((delay, seen, seen / whole))
+        return rows
+
     @property
-    def median_delay(self) -> int | None:
-        """Seconds within which half of the posts were stored, to the next power of two."""
+    def median_delay(self) -> timedelta | None:
+        """Within which time half of the posts were stored; seconds to the next power of two."""
         half, seen = sum(n for _, n in self.delays) / 2, 0
-        for seconds, n in self.delays:
+        for delay, n in self.delays:
             seen += n
             if seen >= half and n:
-                return seconds
+                return delay
         return None
 
 
@@ -130,7 +140,7 @@ async def read_totals(tx: Transaction) -> PostTotals | None:
         return None
     kept, at = found
     sums = {name: kept.sums.get(str(place), 0) for place, name in enumerate(TOTALS)}
-    delays = [(2**digits - 1, n) for digits, n in sorted((int(key), n) for key, n in kept.delays.items())]
+    delays = [(timedelta(seconds=2**digits), n) for digits, n in sorted((int(key), n) for key, n in kept.delays.items())]
     return PostTotals(as_of=at, sums=sums, delays=delays)
 
 

@@ -1,16 +1,18 @@
-"""Figures."""
+"""Figures: prepared statistics, networks, the map, and references to words beside a series of the user's own.
+
+Nothing is counted while somebody waits for a page: `app/statistics.py` does that in the background.
+"""
 
 from __future__ import annotations
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
+from bowerbird.web.pages.figures import labelling, languages, networks, people, tops, volumes, words
+from bowerbird.web.pages.figures.shared import Figures
 from bowerbird.web.site import Site
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    async def index(request: Request) -> Response:
-        return site.page(request, "figures/index.html", title="Figures")
-
-    return [Route("/figures", index)]
+    figures = Figures(site)
+    parts = (volumes, tops, people, languages, networks, words, labelling)
+    return [*figures.routes(), *(route for part in parts for route in part.routes(figures))]

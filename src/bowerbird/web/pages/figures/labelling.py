@@ -1,0 +1,59 @@
+"""The precision of a query: people say of 200 posts, drawn by lot, whether they are about what is meant; one key each."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from bowerbird.app.words.studies import Said, label
+from bowerbird.errors import UserError
+from bowerbird.reports.words.reading import read_labels, read_precision, read_sample
+from bowerbird.web.pages.figures.shared import Figures, back
+from bowerbird.web.pages.figures.words import found_study
+from bowerbird.web.security import Form, Role
+
+
+def routes(figures: Figures) -> list[BaseRoute]:
+    site = figures.site
+
+    async def index(request: Request) -> Response:
+        study, who = await found_study(figures, request), figures.name_of(request)
+        async with site.database.reading() as tx:
+            sample, labels = await read_sample(tx, study.number), await read_labels(tx, study.number)
+            precision = await read_precision(tx, study.number)
+        mine = {number: said[who] for number, said in labels.items() if who in said}
+        left = [post for post in sample if post.number not in mine]
+        asked = request.query_params.get("post", "")
+        shown = next((post for post in sample if str(post.number) == asked), left[0] if left else None)
+        done = [post for post in sample if post.number in mine]
+        return await figures.page(
+            request,
+            "figures/label.html",
+            title=f"Label {study.name}",
+            study=study,
+            post=shown,
+            said=None if shown is None else mine.get(shown.number),
+            last=done[-1] if done else None,
+            done=len(done),
+            all=len(sample),
+            precision=precision,
+        )
+
+    async def say(request: Request, form: Form) -> Response:
+        study, written = await found_study(figures, request), str(form.get("post") or "")
+        if not written.isdigit():
+            raise UserError("this form names no post; load the page again")
+        said = Said(int(written), figures.name_of(request), str(form.get("label") or "") or None)
+
+        async def do() -> None:
+            await label(site.database, study.number, said, site.clock.now())
+
+        await site.act(request, "label post", f"{study.name}: post {said.post} by {said.who}", do)
+        return back(f"/figures/words/{study.number}/label")
+
+    path = "/figures/words/{study:int}/label"
+    return [
+        Route(path, index, methods=["GET"]),
+        Route(path, site.acting(Role.STEER, say), methods=["POST"]),
+    ]

@@ -1,0 +1,30 @@
+"""Languages by day, as posts say them."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from bowerbird.reports.statistics.series import read_languages
+from bowerbird.web.pages.figures.shared import Figures, Plot, no_numbers
+
+
+def routes(figures: Figures) -> list[BaseRoute]:
+    async def index(request: Request) -> Response:
+        async with figures.site.database.reading() as tx:
+            found = await read_languages(tx)
+        every = [] if found is None else found[1]
+        as_of = None if found is None else found[0].as_of
+        told = sum(n for _, n in every)
+        return await figures.page(request, "figures/languages.html", title="Languages", every=every, told=told, as_of=as_of)
+
+    async def plot(request: Request) -> JSONResponse:
+        async with figures.site.database.reading() as tx:
+            found = await read_languages(tx)
+        if found is None:
+            return no_numbers()
+        series = found[0]
+        return Plot("stacked", "posts per day", "posts", series.as_of).over_time(series.times, series.values)
+
+    return [Route("/figures/languages", index), Route("/figures/plots/languages", plot)]

@@ -1,0 +1,113 @@
+"""Networks that can be looked at: friends who answer each other, and what is around one account."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from bowerbird.errors import UserError
+from bowerbird.reports.histories.find_account import find_accounts
+from bowerbird.reports.statistics.networks import WEIGHTS, Graph, read_around, read_friends
+from bowerbird.web.errors import NotFound
+from bowerbird.web.pages.figures.shared import Figures
+
+
+def routes(figures: Figures) -> list[BaseRoute]:
+    database = figures.site.database
+
+    async def friends(request: Request) -> Response:
+        async with database.reading() as tx:
+            graph = await read_friends(tx, database)
+        return await figures.page(request, "figures/friends.html", title="Friends", graph=graph)
+
+    async def friends_graph(request: Request) -> JSONResponse:
+        async with database.reading() as tx:
+            graph = await read_friends(tx, database)
+        return drawn(graph)
+
+    async def around(request: Request) -> Response:
+        asked = request.query_params.get("account", "").strip()
+        if not asked:
+            return await figures.page(request, "figures/around.html", title="Around an account", asked="", graph=None)
+        if len(asked) > _LONGEST:
+            raise UserError("that is too long for the name of an account")
+        async with database.reading() as tx:
+            found = await find_accounts(database, tx, asked)
+            graph = await read_around(tx, database, found[0].number) if len(found) == 1 else None
+        if len(found) > 1:
+            return await figures.page(
+                request, "figures/which.html", title="Around an account", asked=asked, found=found[:_MOST_SHOWN]
+            )
+        if graph is None:
+            raise NotFound(f"There is no account {asked} in this store that may be told of; search for it on the Data page.")
+        return await figures.page(
+            request,
+            "figures/around.html",
+            title=f"Around {graph.people[0].label}",
+            asked=asked,
+            graph=graph,
+            kinds=Counter(edge.kind for edge in graph.edges),
+            weights=WEIGHTS,
+            strongest=strongest(graph),
+        )
+
+    async def around_graph(request: Request) -> JSONResponse:
+        async with database.reading() as tx:
+            found = await find_accounts(database, tx, request.path_params["id"])
+            graph = await read_around(tx, database, found[0].number) if found else None
+        return drawn(graph, None if graph is None else graph.people[0].number)
+
+    async def of_user(request: Request) -> Response:
+        return RedirectResponse(f"/figures/around?account={quote(request.path_params['id'], safe='')}", 307)
+
+    return [
+        Route("/figures/friends", friends),
+        Route("/figures/graphs/friends", friends_graph),
+        Route("/figures/around", around),
+        Route("/figures/graphs/around/{id:path}", around_graph),
+        Route("/figures/around/{id:path}", of_user),
+    ]
+
+
+_LONGEST = 500
+_MOST_SHOWN = 50
+_BACK = {"follows": "followed by", "mentions": "mentioned by"}
+
+
+def strongest(graph: Graph, most: int = 25) -> list[tuple[Any, Counter[str], int]]:
+    """Those with the strongest ties to the first account: person, ties by kind, their sum."""
+    own, people = graph.people[0].number, {person.number: person for person in graph.people}
+    ties: dict[int, Counter[str]] = {}
+    for edge in graph.edges:
+        if own in (edge.source, edge.target):
+            other = edge.target if edge.source == own else edge.source
+            kind = edge.kind if edge.source == own else _BACK[edge.kind]
+            ties.setdefault(other, Counter())[kind] += edge.weight
+    ranked = sorted(ties, key=lambda who: (-ties[who].total(), who))[:most]
+    return [(people[who], ties[who], ties[who].total()) for who in ranked]
+
+
+def drawn(graph: Graph | None, own: int | None = None) -> JSONResponse:
+    """A graph as it is drawn: sizes by ties, groups by who is tied together."""
+    if graph is None:
+        return JSONResponse({"nodes": [], "edges": []})
+    ties: Counter[int] = Counter()
+    for edge in graph.edges:
+        ties.update({edge.source: edge.weight, edge.target: edge.weight})
+    nodes = [
+        {
+            "id": str(person.number),
+            "label": person.label,
+            "size": ties[person.number],
+            "group": "the account" if person.number == own else str(graph.groups.get(person.number, "alone")),
+            "href": f"/figures/around?account={quote(person.id, safe='')}",
+        }
+        for person in graph.people
+    ]
+    edges = [{"from": str(edge.source), "to": str(edge.target), "weight": edge.weight, "kind": edge.kind} for edge in graph.edges]
+    return JSONResponse({"nodes": nodes, "edges": edges, "as_of": None if graph.as_of is None else graph.as_of.isoformat()})

@@ -1,0 +1,73 @@
+"""Posts over time: by hour, day and month, as they were written and as they were stored; their rhythm; what they are made of."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from bowerbird.errors import UserError
+from bowerbird.reports.counting.by_time import Unit
+from bowerbird.reports.statistics.series import Series, read_volumes, read_week
+from bowerbird.reports.statistics.whole import read_totals
+from bowerbird.web.pages.figures.shared import Figures, Plot, no_numbers
+
+STORED = "stored"
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_SHADES = 9
+_FEW, _MANY = 5, 800
+
+
+def routes(figures: Figures) -> list[BaseRoute]:
+    async def index(request: Request) -> Response:
+        async with figures.site.database.reading() as tx:
+            unit = unit_of(request) or fitting(await read_volumes(tx, Unit.DAY))
+            totals, week = await read_totals(tx), await read_week(tx)
+        return await figures.page(
+            request,
+            "figures/index.html",
+            title="Figures",
+            unit=unit,
+            units=[(each.value, f"/figures?unit={each}", each is unit) for each in Unit],
+            totals=totals,
+            week=None if week is None else shaded(week[0]),
+        )
+
+    async def plot(request: Request) -> JSONResponse:
+        unit = unit_of(request) or Unit.DAY
+        async with figures.site.database.reading() as tx:
+            series = await read_volumes(tx, unit)
+        if series is None:
+            return no_numbers()
+        if request.path_params["what"] == STORED:
+            told = {"stored": series.values.get(STORED, [])}
+        else:
+            told = {name: values for name, values in series.values.items() if name != STORED}
+        kind = "bars" if len(series.times) < _FEW else "stacked"
+        return Plot(kind, f"posts per {unit}", "posts", series.as_of).over_time(series.times, told)
+
+    return [Route("/figures", index), Route("/figures/plots/volumes/{what}", plot)]
+
+
+def unit_of(request: Request) -> Unit | None:
+    named = request.query_params.get("unit", "")
+    if not named:
+        return None
+    try:
+        return Unit(named)
+    except ValueError as error:
+        raise UserError(f"{named[:40]!r} is no unit of time; there are {', '.join(Unit)}") from error
+
+
+def fitting(days: Series | None) -> Unit:
+    """Hours for a few days, days for two years, months for more."""
+    if days is None:
+        return Unit.DAY
+    span = len(days.times)
+    return Unit.HOUR if span <= _FEW else Unit.DAY if span <= _MANY else Unit.MONTH
+
+
+def shaded(week: list[list[int]]) -> list[tuple[str, list[tuple[int, int]]]]:
+    """By day of the week the posts of each hour, and how dark they are shown, from 0 to 9."""
+    most = max(map(max, week)) or 1
+    return [(name, [(n, -(-n * _SHADES // most)) for n in hours]) for name, hours in zip(_DAYS, week, strict=True)]
