@@ -83,7 +83,7 @@ class Served:
         database = await open_beside(str(self.store), clock)
         await database.migrate()
         self.database = Unsteady(database)
-        self.site = Site(cast("Database", self.database), clock, self._name, cost=CHEAP)
+        self.site = Site(cast("Database", self.database), clock, self._name, store=str(self.store), cost=CHEAP)
         self._app = dashboard(self.site)
         async with serving(self._app, Listening()) as self.base:
             self._ready.set()
