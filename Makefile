@@ -10,7 +10,7 @@ COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index
 # second on compiling everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo docs test test-long test-all test-nightly test-real test-browser screenshots check lint types lock clean
+.PHONY: install demo dashboard docs test test-long test-all test-nightly test-real test-browser screenshots check lint types lock clean
 .DEFAULT_GOAL := install
 
 install: $(INSTALLED)
@@ -27,6 +27,10 @@ $(READY): pyproject.toml requirements/main.txt requirements/install.sh
 
 demo: $(READY)
 	@$(BIN)/bowerbird demo
+
+# The dashboard on a simulated crawl that runs, in the browser.
+dashboard: install
+	@$(BIN)/bowerbird demo --dashboard
 
 # The documentation as a site, into site/; a broken link is an error.
 docs: install

@@ -28,8 +28,10 @@ _HERE = ("127.0.0.1", "localhost")
 class Served:
     """A dashboard on loopback, in a thread of its own, so that tests may use Playwright's plain calls."""
 
-    def __init__(self, store: Path | str) -> None:
+    def __init__(self, store: Path | str, name: str = "crawled.db") -> None:
+        """`name`: what people see."""
         self.store = store
+        self._name = name
         self.base = ""
         self.site: Site | None = None
         self.database: Unsteady | None = None
@@ -81,7 +83,7 @@ class Served:
         database = await open_beside(str(self.store), clock)
         await database.migrate()
         self.database = Unsteady(database)
-        self.site = Site(cast("Database", self.database), clock, "crawled.db", cost=CHEAP)
+        self.site = Site(cast("Database", self.database), clock, self._name, store=str(self.store), cost=CHEAP)
         self._app = dashboard(self.site)
         async with serving(self._app, Listening()) as self.base:
             self.site.keeper.begin()

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -26,6 +27,10 @@ def test_the_wheel_runs_the_demo_in_a_fresh_environment(tmp_path: Path) -> None:
     built = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path)
     assert built.returncode == 0, built.stderr
     (wheel,) = tmp_path.glob("bowerbird-*.whl")
+    with ZipFile(wheel) as packed:
+        inside = {name.rpartition("/")[2] for name in packed.namelist() if name.startswith("bowerbird/web/")}
+    # Whoever installs it needs no npm.
+    assert {"style.css", "layout.html", "uPlot.iife.min.js", "countries-110m.json", "LICENCES.txt"} <= inside
     assert run(sys.executable, "-m", "venv", tmp_path / "venv").returncode == 0
     python, command = tmp_path / "venv" / "bin" / "python", tmp_path / "venv" / "bin" / "bowerbird"
     locked = ROOT / "requirements" / "main.txt"

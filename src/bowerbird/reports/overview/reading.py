@@ -24,7 +24,7 @@ from bowerbird.reports.working.paces import read_minutes, read_open
 
 Steps = Callable[[Database, Status], Awaitable[Mapping[str, Step]]]
 """What goes on with the crawls that nobody runs."""
-LATELY = timedelta(minutes=5)
+LATELY = timedelta(minutes=1)
 _HEALTH_KEPT = timedelta(seconds=20)
 """What takes longest to count, completeness above all, changes slowly."""
 
@@ -50,7 +50,7 @@ class CrawlLine(Struct, frozen=True, kw_only=True):
     state: str
     processes: int
     per_second: float
-    """New items over the last minutes."""
+    """New items over the last minute."""
     waiting: int
     dollars: str
     since: datetime
@@ -133,7 +133,7 @@ def _begun(status: Status, crawl: str) -> datetime:
 
 
 async def read_rate(tx: Transaction, crawl: int, begun: datetime, now: datetime) -> float:
-    """New items per second over the last minutes, open streams included; `begun`: when somebody began to work on it."""
+    """New items per second over the last minute, open streams included; `begun`: when somebody began to work on it."""
     minutes = await read_minutes(tx, crawl, now - LATELY)
     since = max(now - LATELY, begun, min((each.minute for each in minutes), default=now))
     asked = sum(each.items for each in minutes) / max((now - since).total_seconds(), 1.0)
