@@ -53,6 +53,11 @@ class Live:
         self._topics[topic] = compute
 
     @property
+    def topics(self) -> tuple[str, ...]:
+        """What can be watched."""
+        return tuple(self._topics)
+
+    @property
     def watchers(self) -> int:
         return sum(channel.watchers for channel in self._channels.values())
 
