@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bowerbird.clock import RealClock, VirtualClock, run_virtual
+from bowerbird.errors import Busy
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.ports import Clock, Database
 from bowerbird.simulated.service import Setup
@@ -63,6 +64,19 @@ class Crawled:
             if Path(f"{self.file}{end}").exists():
                 shutil.copy(f"{self.file}{end}", f"{copied}{end}")
         return copied
+
+
+class Unsteady:
+    """A database that goes away and comes back when a test says so; it stands in the place of the one it is given."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.is_away = False
+
+    def __getattr__(self, name: str) -> Any:
+        if self.is_away:
+            raise Busy("the database does not answer")
+        return getattr(self.database, name)
 
 
 class Answer(Struct, frozen=True):

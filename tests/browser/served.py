@@ -6,17 +6,20 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Page, Request, Route
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
 
 from bowerbird.clock import RealClock
 from bowerbird.db.beside import open_beside
+from bowerbird.ports import Database
 from bowerbird.transport.serving import Listening, serving
 from bowerbird.web.dashboard import dashboard
 from bowerbird.web.site import Site
-from web_site import CHEAP
+from web_site import CHEAP, Unsteady
 
 T = TypeVar("T")
 _HERE = ("127.0.0.1", "localhost")
@@ -29,6 +32,8 @@ class Served:
         self.store = store
         self.base = ""
         self.site: Site | None = None
+        self.database: Unsteady | None = None
+        self._app: Starlette | None = None
         self._ready, self._ending = threading.Event(), asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -46,6 +51,21 @@ class Served:
     def address(self, path: str) -> str:
         return f"{self.base}{path}"
 
+    @property
+    def needed(self) -> Site:
+        assert self.site is not None
+        return self.site
+
+    def add(self, route: BaseRoute) -> None:
+        """One more address."""
+        assert self._app is not None
+        self._app.router.routes.insert(0, route)
+
+    def set_away(self, is_away: bool) -> None:
+        """Has the database go away, or come back."""
+        assert self.database is not None
+        self.database.is_away = is_away
+
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Does something in the loop of the dashboard."""
         assert self._loop is not None
@@ -53,16 +73,17 @@ class Served:
 
     def enter(self, page: Page) -> None:
         """Has a browser come in with the key of the terminal."""
-        assert self.site is not None
-        page.goto(self.address(f"/enter?key={self.do(self.site.guard.entrance.key())}"))
+        page.goto(self.address(f"/enter?key={self.do(self.needed.guard.entrance.key())}"))
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         clock = RealClock()
         database = await open_beside(str(self.store), clock)
         await database.migrate()
-        self.site = Site(database, clock, "crawled.db", cost=CHEAP)
-        async with serving(dashboard(self.site), Listening()) as self.base:
+        self.database = Unsteady(database)
+        self.site = Site(cast("Database", self.database), clock, "crawled.db", cost=CHEAP)
+        self._app = dashboard(self.site)
+        async with serving(self._app, Listening()) as self.base:
             self._ready.set()
             await self._ending.wait()
             self.site.live.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import pytest
 from starlette.requests import Request
@@ -13,7 +14,7 @@ from starlette.routing import Mount, Route
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.errors import Busy, UserError
+from bowerbird.errors import UserError
 from bowerbird.ports import Database
 from bowerbird.reports.actions import read_actions
 from bowerbird.web.dashboard import dashboard_routes
@@ -22,7 +23,7 @@ from bowerbird.web.security.guard import role_of
 from bowerbird.web.security.passwords import Passwords
 from bowerbird.web.security.tries import MOST_BY_ADDRESS, MOST_BY_NAME, WHILE, Tries
 from bowerbird.web.site import Site
-from web_site import CHEAP, Answer, Client, dashboard
+from web_site import CHEAP, Answer, Client, Unsteady, dashboard
 
 PASSWORD = "correct horse battery"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -216,7 +217,7 @@ async def test_every_answer_says_what_browsers_are_to_refuse(store: Database) ->
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     assert answers[0].headers["cache-control"] == "no-store"
     assert "strict-transport-security" not in answers[0].headers
@@ -368,16 +369,17 @@ async def test_what_is_watched_live_ends_with_the_session(store: Database) -> No
 
 
 async def test_while_the_database_is_away_nothing_is_shown_but_that(store: Database) -> None:
-    client = await dashboard(store)
-
-    async def away(session: str, *, is_asking: bool = True) -> None:
-        raise Busy("away")
-
-    client.site.guard.visitor = away  # type: ignore[method-assign, assignment]
+    unsteady = Unsteady(store)
+    client = await dashboard(cast("Database", unsteady))
+    unsteady.is_away = True
     answer = await client.get("/")
     assert answer.status == 503
     assert "The database does not answer" in answer.text
     assert "test store" not in answer.text
+    assert (await client.get("/assets/style.css")).headers["content-type"].startswith("text/css")
+    assert (await client.get("/login")).status == 503
+    unsteady.is_away = False
+    assert (await client.get("/")).status == 200
 
 
 @pytest.mark.parametrize("target", ["//evil.example", "https://e.example", "/\\evil.example", "/a\r\nx: y", "javascript:x"])

@@ -42,7 +42,7 @@ def dashboard(site: Site) -> Starlette:
     """The application of a site."""
     routes = dashboard_routes(site)
     check_routes(routes)
-    site.guard.away = _away(site)
+    site.guard.away, site.guard.failed = _away(site), _failed(site)
     return Starlette(
         routes=routes,
         middleware=[Middleware(Crowd), *site.guard.middleware()],
@@ -55,7 +55,6 @@ def dashboard(site: Site) -> Starlette:
             Busy: _away(site),
             DiskFull: _away(site),
             OSError: _away(site),
-            Exception: _failed(site),
         },
     )
 

@@ -50,6 +50,8 @@ class Guard:
         self.clock = clock
         self.away: Callable[[Request, Exception], Awaitable[Response]] | None = None
         """Answers while the database does not."""
+        self.failed: Callable[[Request, Exception], Awaitable[Response]] | None = None
+        """Answers where a page fails by a mistake of ours: with the same headers as any other answer."""
 
     def middleware(self) -> list[Middleware]:
         from bowerbird.web.security.watch import Watch

@@ -24,7 +24,9 @@ _ALWAYS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    # Nobody else is told where a link was followed. `no-referrer` would hide it from ourselves too: browsers then send forms with
+    # `Origin: null`, as a stranger's page does.
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-embedder-policy": "require-corp",

@@ -70,6 +70,10 @@ class Watch:
             await self._app(scope, _counted(scope, receive), watched)
         except (_Over, ClientDisconnect):
             return
+        except Exception as error:
+            if answered.has_begun or self._guard.failed is None:
+                raise
+            await (await self._guard.failed(request, error))(scope, receive, answered)
 
     def _refusal(self, request: Request) -> Response | None:
         """Why a request is not even looked at."""
@@ -84,17 +88,16 @@ class Watch:
 
     async def _known(self, request: Request, session: str) -> Response | None:
         """Finds out who asks; the answer for strangers, or while nobody can be known."""
-        request.scope["visitor"] = None
+        request.scope["visitor"], is_open = None, self._is_for_strangers(request)
         try:
             request.scope["visitor"] = await self._guard.visitor(session) if session else None
         except (BowerbirdError, OSError) as error:
-            if self._is_for_strangers(request):
-                # Style and scripts need nobody to be known: the page that says so has its look.
-                return None
-            return await self._guard.away(request, error) if self._guard.away else _said(503, "The database does not answer.")
-        if request.scope["visitor"] is not None or self._is_for_strangers(request):
-            return None
-        return _to_login(request)
+            # Style and scripts are there whatever the database does.
+            return None if is_open else await self._answer_away(request, error)
+        return None if is_open or request.scope["visitor"] is not None else _to_login(request)
+
+    async def _answer_away(self, request: Request, error: Exception) -> Response:
+        return await self._guard.away(request, error) if self._guard.away else _said(503, "The database does not answer.")
 
     def _is_for_strangers(self, request: Request) -> bool:
         for route in request.scope["app"].routes:
@@ -103,18 +106,25 @@ class Watch:
                 return isinstance(route, Route) and is_open(route.endpoint)
         return False
 
-    def _answers(self, scope: Scope, send: Send) -> Send:
-        """Every answer carries what browsers are to refuse, whoever made it."""
+    def _answers(self, scope: Scope, send: Send) -> _Answers:
         headers = Headers(scope=dict(scope))
         host = (headers.get("host") or "").partition(":")[0]
-        is_pinned = self._guard.door.is_secure(headers) and host != "localhost" and not is_loopback(host)
+        return _Answers(send, is_pinned=self._guard.door.is_secure(headers) and not is_loopback(host))
 
-        async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                protect(MutableHeaders(scope=message), is_pinned=is_pinned)
-            await send(message)
 
-        return answer
+class _Answers:
+    """Every answer carries what browsers are to refuse, whoever made it."""
+
+    def __init__(self, send: Send, *, is_pinned: bool) -> None:
+        self.has_begun = False
+        self._send = send
+        self._is_pinned = is_pinned
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            protect(MutableHeaders(scope=message), is_pinned=self._is_pinned)
+        await self._send(message)
 
 
 class _Watched:

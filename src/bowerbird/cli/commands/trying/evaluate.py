@@ -200,6 +200,29 @@ def hostile(
 
 
 @app.command()
+def web(
+    logins: Annotated[int, typer.Option(min=0, max=100_000, help="How many wrong logins are tried.")] = 1_000,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="KIND", help="Only this kind; may be repeated.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Show the pages in Chromium, where it is.")] = True,
+    as_json: JsonFlag = False,
+) -> None:
+    """Can anybody get into the dashboard, or a page run what a network said? Takes some minutes. Exit code 1 if so.
+
+    A real dashboard on loopback, on a store whose every text is markup, is attacked over HTTP by strangers, people of each role
+    and pages of other hosts; then every page is read by a parser and shown in Chromium without the content policy.
+    """
+    from bowerbird.evaluate.web import KINDS, Wish, evaluate_web
+
+    output = Output(as_json=as_json)
+    if unknown := set(only or ()) - set(KINDS):
+        raise typer.BadParameter(f"--only {', '.join(sorted(unknown))} is no kind of attack; write one of {', '.join(KINDS)}")
+    figures = evaluate_web(Wish(logins=logins, only=tuple(only or ()), with_browser=browser, say=output.progress))
+    output.table("", ("figure", "value"), ((name, value) for name, value in figures.items() if isinstance(value, int | float)))
+    output.result(figures)
+    raise typer.Exit(0 if figures["is_clean"] else 1)
+
+
+@app.command()
 def sampling(
     runs: Annotated[int, typer.Option(min=1, max=10_000, help="Crawls per method, each in a world of its own.")] = 40,
     calls: Annotated[int, typer.Option(min=40, max=1_000_000, help="Calls of each crawl.")] = 600,
