@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from bowerbird.clock import RealClock, VirtualClock, run_virtual
 from bowerbird.errors import Busy
@@ -117,6 +117,10 @@ class Client:
     def add(self, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
         """One more address, asked with GET or POST."""
         self._app.router.routes.insert(0, Route(path, endpoint, methods=["GET", "POST"]))
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        return self._app.router.routes
 
     async def get(self, address: str, headers: Mapping[str, str] | None = None) -> Answer:
         return await self._ask("GET", address, dict(headers or {}), b"")

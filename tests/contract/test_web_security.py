@@ -18,7 +18,7 @@ from bowerbird.errors import UserError
 from bowerbird.ports import Database
 from bowerbird.reports.actions import read_actions
 from bowerbird.web.dashboard import dashboard_routes
-from bowerbird.web.security import Door, Form, Guard, Role, check_door, check_routes, people, sessions
+from bowerbird.web.security import Door, Form, Guard, Role, check_door, check_routes, open_to_all, people, sessions
 from bowerbird.web.security.guard import role_of
 from bowerbird.web.security.passwords import Passwords
 from bowerbird.web.security.tries import MOST_BY_ADDRESS, MOST_BY_NAME, WHILE, Tries
@@ -278,6 +278,17 @@ async def test_tries_are_counted_by_name_and_address_and_survive_a_restart(datab
     assert await Tries(database).charge("other", "2001:db8:0:1::", NOW) is None
 
 
+async def test_right_passwords_of_many_from_one_address_shut_nobody_out(database: Database) -> None:
+    tries = Tries(database)
+    for number in range(2 * MOST_BY_ADDRESS):
+        assert await tries.charge(f"name{number}", "10.0.0.1", NOW) is None
+        async with database.transaction() as tx:
+            await tries.forgive(tx, f"name{number}", "10.0.0.1", NOW)
+    for number in range(MOST_BY_ADDRESS):
+        assert await tries.charge(f"other{number}", "10.0.0.1", NOW) is None
+    assert await tries.charge("other", "10.0.0.1", NOW) is not None
+
+
 async def test_strangers_who_try_a_name_do_not_shut_its_owner_out(database: Database) -> None:
     tries = Tries(database)
     async with database.transaction() as tx:
@@ -382,6 +393,13 @@ async def test_while_the_database_is_away_nothing_is_shown_but_that(store: Datab
     assert (await client.get("/")).status == 200
 
 
+async def test_strangers_send_little_before_anybody_listens(store: Database) -> None:
+    client = Client(await with_people(store))
+    token = (await client.get("/login")).text.partition('name="token" value="')[2].partition('"')[0]
+    form = {"name": "rita", "password": "x" * 20_000, "token": token}
+    assert (await client.post("/login", form, {"content-length": "10"}, token=False)).status == 413
+
+
 @pytest.mark.parametrize("target", ["//evil.example", "https://e.example", "/\\evil.example", "/a\r\nx: y", "javascript:x"])
 async def test_nobody_is_led_elsewhere_after_logging_in(store: Database, target: str) -> None:
     site = await with_people(store)
@@ -391,3 +409,47 @@ async def test_nobody_is_led_elsewhere_after_logging_in(store: Database, target:
     answer = await client.post("/login", form, token=False)
     assert (answer.status, answer.headers["location"]) == (303, "/")
     assert (await Client(site).get("/login?next=/data%2Fposts")).text.count('value="/data/posts"') == 1
+
+
+async def test_characters_that_no_database_takes_are_refused_everywhere(database: Database) -> None:
+    site = await with_people(database)
+    for name, password in (("a\0b", "x\0"), ("\ufffd\u202e", "\u0130"), ("ada", "x" * 5_000)):
+        assert (await Client(site).log_in(name, password)).status == 401
+    ada = await logged_in(site, "ada")
+    assert (await ada.get("/people?done=%00")).status == 400
+    assert (await ada.get("/users/a%00b")).status == 400
+    assert (await ada.post("/people/role", {"name": "rita\0", "role": "read"})).status == 400
+
+
+async def test_an_open_browser_is_no_way_to_guess_a_password(store: Database) -> None:
+    rita = await logged_in(await with_people(store), "rita")
+    new = {"password": "another long one", "again": "another long one"}
+    statuses = [(await rita.post("/people/own", {"old": f"wrong {number}", **new})).status for number in range(MOST_BY_NAME + 2)]
+    assert statuses[0] == 400
+    assert statuses[-1] == 429
+    assert (await rita.post("/people/own", {"old": PASSWORD, **new})).status == 429
+
+
+async def test_an_open_address_opens_no_other_method_of_the_same_path(store: Database) -> None:
+    site = await with_people(store)
+    client = Client(site)
+
+    async def page(request: Request) -> Response:
+        return Response("shown")
+
+    client.add("/both", page)
+    client.routes.insert(0, Route("/both", open_to_all(page), methods=["POST"]))
+    assert (await client.get("/both")).status == 401
+    assert (await client.post("/both", token=False)).text == "shown"
+
+
+ACTIONS_OF_READERS = {"/logout", "/people/own", "/data/saved"}
+"""What people may do who may only look: things of their own, and keeping a search."""
+
+
+async def test_only_what_is_ones_own_is_done_by_those_who_may_only_look(store: Database) -> None:
+    site = Site(store, RealClock(), "store", cost=CHEAP)
+    routes = [each for each in dashboard_routes(site) if isinstance(each, Route)]
+    acting = {each.path: role_of(each.endpoint) for each in routes if "POST" in (each.methods or ())}
+    assert {path for path, role in acting.items() if role is Role.READ} == ACTIONS_OF_READERS
+    assert {path for path, role in acting.items() if role is None} == {"/login"}

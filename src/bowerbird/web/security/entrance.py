@@ -19,6 +19,7 @@ _RENEW = "update dashboard_people set hash = ? where name = ? and hash = ?"
 _STRANGER = "somebody"
 """Who gave a name that nobody has; it is not written down, it may be a password in the wrong field."""
 _LOG_IN = "log in"
+_CROWD = "Many people log in just now; try again in a few seconds."
 
 
 class Refused(Exception):
@@ -52,7 +53,7 @@ class Entrance:
             fits = await self.passwords.fits(person.hash if person else None, password)
             newer = await self.passwords.hash(password) if fits and person and self.passwords.is_outdated(person.hash) else ""
         except Crowded:
-            raise Refused(503, "Many people log in just now; try again in a few seconds.", 5) from None
+            raise Refused(503, _CROWD, 5) from None
         now = self._clock.now()
         async with self._database.transaction() as tx:
             session = await self._begun(tx, person, address, now) if person and fits else None
@@ -64,6 +65,16 @@ class Entrance:
         if session is None:
             raise Refused(401, "Name or password is wrong.")
         return session
+
+    async def is_own(self, person: str, password: str, address: str) -> bool:
+        """Whether it is the password of somebody who is logged in already: tries count as those of a login do."""
+        await self._charge(person, address)
+        async with self._database.reading() as tx:
+            found = await people.found(tx, person)
+        try:
+            return await self.passwords.fits(found.hash if found else None, password)
+        except Crowded:
+            raise Refused(503, _CROWD, 5) from None
 
     async def _charge(self, name: str, address: str) -> None:
         now = self._clock.now()

@@ -63,6 +63,10 @@ class Guard:
         found = request.scope.get("visitor")
         return found if isinstance(found, Visitor) else None
 
+    def address(self, request: Request) -> str:
+        """From where somebody asks."""
+        return self.door.address(request.headers, request.client.host if request.client else "")
+
     def token(self, request: Request) -> str:
         """What a form must carry."""
         visitor = self.person(request)
@@ -99,6 +103,7 @@ class Guard:
             check_length(request, most)
             async with request.form(max_files=_MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=MOST_FORM) as form:
                 await self._check_token(request, form)
+                _check_texts(form)
                 return await handler(request, form)
 
         setattr(endpoint, _ROLE, role)
@@ -171,6 +176,12 @@ def check_length(request: Request, most: int) -> None:
     said = request.headers.get("content-length", "")
     if said.isdecimal() and int(said) > most:
         raise HTTPException(413, too_long(most))
+
+
+def _check_texts(form: Form) -> None:
+    """Refuses what no database takes, and nobody types."""
+    if any("\0" in name or (isinstance(value, str) and "\0" in value) for name, value in form.multi_items()):
+        raise HTTPException(400, "A field holds a character that cannot be stored.")
 
 
 def too_long(most: int) -> str:

@@ -50,7 +50,8 @@ async def listed(tx: Transaction) -> Sequence[Person]:
 
 
 async def found(tx: Transaction, name: str) -> Person | None:
-    row = await tx.fetch_one(_ONE, written(name))
+    known = written(name)
+    row = await tx.fetch_one(_ONE, known) if NAME.fullmatch(known) else None
     return None if row is None else _person(row)
 
 

@@ -21,6 +21,7 @@ _COUNT = """
 insert into dashboard_tries (key, tries, since) values (?, 1, ?)
 on conflict (key) do update set tries = dashboard_tries.tries + 1
 """
+_TAKE_BACK = "update dashboard_tries set tries = tries - 1 where key = ? and tries > 0"
 _FORGET = "delete from dashboard_tries where key = ?"
 _OLD = "delete from dashboard_tries where since < ?"
 _TRUST = """
@@ -55,10 +56,11 @@ class Tries:
         return None
 
     async def forgive(self, tx: Transaction, name: str, address: str, now: datetime) -> None:
-        """After a right password: the tries of this name are forgotten, and its address is known from now on. Those of the
-        address stay, or one right password would buy as many wrong ones as somebody likes."""
+        """After a right password: the tries of this name are forgotten, and its address is known from now on. Of those of the
+        address only this one is: else one right password would buy as many wrong ones as somebody likes."""
         for is_known in (True, False):
             await tx.execute(_FORGET, _keys(name, address, is_known=is_known)[0])
+        await tx.execute(_TAKE_BACK, _keys(name, address, is_known=False)[1])
         await tx.execute(_TRUST, _pair("known", name, address), to_micros(now))
 
     async def _is_known(self, tx: Transaction, name: str, address: str, now: datetime) -> bool:

@@ -32,6 +32,8 @@ _LOOK_AGAIN = timedelta(seconds=5)
 """How long somebody who was logged out may still watch what was open."""
 _ONCE_MORE = '<!doctype html><html lang="en"><title>bowerbird</title><meta http-equiv="refresh" content="0; url={0}">'
 _LONGEST_ADDRESS = 8 * 1024
+_MOST_OF_STRANGERS = 16 * 1024
+"""Bytes: a login is no longer."""
 _PATIENCE = 60.0
 """Seconds that a body may take to come."""
 
@@ -65,11 +67,20 @@ class Watch:
         if refusal is not None:
             await refusal(scope, receive, answered)
             return
+        if self._guard.door.is_secure(request.headers):
+            # Behind a proxy the connection to us is plain; addresses that answers name are those of the browser.
+            scope["scheme"] = "https"
         watched = _Watched(self._guard, session, answered) if isinstance(scope["visitor"], Visitor) else answered
+        taken = _counted(scope, receive)
         try:
-            await self._app(scope, _counted(scope, receive), watched)
+            if scope["visitor"] is None and request.method not in SAFE:
+                # Strangers get a turn among the others when all they send is here, and it is little.
+                taken = await _whole(scope, taken)
+            await self._app(scope, taken, watched)
         except (_Over, ClientDisconnect):
             return
+        except HTTPException as refused:
+            await _said(refused.status_code, refused.detail)(scope, receive, answered)
         except Exception as error:
             if answered.has_begun or self._guard.failed is None:
                 raise
@@ -80,8 +91,11 @@ class Watch:
         door, headers = self._guard.door, request.headers
         if len(headers.getlist("host")) != 1 or not door.knows(headers["host"], _own(request.scope)):
             return _said(421, "This name does not lead to a dashboard. Where it should, start it with --name and the name.")
-        if len(request.scope.get("raw_path") or b"") + len(request.scope.get("query_string", b"")) > _LONGEST_ADDRESS:
+        query = request.scope.get("query_string", b"")
+        if len(request.scope.get("raw_path") or b"") + len(query) > _LONGEST_ADDRESS:
             return _said(414, "This address is too long.")
+        if "\0" in request.scope["path"] or b"%00" in query or b"\0" in query:
+            return _said(400, "No address has this character.")
         if door.is_foreign(headers, is_safe=request.method in SAFE):
             return _said(403, "This was asked by a page of another host.")
         return None
@@ -100,9 +114,10 @@ class Watch:
         return await self._guard.away(request, error) if self._guard.away else _said(503, "The database does not answer.")
 
     def _is_for_strangers(self, request: Request) -> bool:
+        """Whether the route that will answer is open; one of the same path for another method says nothing."""
         for route in request.scope["app"].routes:
             match, _ = route.matches(request.scope)
-            if match is not Match.NONE:
+            if match is Match.FULL:
                 return isinstance(route, Route) and is_open(route.endpoint)
         return False
 
@@ -179,6 +194,22 @@ def _counted(scope: Scope, receive: Receive) -> Receive:
         return message
 
     return counted
+
+
+async def _whole(scope: Scope, receive: Receive) -> Receive:
+    """A body that has come already."""
+    scope["most_bytes"] = _MOST_OF_STRANGERS
+    body, has_more = bytearray(), True
+    while has_more:
+        message = await receive()
+        body += message.get("body", b"")
+        has_more = message["type"] == "http.request" and message.get("more_body", False)
+    waiting: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+    async def given() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return given
 
 
 def _to_login(request: Request) -> Response:

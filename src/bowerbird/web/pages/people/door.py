@@ -42,7 +42,7 @@ class DoorPages:
         mark = request.cookies.get(self._mark(request), "")
         if not mark or not compare_digest(given.get("token", "").encode(errors="replace"), sessions.token_of(mark).encode()):
             return await self._form(request, target, Refused(403, _STALE))
-        address = self._guard.door.address(request.headers, request.client.host if request.client else "")
+        address = self._guard.address(request)
         try:
             session = await self._guard.entrance.log_in(given.get("name", ""), given.get("password", ""), address)
         except Refused as refused:
@@ -64,8 +64,6 @@ class DoorPages:
                 await sessions.end(tx, visitor)
         answer = RedirectResponse("/login", 303)
         self._keep(request, answer, self._cookie(request), "", 0)
-        # What the browser still holds of the pages goes too.
-        answer.headers["clear-site-data"] = '"cache", "storage"'
         return answer
 
     def _let_in(self, request: Request, session: str, target: str) -> Response:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from bowerbird.errors import UserError
 from bowerbird.ports import Transaction
 from bowerbird.web.security import Form, Role, people
+from bowerbird.web.security.entrance import Refused
 from bowerbird.web.security.passwords import SHORTEST, Crowded, checked
 from bowerbird.web.security.sessions import Visitor
 from bowerbird.web.site import Site
@@ -49,10 +51,10 @@ class PeoplePages:
         visitor = self._visitor(request)
         if visitor.person is None:
             raise UserError("whoever has the key of the terminal has no password; add yourself as a person first")
-        name, old = visitor.person, await self._hash_of(visitor.person)
+        name = visitor.person
 
         async def change() -> None:
-            if not await self._fits(old, _text(form, "old")):
+            if not await self._is_own(request, name, _text(form, "old")):
                 raise UserError("the old password is wrong")
             await self._set(name, form, but=visitor.session)
 
@@ -106,16 +108,11 @@ class PeoplePages:
         except Crowded:
             raise UserError("many people log in just now; try again in a few seconds") from None
 
-    async def _fits(self, hash_: str, password: str) -> bool:
+    async def _is_own(self, request: Request, name: str, password: str) -> bool:
         try:
-            return await self._site.guard.entrance.passwords.fits(hash_, password)
-        except Crowded:
-            raise UserError("many people log in just now; try again in a few seconds") from None
-
-    async def _hash_of(self, name: str) -> str:
-        async with self._site.database.reading() as tx:
-            person = await people.found(tx, name)
-        return person.hash if person else ""
+            return await self._site.guard.entrance.is_own(name, password, self._site.guard.address(request))
+        except Refused as refused:
+            raise HTTPException(refused.status, str(refused)) from None
 
     async def _write(self, work: Callable[[Transaction], Awaitable[None]]) -> None:
         async with self._site.database.transaction() as tx:
