@@ -29,7 +29,7 @@ async def opened_site(wanted: Wanted, clock: Clock, vault: Vault | None = None) 
         await _check_version(await version_of(database), public(wanted.store))
         door = Door.of(wanted.where, wanted.names)
         await check_door(door, database, public(wanted.store))
-        site = Site(database, clock, public(wanted.store), vault=vault, door=door)
+        site = Site(database, clock, public(wanted.store), vault=vault, door=door, store=wanted.store)
         site.keeper.begin()
         try:
             yield site
