@@ -10,7 +10,10 @@ from served import Served
 
 from bowerbird.web.navigation import AREAS
 
-PICTURES = {area.name.lower(): area.path for area in AREAS}
+PICTURES = {area.name.lower(): area.path for area in AREAS} | {
+    "steering-new": "/steering/new",
+    "steering-credentials": "/steering/credentials",
+}
 """By the name of its picture, each page that is shown. A page with something to see adds itself here."""
 _WIDTHS = {"": 1280, "-phone": 390}
 
