@@ -9,10 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from served import Served, Watched
 
 from web_site import Crawled
+
+# A machine may have other work: what is waited for comes, and only a mistake takes so long.
+expect.set_options(timeout=30_000)
 
 AXE = Path(__file__).parents[2] / ".cache" / "web" / "node_modules" / "axe-core" / "axe.min.js"
 _AXE_RUN = """async () => {
@@ -63,7 +66,7 @@ def watched() -> Iterator[Watched]:
 @pytest.fixture
 def context(browser: Browser, watched: Watched) -> Iterator[BrowserContext]:
     opened = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
-    opened.set_default_timeout(10_000)
+    opened.set_default_timeout(30_000)
     opened.route("**/*", watched.guard)
     yield opened
     opened.close()

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute
 
 from bowerbird.clock import RealClock
 from bowerbird.db.beside import open_beside
+from bowerbird.limits.vault import FileVault
 from bowerbird.ports import Database
 from bowerbird.transport.serving import Listening, serving
 from bowerbird.web.dashboard import dashboard
@@ -83,7 +84,8 @@ class Served:
         database = await open_beside(str(self.store), clock)
         await database.migrate()
         self.database = Unsteady(database)
-        self.site = Site(cast("Database", self.database), clock, self._name, store=str(self.store), cost=CHEAP)
+        vault, watched = FileVault(Path(self.store).parent / "vault"), cast("Database", self.database)
+        self.site = Site(watched, clock, self._name, cost=CHEAP, store=str(self.store), vault=vault)
         self._app = dashboard(self.site)
         async with serving(self._app, Listening()) as self.base:
             self.site.keeper.begin()

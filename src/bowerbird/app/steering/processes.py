@@ -16,12 +16,19 @@ _PATIENCE = 5
 """Seconds for a process to end by itself."""
 
 
+class _Outliving(subprocess.Popen[bytes]):
+    """A process that is meant to outlive us: that it still runs when we end is no mistake."""
+
+    def __del__(self) -> None:
+        """Says nothing."""
+
+
 class Processes:
     """The processes that this one started. What they say is in files; how they end is seen when somebody looks."""
 
     def __init__(self, vault: Path | None = None, vault_password: str | None = None) -> None:
         """`vault_password`: where it was typed, and is in no environment that a child would inherit."""
-        self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._started: dict[str, _Outliving] = {}
         self._more = {"BOWERBIRD_VAULT": str(vault)} if vault else {}
         self._more |= {"BOWERBIRD_VAULT_PASSWORD": vault_password} if vault_password else {}
 
@@ -33,7 +40,7 @@ class Processes:
         said = _opened(log)
         answered = _opened(out) if out else said
         try:
-            process = subprocess.Popen(  # noqa: S603 our own program, with words of our own and a file that we wrote
+            process = _Outliving(
                 [sys.executable, "-m", "bowerbird", *words],
                 stdin=subprocess.DEVNULL,
                 stdout=answered,

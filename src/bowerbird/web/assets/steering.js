@@ -28,4 +28,6 @@ addEventListener("DOMContentLoaded", () => {
     const field = form.elements[name];
     if (field && name !== "token" && name !== "a_month" && !field.matches("select, [type=file], [type=hidden]")) field.value = value;
   }
+  // What was shown at first is of an empty form.
+  form.dispatchEvent(new Event("change"));
 });

@@ -1,0 +1,212 @@
+"""Steering in a real browser: every action once, against a simulated network on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+from playwright.sync_api import Browser, Locator, Page, expect
+from served import Served, Watched
+
+from bowerbird.clock import RealClock
+from bowerbird.simulated.http import serve
+from bowerbird.simulated.service import Setup, SimulatedService, simulate
+from bowerbird.simulated.world import WorldSettings
+from web_site import CRAWL
+
+PAGES = ("", "/new", "/new/file", "/seeds", "/people?q=ana", "/credentials", "/actions", f"/crawls/{CRAWL}")
+_SLOW = 90_000
+"""Milliseconds for a process to start, or a rehearsal to end, on a machine that has other work."""
+
+
+class Network(Struct, frozen=True):
+    """A simulated network, and accounts of it."""
+
+    base: str
+    handles: tuple[str, ...]
+    service: SimulatedService
+
+
+@pytest.fixture
+def network(site: Served) -> Iterator[Network]:
+    clock = RealClock()
+    world = WorldSettings(accounts=80, start=clock.now() - timedelta(days=3), longest_history=20, since=clock.now())
+    service, stack = simulate(Setup(dialect="mastodon", world=world, tokens=1)), AsyncExitStack()
+    base = site.do(stack.enter_async_context(serve(service, clock)))
+    now = clock.now()
+    open_ones = [each for each in range(len(service.world)) if service.truth.is_collectable(each, now)]
+    yield Network(base, tuple(f"@{service.dialect.handle_of(each, now)}" for each in open_ones[:4]), service)
+    site.do(stack.aclose())
+
+
+def said(page: Page) -> Locator:
+    return page.locator(".message[role=status]").first
+
+
+def card(page: Page, name: str) -> Locator:
+    return page.locator("section.card").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def fill_in(page: Page, site: Served, network: Network, name: str) -> None:
+    page.goto(site.address("/steering/new"))
+    page.fill("[name=name]", name)
+    page.fill("[name=base]", network.base)
+    page.fill("[name=seeds]", "\n".join(network.handles[:2]))
+    expect(page.locator("#checked")).to_contain_text("It can be written: 2 seeds.")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_can_be_read_light_and_dark_and_on_a_phone(
+    shared_site: Served, page: Page, check_accessibility: Callable[[Page], None], path: str
+) -> None:
+    page.goto(shared_site.address(f"/steering{path}"), wait_until="load")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        check_accessibility(page)
+    page.set_viewport_size({"width": 360, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+
+
+def test_a_crawl_is_made_planned_started_paused_resumed_and_stopped(site: Served, page: Page, network: Network) -> None:
+    fill_in(page, site, network, "trial")
+    page.get_by_role("button", name="Plan it").click()
+    expect(page.locator("#planned")).to_contain_text("Rehearsing")
+    expect(page.locator("#planned table")).to_be_visible(timeout=_SLOW)
+    page.get_by_role("button", name="Write and start").click()
+    expect(said(page)).to_contain_text("trial is written, and started as process")
+    expect(page.locator(".state-running")).to_be_visible(timeout=_SLOW)
+    for verb, done in (("Pause", "asked to pause"), ("Resume", "asked to go on")):
+        page.goto(site.address("/steering"))
+        card(page, "trial").locator(".steer-acts").get_by_role("button", name=verb).click()
+        expect(said(page)).to_contain_text(done)
+        state = ".state-paused" if verb == "Pause" else ".state-running"
+        expect(card(page, "trial").locator(state).first).to_be_visible(timeout=_SLOW)
+    page.goto(site.address("/steering"))
+    card(page, "trial").locator(".steer-acts").get_by_role("button", name="Stop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    expect(said(page)).to_contain_text("asked to stop")
+    expect(card(page, "trial").locator(".state-stopped")).to_be_visible(timeout=_SLOW)
+    page.goto(site.address("/steering/crawls/trial"))
+    expect(page.locator(".log")).to_contain_text("Stopped", timeout=_SLOW)
+    page.get_by_role("button", name="Start trial").click()
+    expect(said(page)).to_contain_text("started as process")
+    expect(page.locator(".state-running")).to_be_visible(timeout=_SLOW)
+    page.goto(site.address("/steering"))
+    card(page, "trial").locator(".steer-acts").get_by_role("button", name="Stop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    expect(card(page, "trial").locator(".state-stopped")).to_be_visible(timeout=_SLOW)
+
+
+def test_a_form_says_what_is_wrong_while_it_is_typed_and_keeps_what_was_typed(site: Served, page: Page, network: Network) -> None:
+    fill_in(page, site, network, "typed")
+    page.fill("[name=calls]", "many")
+    expect(page.locator("#checked [role=alert]")).to_contain_text("whole number")
+    page.fill("[name=calls]", "25")
+    expect(page.locator("#checked")).to_contain_text("calls = 25")
+    page.fill("[name=name]", "../etc/passwd")
+    expect(page.locator("#checked [role=alert]")).to_contain_text("cannot name a crawl")
+    page.fill("[name=name]", "typed")
+    page.select_option("[name=flow]", "graph")
+    expect(page.locator("[name=calls]")).to_have_value("25")
+    expect(page.locator("#checked")).to_contain_text('flow = "graph"')
+    page.get_by_role("button", name="Write only").click()
+    expect(said(page)).to_contain_text("typed is written")
+
+
+def test_a_file_is_uploaded_and_a_crawl_that_costs_asks_for_its_budget(
+    site: Served, page: Page, watched: Watched, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'flow = "timelines"\nseeds = ["@alice"]\n[service]\nprovider = "x"\nbase = "https://api.x.com"\ndollars = 3\n'
+    )
+    page.goto(site.address("/steering/new/file"))
+    page.fill("[name=name]", "paid")
+    page.set_input_files("[name=file]", file)
+    expect(page.locator("#checked")).to_contain_text("It costs money")
+    expect(page.get_by_role("button", name="Write and start")).to_be_disabled()
+    page.get_by_role("button", name="Write only").click()
+    expect(said(page)).to_contain_text("paid is written")
+    watched.expect("400 (Bad Request)")
+    page.fill("[name=dollars]", "1")
+    page.get_by_role("button", name="Start paid").click()
+    expect(page.locator("main")).to_contain_text("Agree by typing 3.00")
+
+
+def test_a_facet_is_paused_and_of_two_people_the_second_is_told(
+    site: Served, page: Page, browser: Browser, watched: Watched
+) -> None:
+    page.goto(site.address("/steering"))
+    other = page.context.new_page()
+    watched.attach(other)
+    watched.expect("400 (Bad Request)")
+    other.goto(site.address("/steering"))
+    for one in (page, other):
+        card(one, CRAWL).locator("summary").click()
+    row = "tbody tr >> nth=0"
+    card(page, CRAWL).locator(row).get_by_role("button", name="Pause").click()
+    expect(said(page)).to_contain_text("is asked to pause")
+    card(other, CRAWL).locator(row).get_by_role("button", name="Pause").click()
+    expect(other.locator("main")).to_contain_text("nothing was done")
+    card(page, CRAWL).locator(row).get_by_role("button", name="Resume").click()
+    expect(said(page)).to_contain_text("is asked to go on")
+
+
+def test_seeds_are_added_and_retired(site: Served, page: Page) -> None:
+    page.goto(site.address(f"/steering/seeds?crawl={CRAWL}"))
+    page.fill("[name=seeds]", "#jazz")
+    page.get_by_role("button", name="Add").click()
+    expect(said(page)).to_contain_text("1 seed added")
+    row = page.locator("tbody tr").filter(has_text="jazz").first
+    row.get_by_role("button", name="Retire").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    expect(said(page)).to_contain_text("asked about no more")
+    expect(page.locator("tbody tr").filter(has_text="jazz").first).to_contain_text("retired")
+
+
+def test_a_credential_and_a_database_are_added_tested_and_retired_and_no_secret_comes_back(
+    site: Served, page: Page, network: Network
+) -> None:
+    secret = next(iter(network.service.tokens)).value
+    page.goto(site.address("/steering/credentials"))
+    form = page.locator("form[action$='/credentials/add']")
+    form.locator("[name=name]").fill("mine")
+    form.locator("[name=secret_access_token]").fill(secret)
+    form.locator("[name=server]").fill(network.base)
+    form.get_by_role("button").click()
+    expect(said(page)).to_contain_text("mine is in the vault")
+    row = page.locator("tbody tr").filter(has_text="mine")
+    row.get_by_role("button", name="Test").click()
+    expect(said(page)).to_contain_text("takes it")
+    assert secret not in page.content()
+    row.get_by_role("button", name="Retire").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    expect(said(page)).to_contain_text("no longer in the vault")
+    form = page.locator("form[action$='/credentials/database']")
+    database = {"name": "archive", "host": "127.0.0.1", "port": "1", "database": "d", "user": "u", "password": "p@ss"}
+    for name, value in database.items():
+        form.locator(f"[name={name}]").fill(value)
+    form.get_by_role("button").click()
+    expect(said(page)).to_contain_text('store = "vault:archive"')
+    page.locator("tbody tr").filter(has_text="archive").get_by_role("button", name="Test").click()
+    expect(said(page)).to_contain_text("cannot be opened", timeout=_SLOW)
+    assert "p@ss" not in page.content()
+
+
+def test_people_are_looked_up_online_and_added_as_seeds(site: Served, page: Page, network: Network) -> None:
+    fill_in(page, site, network, "looked")
+    page.get_by_role("button", name="Write only").click()
+    page.goto(site.address("/steering/people"))
+    form = page.locator("form[action$='/people/look']")
+    form.locator("[name=q]").fill(network.handles[3])
+    form.locator("[name=base]").fill(network.base)
+    form.get_by_role("button", name="Look online").click()
+    expect(page.locator("tbody tr").first).to_contain_text(network.handles[3].removeprefix("@"), timeout=_SLOW)
+    page.get_by_role("button", name="Add as seed").first.click()
+    expect(said(page)).to_contain_text("added to")
+    page.goto(site.address("/steering/actions?q=look"))
+    expect(page.locator("tbody tr").first).to_contain_text("look up")
