@@ -12,10 +12,17 @@ from store_pages import Crawled
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.migrate import apply, scripts, statements
-from bowerbird.db.short_columns import SHORT_COLUMNS, filled_columns, shortened_in_sql, whole_in_sql, written
+from bowerbird.db.short_columns import (
+    SHORT_COLUMNS,
+    SHORT_FORMS,
+    filled_columns,
+    shortened,
+    shortened_in_sql,
+    whole_in_sql,
+    written,
+)
 from bowerbird.db.sqlite import sqlite_module
 from bowerbird.model import Page, Post, PostKind
-from bowerbird.model.short_ids import SHORT_FORMS, shortened
 from bowerbird.ports import Database
 
 ADA = "at://did:plc:z72i7hdynmk6r22z27h6tvur/app.bsky.feed.post/3l6oveex3ii2l"

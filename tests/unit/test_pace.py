@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bowerbird.crawl.streaming.pace import Pace
+from bowerbird.crawl.streaming.stream import Pace
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 MOMENT = timedelta(milliseconds=300)

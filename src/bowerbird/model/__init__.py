@@ -58,13 +58,11 @@ from bowerbird.model.kinds import COUNTED_SIGNALS, Outcome, PostKind, ReactionKi
 from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.networks import NETWORKS, TRAITS, KeyForm, Network, Traits
 from bowerbird.model.places import Area, Box, Finding, Geography, Source
-from bowerbird.model.post_addresses import post_address, post_at
-from bowerbird.model.profiles import ids_at
-from bowerbird.model.servers import origin
 from bowerbird.model.states import CallState, CrawlState, CredentialState, MediaState, PostFate, StreamState, TaskState
 from bowerbird.model.streams import Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Retuned, Subscription, Wire
 from bowerbird.model.tasks import Arrival, Draw, Placement, Progress, Setback, Settled, Task, Turn, Visit
 from bowerbird.model.times import EPOCH, from_micros, to_micros
+from bowerbird.model.web_addresses import ids_at, origin, post_address, post_at
 from bowerbird.model.work import CallReport, Due, Later, Leased, Loss, Nothing, Offer
 
 __all__ = [

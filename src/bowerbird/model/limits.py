@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from bowerbird.model.kinds import Side, Subject
 from bowerbird.model.networks import TRAITS
-from bowerbird.model.servers import origin
+from bowerbird.model.web_addresses import origin
 
 
 class WindowKind(StrEnum):

@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 
 from msgspec import Struct, field, structs
 
-from bowerbird.crawl.streaming.pace import Pace
 from bowerbird.model import Channel, Charge, Service, Subscription
 from bowerbird.ports import Seeder, Sieve, StreamProvider
 
 _SECONDS = 2
 """How far what is booked may lag behind what is billed, on a busy machine."""
+_SECOND = timedelta(seconds=1)
+_HALF_LIFE = timedelta(minutes=10)
+"""In which a burst that does not come again loses half its weight."""
+
+
+class Pace:
+    """How much a stream brings in its busiest second: where each post costs, so much must be set aside while it is open."""
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[datetime, int]] = deque()
+        self._most = 0.0
+        self._at: datetime | None = None
+
+    @property
+    def busiest(self) -> int:
+        """The most that came within one second, not long ago."""
+        return round(self._most)
+
+    def recall(self, busiest: int) -> None:
+        """Begins with what is known from before, whoever listened then."""
+        self._most = max(self._most, float(busiest))
+
+    def heard(self, results: int, at: datetime) -> None:
+        self._recent.append((at, results))
+        while at - self._recent[0][0] >= _SECOND:
+            self._recent.popleft()
+        passed = max(at - self._at, timedelta(0)) if self._at is not None else timedelta(0)
+        self._at = at
+        self._most = max(self._most * 0.5 ** (passed / _HALF_LIFE), float(sum(count for _, count in self._recent)))
 
 
 class Key(Struct, frozen=True):

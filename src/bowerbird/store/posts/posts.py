@@ -32,18 +32,16 @@ from bowerbird.store.fields import (
     without_copy,
 )
 from bowerbird.store.intake.carriers import carriers
-from bowerbird.store.payloads.frames import Frames, Slot
-from bowerbird.store.payloads.placing import COLUMNS, NOTHING, Incoming, place_payloads
+from bowerbird.store.payloads.frames import COLUMNS, NOTHING, Frames, Incoming, Slot, place_payloads
 from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.payloads.repeated import Repeated, columns_from, columns_of
 from bowerbird.store.people.identities import People
-from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, save_parts
+from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, media_changes, save_parts
 from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.posts.counts import add_counted, take_counted
 from bowerbird.store.posts.emptied import Emptied, EmptiedStatements, emptied_posts
 from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
 from bowerbird.store.posts.lookups import LookupStatements, look_up
-from bowerbird.store.posts.media_changes import MediaStatements, media_changes
 from bowerbird.store.posts.references import apart, join, join_waiting, joining
 
 _stored = itemgetter(*POST_FIELDS)
@@ -77,7 +75,6 @@ class PostStatements:
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
         self.buried = EmptiedStatements(database)
         self.parts = PartStatements(database)
-        self.media = MediaStatements(database)
         self.late = LateStatements(database)
         self.lookups = LookupStatements(database, stored, self.buried.tombs)
         self.frames = Frames(database)
@@ -231,7 +228,7 @@ class _Posts(Struct):
 
     async def compare_media(self, sql: PostStatements) -> None:
         """Keeps what changed about pictures and films, be it a description alone."""
-        for number, texts in (await media_changes(self.s, sql.media, self.current, self.rewritten)).items():
+        for number, texts in (await media_changes(self.s, sql.parts, self.current, self.rewritten)).items():
             self.history.append((number, self.s.at, self.s.call, *texts))
             self.rewritten[self.current[number].id] = self.current[number]
 
