@@ -53,7 +53,8 @@ _TASK = (
 
 
 def large_store(posts: int, folder: Path, smaller: Path | None = None) -> Path:
-    """The path of a store of at least so many posts, made now unless the folder has it; a `smaller` one is what it grows from."""
+    """The path of a store of at least so many posts, made now unless the folder has it: from one of an earlier version, or from a
+    `smaller` one, which grows."""
     path = folder / f"reports-{newest()}-{posts}.db"
     if path.exists():
         return path
@@ -61,8 +62,9 @@ def large_store(posts: int, folder: Path, smaller: Path | None = None) -> Path:
     growing = path.with_suffix(".growing")
     for ending in ("", "-wal", "-shm"):
         growing.with_name(growing.name + ending).unlink(missing_ok=True)
-    if smaller is not None:
-        shutil.copyfile(smaller, growing)
+    earlier = max(folder.glob(f"reports-*-{posts}.db"), key=lambda each: each.stat().st_mtime, default=smaller)
+    if earlier is not None:
+        shutil.copyfile(earlier, growing)
         growing.chmod(0o600)
     asyncio.run(_grow(str(growing), -(-posts // POSTS_EACH)))
     return growing.rename(path)

@@ -133,9 +133,11 @@ async def test_a_file_is_named_as_long_as_a_post_shows_it(crawled: Crawled) -> N
 async def test_searches_are_kept_under_a_name_with_who(database: Database) -> None:
     one = SavedSearch(name="flood", what="posts", query="q=flood", who="ada", at=START)
     await keep_search(database, one)
-    await keep_search(database, SavedSearch(name="flood", what="posts", query="q=inundation", who="bo", at=START))
+    await keep_search(database, SavedSearch(name="flood", what="posts", query="q=inundation", who="ada", at=START))
     (kept,) = await saved_searches(database)
-    assert (kept.query, kept.who, kept.at) == ("q=inundation", "bo", START)
+    assert (kept.query, kept.who, kept.at) == ("q=inundation", "ada", START)
+    with pytest.raises(UserError, match="ada has saved"):
+        await keep_search(database, SavedSearch(name="flood", what="posts", query="q=rain", who="bo", at=START))
     assert await drop_search(database, "flood")
     assert not await drop_search(database, "flood")
     for name, query in (("", "q=a"), ("a" * 81, "q=a"), ("a", "q" * 5_000)):

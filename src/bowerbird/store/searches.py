@@ -30,7 +30,8 @@ class SavedSearch(Struct, frozen=True, kw_only=True):
 
 
 async def keep_search(database: Database, search: SavedSearch) -> None:
-    """Keeps a search under its name, in the place of one that had it; raises `UserError` for names and searches too long."""
+    """Keeps a search under its name, in the place of one that the same person gave it; raises `UserError` where another person
+    did, and for names and searches too long."""
     if not search.name.strip() or len(search.name) > _LONGEST_NAME:
         raise UserError(f"a saved search needs a name of 1 to {_LONGEST_NAME} letters")
     if len(search.query) > _LONGEST_QUERY:
@@ -39,6 +40,9 @@ async def keep_search(database: Database, search: SavedSearch) -> None:
         (row,) = await tx.fetch("select count(*) as n from saved_searches where name <> ?", search.name)
         if row["n"] >= _MOST:
             raise UserError(f"{_MOST} searches are saved already: delete one that nobody needs")
+        had = await tx.fetch_one("select who from saved_searches where name = ?", search.name)
+        if had is not None and had["who"] != search.who:
+            raise UserError(f"{had['who']} has saved a search called {search.name!r}: choose another name")
         await tx.execute(_KEEP, search.name, search.what, search.query, search.who, to_micros(search.at))
 
 

@@ -22,7 +22,10 @@ async def search_follows(database: Database, wanted: Search) -> Found:
         source, target = begin[0], begin[1] if len(begin) > 1 else 0
         low = 0 if choice.users or choice.followed else max(source - STRETCH, 0)
         where = await conditions(database, tx, FOLLOWS, choice)
-        pairs = await _pairs(tx, where, _beyond(source, target, low, by_target=bool(choice.followed)), wanted.size + 1)
+        beyond = _beyond(source, target, low)
+        # A sum is in no index: that of those who are followed is to be used then.
+        by = "r.source + 0" if choice.followed and not choice.users else "r.source"
+        pairs = await _pairs(tx, where, Conditions(beyond.sql.replace("r.source", by), beyond.values), by, wanted.size + 1)
         shown = pairs[: wanted.size]
         rows = await _rows(database, tx, shown)
     if len(pairs) > wanted.size:
@@ -35,18 +38,16 @@ async def _last(tx: Transaction) -> int:
     return int(row["source"] or 0)
 
 
-def _beyond(source: int, target: int, low: int, *, by_target: bool) -> Conditions:
-    # A sum is in no index: that of those who are followed is to be used then.
-    first = "r.source + 0" if by_target else "r.source"
+def _beyond(source: int, target: int, low: int) -> Conditions:
     if low:
-        return Conditions(f"({first}, r.target) < (?, ?) and {first} >= ?", (source, target, low))
-    return Conditions(f"({first}, r.target) < (?, ?)", (source, target))
+        return Conditions("(r.source, r.target) < (?, ?) and r.source >= ?", (source, target, low))
+    return Conditions("(r.source, r.target) < (?, ?)", (source, target))
 
 
-async def _pairs(tx: Transaction, where: Conditions, beyond: Conditions, limit: int) -> list[tuple[int, int]]:
+async def _pairs(tx: Transaction, where: Conditions, beyond: Conditions, by: str, limit: int) -> list[tuple[int, int]]:
     sql = (
         f"select r.source, r.target from {FOLLOWS.tables} where {where.sql} and {beyond.sql} "
-        f"order by r.source desc, r.target desc limit {limit}"
+        f"order by {by} desc, r.target desc limit {limit}"
     )
     return [(row["source"], row["target"]) for row in await tx.fetch(sql, *where.values, *beyond.values)]
 

@@ -18,6 +18,7 @@ from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.sheets.posts import read_post
 from bowerbird.store.searches import saved_searches
 from bowerbird.web.pages.data.asking import CONDITIONS, SIZES, Asked, all_columns, asked
+from bowerbird.web.pages.data.cells import table_rows
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
@@ -41,8 +42,6 @@ def listing(site: Site, what: str) -> Endpoint:
         except UserError as error:
             found, problem = Found(rows=()), str(error)
         values = _values(site, wanted, found) | {"problem": problem, "saved": await saved_searches(site.database)}
-        if request.headers.get("hx-target") == "more":
-            return site.part(request, "data/more.html", **values)
         crawls = [crawl.name for crawl in await site.reader.crawls()]
         return site.page(request, "data/list.html", title=TITLES[what], status=400 if problem else 200, crawls=crawls, **values)
 
@@ -64,9 +63,9 @@ def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:
         "asked": wanted,
         "told": {name: wanted.fields.get(name, "") for name in CONDITIONS},
         "found": found,
+        "rows": table_rows(what, found.rows, wanted.columns, kinds),
         "what": what,
         "address": address,
-        "kinds": kinds,
         "numeric": {name for name, kind in kinds.items() if kind in (Kind.NUMBER, Kind.REAL)},
         "headings": HEADINGS,
         "next": following,

@@ -1,0 +1,72 @@
+"""The data pages in a browser: searched, sorted, saved, looked through, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from served import Served, Watched
+
+from web_site import TAG
+
+Check = Callable[[Page], None]
+
+
+@pytest.mark.parametrize("path", ["/data/posts", "/data/users", "/data/relations", "/data/media", "/data/saved"])
+def test_lists_are_accessible_and_fit_a_phone(shared_site: Served, page: Page, check_accessibility: Check, path: str) -> None:
+    page.goto(shared_site.address(path))
+    check_accessibility(page)
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1")
+
+
+def test_from_a_search_to_a_post_to_its_author(shared_site: Served, page: Page, check_accessibility: Check) -> None:
+    page.goto(shared_site.address("/data/posts"))
+    page.get_by_label("Words or #hashtags").fill(f"#{TAG}")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**q=%23{TAG}**")
+    rows = page.locator("table.rows tbody tr")
+    rows.first.locator("td.text a").click()
+    expect(page.get_by_role("heading", name="Which call brought it")).to_be_visible()
+    check_accessibility(page)
+    page.locator(".main-post header a.handle").click()
+    expect(page.get_by_role("heading", name="When it writes")).to_be_visible()
+    check_accessibility(page)
+
+
+def test_a_search_is_sorted_paged_saved_and_deleted(site: Served, page: Page) -> None:
+    page.goto(site.address("/data/posts?size=25"))
+    page.get_by_role("link", name="likes").click()
+    expect(page.locator("th[aria-sort=descending]")).to_contain_text("likes")
+    first = page.locator("table.rows tbody tr td.text").first.inner_text()
+    page.get_by_role("link", name="Next").click()
+    page.wait_for_url("**after=**")
+    assert page.locator("table.rows tbody tr td.text").first.inner_text() != first
+    page.get_by_label("Save this search as").fill("most liked")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="most liked").click()
+    assert "sort=likes" in page.url
+    page.goto(site.address("/data/saved"))
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete").click()
+    confirm = page.locator("dialog[open] button.primary, dialog[open] button.danger")
+    if confirm.count():
+        confirm.first.click()
+    expect(page.get_by_text("No search is saved")).to_be_visible()
+
+
+def test_a_download_is_a_file_of_the_rows_that_are_shown(shared_site: Served, page: Page) -> None:
+    page.goto(shared_site.address(f"/data/posts?q=%23{TAG}"))
+    with page.expect_download() as told:
+        page.get_by_role("link", name="Download CSV").click()
+    assert told.value.suggested_filename.startswith("posts-")
+    assert len(told.value.path().read_text().splitlines()) > 1
+
+
+def test_what_is_not_known_is_said(shared_site: Served, page: Page, watched: Watched) -> None:
+    watched.expect("400")
+    page.goto(shared_site.address("/data/posts?user=nobody"))
+    expect(page.get_by_role("alert")).to_contain_text("knows no account nobody")
+    page.goto(shared_site.address("/data/posts?q=nothingofthekind"))
+    expect(page.get_by_text("Nothing was found")).to_be_visible()
