@@ -44,7 +44,7 @@ from bowerbird.db import open_database
 from bowerbird.evaluate.laboratory import TokenVault
 from bowerbird.evaluate.postgres import Server, run_postgres
 from bowerbird.flows.files.crawl_file import parse_crawl
-from bowerbird.model import Answer, Leased, Offer, Request, Service
+from bowerbird.model import Answer, Credential, Leased, Offer, Request, Service
 from bowerbird.remote import tokens
 from bowerbird.remote.coordinator import Opened
 from bowerbird.remote.desk import Desk
@@ -62,6 +62,8 @@ AT_ONCE = 8
 _BATCH = 4
 """Calls that a worker gets and puts at once where batches are measured, as a real worker does."""
 _TURNS = 2
+_PATIENCE = 120
+"""Seconds after which somebody who gets nothing gives up."""
 _WARM = 24
 """Pairs before it is measured: until then server and driver are still learning their statements."""
 _CRAWL = "crash"
@@ -115,7 +117,7 @@ async def _ours(pipe: Pipe, url: str, text: str) -> None:
         address = await stack.enter_async_context(serving(app, Listening()))
         async with database.transaction() as tx:
             token = await tokens.add(tx, "bench", clock.now())
-        pipe.send((address, token, offered[0].name))
+        pipe.send((address, token, offered[0]))
         await asyncio.to_thread(pipe.recv)
         crawl.process.end("measured")
         await running
@@ -129,7 +131,7 @@ def bare(pipe: Pipe, url: str, text: str) -> None:
 async def _bare(pipe: Pipe, url: str) -> None:
     pool = await asyncpg.create_pool(url, min_size=1, max_size=4)
     async with serving(BareCoordinator(pool, _SERVICE).app(), Listening()) as address:
-        pipe.send((address, "", ""))
+        pipe.send((address, "", None))
         await asyncio.to_thread(pipe.recv)
     await pool.close()
 
@@ -181,9 +183,12 @@ async def _worked(step: Step, times: Times, pairs: int, workers: int) -> None:
     """Several workers at once, until there are so many pairs more."""
     wanted = len(times.put) + pairs
 
+    give_up = time.perf_counter() + _PATIENCE
+
     async def worker() -> None:
         while len(times.put) < wanted:
-            await step()
+            if not await step() and time.perf_counter() > give_up:
+                raise SystemExit(f"only {len(times.put)} pairs came within {_PATIENCE} s: the coordinator hands nothing out")
 
     await asyncio.gather(*(worker() for _ in range(workers)))
 
@@ -221,16 +226,16 @@ class Bench(Struct, frozen=True):
             process.terminate()
         return Run(len(times.put) / seconds, used / len(times.put), times)
 
-    async def _step(self, stack: AsyncExitStack, kind: str, times: Times, where: tuple[str, str, str]) -> Step:
+    async def _step(self, stack: AsyncExitStack, kind: str, times: Times, where: tuple[str, str, Credential]) -> Step:
         base, token, key = where
         if kind == "bare":
             session = await stack.enter_async_context(aiohttp.ClientSession())
             return lambda: _bare_step(session, base, self.recording, times)
         link = Link(Address(base=base, token=token), RealClock())
         stack.push_async_callback(link.close)
-        me = await link.ask("enrol", Enrol(process=myself(), version="bench"))
+        me = await link.ask("enrol", Enrol(process=myself(), version="bench", credentials=(key,)))
         room = _BATCH if kind == "batches" else 1
-        offer = Offer(worker=me.worker, room=room, credentials=frozenset({key}), facets=frozenset({"timeline"}))
+        offer = Offer(worker=me.worker, room=room, credentials=frozenset({key.name}), facets=frozenset({"timeline"}))
         return lambda: _our_step(link, offer, self.recording, times)
 
     async def _database(self, name: str, kind: str) -> str:
@@ -297,7 +302,7 @@ def figures(runs: dict[str, list[Run]]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="only the last line matters to a machine: one JSON object")
-    parser.add_argument("--pairs", type=int, default=240)
+    parser.add_argument("--pairs", type=int, default=160)
     options = parser.parse_args()
     pages = options.pairs * 2
     with served("mastodon", pages) as source:

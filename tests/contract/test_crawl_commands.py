@@ -270,6 +270,9 @@ def test_a_running_crawl_can_be_paused_resumed_and_stopped(
     children[0].wait_for('"state": "running"')
     assert cli.run(["crawl", str(file)]) == 2
     assert "--join" in capsys.readouterr().err
+    for verb, words in (("pause", "heed it"), ("pause", "so already"), ("resume", "heed it"), ("resume", "so already")):
+        assert cli.run([verb, str(file), "--facet", "timeline"]) == 0
+        assert words in capsys.readouterr().out
     for verb, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
         assert told(verb, file, state, capsys)["processes"] == 1
     code, out, _ = children[0].end()

@@ -131,6 +131,8 @@ async def test_labels_come_from_a_file_and_the_result_as_json(tmp_path: Path, ca
         assert "labelled in a terminal" in capfd.readouterr().err
         assert thread.submit(cli.run, ["judge", store, "--of", "ys"]).result() == 2
         assert "'ys' is nothing a judge says (did you mean 'yes'?)" in capfd.readouterr().err
+        assert thread.submit(cli.run, ["judge", store, "--judge", "nosuch"]).result() == 2
+        assert "nosuch" in capfd.readouterr().err
         assert thread.submit(cli.run, ["judge", store, "--labels", "no.csv"]).result() == 2
         assert "there is no file no.csv" in capfd.readouterr().err
 

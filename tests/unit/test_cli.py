@@ -233,3 +233,8 @@ def test_a_sample_says_what_keeps_it_from_being_good_enough(capsys: pytest.Captu
     assert any("degree" in line and line.rstrip().endswith("no, wanted ± 0.25") for line in shown)
     assert any("posts" in line and line.rstrip().endswith("no, must be known for 80%") for line in shown)
     assert any("bot" in line and line.rstrip().endswith("yes") for line in shown)
+
+
+def test_a_postgresql_that_does_not_answer_is_worth_another_start(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["status", "postgresql://nobody@127.0.0.1:9/none"]) == 3
+    assert "cannot reach PostgreSQL" in capsys.readouterr().err

@@ -9,12 +9,14 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from bowerbird.flows.built_in import builtin_flows
 from bowerbird.flows.drawing import as_svg, as_text
 from bowerbird.flows.drawing.levels import facet_ranks
 from bowerbird.flows.files.flow_file import parse_flow
 from bowerbird.flows.flow import Edge, FacetUse, Filters, Flow, Stop
+from bowerbird.flows.modules import ModuleUse
 from bowerbird.policies import RANKERS
 
 FLOWS = {name: parse_flow(text, name, {}, RANKERS) for name, text in builtin_flows().items()}
@@ -131,3 +133,10 @@ def test_ranks_grow_along_edges_except_where_a_loop_returns(pairs: list[tuple[st
     acyclic = [(source, to) for source, to in pairs if source < to]
     forward = facet_ranks(_flow(acyclic))
     assert all(forward[source] < forward[to] for source, to in acyclic)
+
+
+def test_the_modules_of_a_flow_are_named() -> None:
+    assert "modules: growth, mentions" in as_text(
+        structs.replace(LOOP, modules=(ModuleUse(name="growth"), ModuleUse(name="mentions")))
+    )
+    assert "modules" not in as_text(LOOP)

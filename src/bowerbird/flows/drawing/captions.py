@@ -57,6 +57,7 @@ def foot_lines(flow: Flow) -> list[str]:
     only += [f"posts with {' or '.join(filters.keywords)}"] if filters.keywords else []
     only += [f"whatever is {filters.when}"] if filters.when else []
     lines += [f"follows only: {'; '.join(only)}"] if only else []
+    lines += [f"modules: {', '.join(each.name for each in flow.modules)}"] if flow.modules else []
     if filters.follow_opted_out:
         lines.append("follows accounts that opted out too")
     return lines

@@ -104,6 +104,8 @@ def _seeds(flow: Flow, provider: str) -> str:
     if not flow.seeds:
         return ""
     seed, what = _seed(flow.seeds[0], provider)
+    if flow.needs_community:
+        what += " of members you know, the more the better; the one below only shows how they are written"
     return _SEEDS.format(what=what, seed=seed)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct, structs
 
+from bowerbird.analysis.places.gazetteer import is_built
 from bowerbird.app import Outside, open_crawl
 from bowerbird.cli.checks.changed import applies
 from bowerbird.cli.checks.consent import check_consent, keep_consent
@@ -157,6 +158,8 @@ async def _crawl(plan: CrawlPlan, settings: Settings, vault: Vault, wish: _Wish)
         outside = structs.replace(outside, applies=await applies(plan, outside, again, is_told=wish.applies, say=say))
         agreed = await check_consent(start.plan, outside, is_given=wish.is_agreed, say=say)
         former = await settle_former(plan, outside, again, is_told=wish.applies)
+        if plan.community is not None and not is_built(settings.cache_folder):
+            say("Building the index of places first; that takes some seconds, once on this machine.")
         async with open_crawl(start.plan, outside, asked=start.asked) as crawl:
             # Said last: of a crawl that is refused nobody shall read that it goes on.
             for note in (*await check_tokens(crawl, outside), *start.notes, *former, *crawl.notes):

@@ -63,8 +63,6 @@ def command(
     )  # fmt: skip
     if judge == JUDGE and said not in VALUES:
         raise UserError(f"--of {said!r} is nothing a judge says{meant(said, VALUES)}; write one of {', '.join(VALUES)}")
-    if labels is None and not as_json and not sys.stdin.isatty():
-        raise UserError("accounts are shown and labelled in a terminal; elsewhere give --labels FILE, or --json for the result")
     name, found = asyncio.run(_judge(asked))
     labelling.show_labelled(asked.output, found)
     asked.output.result({"crawl": name, **msgspec.to_builtins(found)})
@@ -78,6 +76,11 @@ async def _judge(asked: _Asked) -> tuple[str, Labelled]:
         group = Group(crawl, asked.judge, asked.said)
         async with database.transaction() as tx:
             await draw(tx, group, asked.size, SystemRandom(), clock.now())
+        if given is None and not asked.output.as_json and not sys.stdin.isatty():
+            # Not before: who named a judge that there is not is told that first.
+            raise UserError(
+                "accounts are shown and labelled in a terminal; elsewhere give --labels FILE, or --json for the result"
+            )
         if given is not None:
             unknown = await keep_labels(database, group, given, clock.now())
             if unknown:
