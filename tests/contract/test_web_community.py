@@ -62,6 +62,7 @@ def test_every_page_of_a_community_answers_and_escapes(database_url: str) -> Non
         card = (await client.get("/community/c/decide/undecided")).text
         assert "pt 9 of 10 posts" in card
         assert "speaks for it" in card
+        assert 'action="/community/c/decide/undecided/say"' in card
 
     with_client(database_url, play)
 
@@ -84,6 +85,9 @@ def test_one_key_decides_one_after_the_other_and_undo_goes_back(database_url: st
         assert (await standing(scene))["x:7"] == ("undecided", "owner")
         assert "That was the last one" in last.text
         assert (await press(client, say, first, "x")).status == 400
+        plain = await client.post(say, {**fields(first), "key": "skip"})
+        assert plain.status == 303
+        assert (await client.get(plain.headers["location"])).status == 200
 
     with_client(database_url, play)
 

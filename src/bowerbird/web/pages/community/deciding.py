@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.community.persons import say, undo
@@ -57,7 +57,7 @@ def routes(site: Site) -> list[BaseRoute]:
         card = await _next(site, crawl, which, request.query_params.get("after") or _FIRST, 0)
         here = f"/community/{in_path(crawl.name)}/decide/{which}"
         return shown(
-            site, request, "decide.html", crawl, f"/{which}", card=card, which=which, about=LISTS[which], here=here, told="",
+            site, request, "decide.html", crawl, f"/{which}", card=card, which=which, about=LISTS[which], asked_at=here, told="",
             is_sample=False,
         )  # fmt: skip
 
@@ -134,7 +134,10 @@ async def _back(site: Site, request: Request, where: tuple[CrawlReport, Which], 
 def _part(site: Site, request: Request, where: tuple[CrawlReport, Which], card: Card | None, told: str) -> Response:
     crawl, which = where
     here = f"/community/{in_path(crawl.name)}/decide/{which}"
-    return site.part(request, "community/card.html", card=card, told=told, here=here, which=which, is_sample=False, **WORDS)
+    if "hx-request" not in request.headers:
+        # Where scripts do not run, the next one is a page of its own.
+        return RedirectResponse(f"{here}?after={card.start if card else _END}", status_code=303)
+    return site.part(request, "community/card.html", card=card, told=told, asked_at=here, which=which, is_sample=False, **WORDS)
 
 
 def _number(form: Form, name: str) -> int:

@@ -9,10 +9,11 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.db.moment import one_moment
 from bowerbird.model.community import JUDGE
 from bowerbird.reports.community.people import Which, read_people
-from bowerbird.reports.community.reading import read_community, share_of_mentioned
+from bowerbird.reports.community.reading import Standing, read_community, share_of_mentioned
 from bowerbird.reports.labels import read_labelled
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.community.frame import LISTS, crawl_of, shown
+from bowerbird.web.pages.community.kept import Kept
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
 
@@ -20,6 +21,13 @@ _ROWS = 50
 
 
 def routes(site: Site) -> list[BaseRoute]:
+    async def count(_: str) -> Standing:
+        """Of the whole store: judgements are of no single crawl."""
+        async with one_moment(site.database) as still, still.reading() as tx:
+            return await read_community(tx, still)
+
+    kept = Kept(site.clock, count)
+
     async def index(request: Request) -> Response:
         crawls = await site.reader.crawls()
         if not crawls:
@@ -29,12 +37,13 @@ def routes(site: Site) -> list[BaseRoute]:
 
     async def standing(request: Request) -> Response:
         crawl = await crawl_of(site, request)
-        async with one_moment(site.database) as still, still.reading() as tx:
-            found = await read_community(tx, still)
+        counted = await kept.read("", is_new="refresh" in request.query_params)
+        async with site.database.reading() as tx:
             samples = [await read_labelled(tx, crawl.crawl, JUDGE, said) for said in ("yes", "no", "undecided")]
+        found = counted.value if counted else None
         return shown(
-            site, request, "standing.html", crawl, "", standing=found, share=share_of_mentioned(found.mentioned),
-            samples=[each for each in samples if each.drawn], as_of=site.clock.now(),
+            site, request, "standing.html", crawl, "", counted=counted, standing=found,
+            share=share_of_mentioned(found.mentioned) if found else None, samples=[each for each in samples if each.drawn],
         )  # fmt: skip
 
     async def listed(request: Request) -> Response:

@@ -75,6 +75,8 @@ def routes(site: Site) -> list[BaseRoute]:
             skipped.add(number)
         else:
             raise UserError("press y, n, u, s for skip, or z to go back")
+        if "hx-request" not in request.headers:
+            return RedirectResponse(f"/community/{in_path(crawl.name)}/sample/{said}", status_code=303)
         async with site.database.reading() as tx:
             asked = await _next(tx, crawl, said, me, skipped, number)
             labelled = await read_labelled(tx, crawl.crawl, JUDGE, said)
@@ -93,7 +95,7 @@ def _values(
 ) -> dict[str, object]:
     here = f"/community/{in_path(crawl.name)}/sample/{said}"
     kept = " ".join(map(str, sorted(skipped or ())))
-    return {"asked": asked, "labelled": labelled, "value": said, "here": here, "skipped": kept}
+    return {"asked": asked, "labelled": labelled, "value": said, "asked_at": here, "skipped": kept}
 
 
 async def _next(
