@@ -18,4 +18,4 @@ if ! found >/dev/null; then
     echo "Skipping the tests in a browser: there is no Chromium (on Debian and Ubuntu: apt install chromium)."
     exit 0
 fi
-exec "$bin/pytest" -o addopts="-q --strict-markers -p no:cacheprovider" --chromium "$(found)" tests/browser "$@"
+exec "$bin/pytest" -n "${WORKERS:-2}" --dist loadfile -o addopts="-q --strict-markers -p no:cacheprovider" --chromium "$(found)" tests/browser "$@"

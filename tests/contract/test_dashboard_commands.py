@@ -86,14 +86,14 @@ def test_a_store_is_shown_until_it_is_enough_and_each_address_lets_one_browser_i
     assert code == 0
 
 
-def test_a_demo_is_shown_while_it_runs_and_its_crawl_ends_as_without(home: Path, started: list[Command]) -> None:
-    started.append(Command("demo", "--dashboard", "--no-open", "--port", "0", "--seconds", "6", "--json"))
+def test_a_demo_is_shown_while_it_runs_and_ends_as_without(home: Path, started: list[Command]) -> None:
+    started.append(Command("demo", "--dashboard", "--no-open", "--port", "0", "--seconds", "120", "--json"))
     page = browser().open(address_in(started[0].until("Dashboard:"))).read().decode()
     assert "1 of 1" in page, "it runs while it is looked at"
-    code, out = started[0].end()
+    code, out = started[0].end(signal.SIGINT)
     told = json.loads(out.splitlines()[-1])
-    assert (code, told["refused"]) == (0, 0)
-    assert told["posts_found"] > 0
+    assert (code, told["refused"]) == (130, 0)
+    assert told["calls"] > 0
 
 
 def test_a_dashboard_that_cannot_start_is_told_and_the_crawl_goes_on(home: Path, started: list[Command]) -> None:
@@ -101,11 +101,12 @@ def test_a_dashboard_that_cannot_start_is_told_and_the_crawl_goes_on(home: Path,
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        started.append(Command("demo", "--dashboard", "--no-open", "--port", port, "--seconds", "4", "--json"))
+        started.append(Command("demo", "--dashboard", "--no-open", "--port", port, "--seconds", "120", "--json"))
         assert "cannot listen on 127.0.0.1" in started[0].until("There is no dashboard")
-        code, out = started[0].end()
-    assert code == 0
-    assert json.loads(out.splitlines()[-1])["posts_found"] > 0
+        started[0].until('"state": "running"')
+        code, out = started[0].end(signal.SIGINT)
+    assert code == 130
+    assert json.loads(out.splitlines()[-1])["calls"] > 0
 
 
 def test_a_coordinator_answers_workers_and_browsers_on_one_port(home: Path, started: list[Command]) -> None:
