@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from bowerbird.db import open_database
@@ -13,12 +14,14 @@ from bowerbird.db.addresses import is_postgres
 from bowerbird.db.sqlite import SqliteDatabase
 from bowerbird.db.sqlite_transaction import SqliteTransaction
 from bowerbird.errors import StoreError, UserError
+from bowerbird.model import Backoff
 from bowerbird.ports import Clock, Database, Row, Transaction
 
 T = TypeVar("T")
 _THREADS = 4
 _PATIENCE = 30.0
 """Seconds that one question may take; whoever looks at a page has gone by then."""
+_OFTEN = Backoff(first=timedelta(milliseconds=2), most=timedelta(milliseconds=10))
 TOO_LONG = "this takes too long on a store of this size; ask for less at a time, or on the command line"
 
 
@@ -37,6 +40,8 @@ class _ReadBeside(SqliteDatabase):
     def __init__(self, where: str, clock: Clock, module: Any, *, waits_for_disk: bool = True) -> None:
         super().__init__(where, clock, module, waits_for_disk=waits_for_disk)
         self._threads = ThreadPoolExecutor(_THREADS, "reading")
+        # A crawl leaves the lock for moments only: who looks seldom, such as somebody who logs in, would hardly find it free.
+        self._waits = _OFTEN
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:

@@ -69,6 +69,7 @@ class SqliteDatabase:
         self._where = where
         self._clock = clock
         self._module = module
+        self._waits = _WAITS
         # In WAL mode `normal` writes the log at every commit, and waits for the disk only when it is emptied.
         self._synchronous = "full" if waits_for_disk else "normal"
         self._writer = self._connect()
@@ -297,7 +298,7 @@ class SqliteDatabase:
                 if not isinstance(translated, Busy) or self._clock.now() >= give_up:
                     raise translated from error
             failures += 1
-            await self._clock.sleep_until(self._clock.now() + _WAITS.wait(failures))
+            await self._clock.sleep_until(self._clock.now() + self._waits.wait(failures))
 
     def _roll_back(self, connection: Any) -> None:
         if connection.in_transaction:
