@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bowerbird.app import vocabulary
-from bowerbird.cli.checks.services import sorted_seeds
+from bowerbird.app.plan_checks import sorted_seeds
 from bowerbird.errors import FlowError, UserError
 from bowerbird.flows.built_in import builtin_flows
 from bowerbird.flows.files.crawl_file import parse_crawl, read_crawl_file
