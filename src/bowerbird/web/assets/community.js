@@ -7,6 +7,9 @@ addEventListener("keydown", (event) => {
   if (!button) return;
   event.preventDefault();
   event.stopImmediatePropagation();
+  // Of an account that was just answered nothing more is said; the next one may be there before htmx has looked at it.
+  if (button.form.classList.contains("htmx-request")) return;
+  window.htmx?.process(button.form);
   button.click();
 }, true);
 
