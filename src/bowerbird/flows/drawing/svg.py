@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from textwrap import wrap
@@ -37,6 +37,7 @@ class _Arrow(NamedTuple):
     kind: str
     path: tuple[Node, ...]
     label: tuple[str, ...] = ()
+    edge: Edge | None = None
 
 
 class _Picture(NamedTuple):
@@ -56,7 +57,7 @@ def as_svg(flow: Flow, facets: Mapping[str, Facet] | None = None) -> str:
     wide = max([width, *(len(line) * _LETTER + 2 * _MARGIN for line in [*feet, *about])])
     high = head + height - 22 + _LINE * len(feet)
     shift = (wide - width) / 2
-    drawn = [*_arrows(picture), *_boxes(picture, lines)]
+    drawn = [*_arrows(picture), *(line for line in _boxes(picture, lines) if line)]
     return "\n".join(
         [
             _opening(flow.name, wide, high),
@@ -74,20 +75,55 @@ def as_svg(flow: Flow, facets: Mapping[str, Facet] | None = None) -> str:
     )
 
 
+class Counted(NamedTuple):
+    """What a drawing of a crawl says beside the flow itself."""
+
+    facets: Mapping[str, Sequence[str]]
+    """By facet, lines for its box."""
+    edges: Mapping[tuple[str, str], str]
+    """By where an edge leads from and to, a word on its arrow; from `seeds` for the first ones."""
+    states: Mapping[str, str]
+    """By facet, what its box is: `busy`, `still`, `left-out`."""
+    links: Mapping[str, str]
+    """By facet, where a click on its box leads."""
+
+
+def as_counted_svg(flow: Flow, counted: Counted) -> str:
+    """The automaton with what is counted, for a page that has colours of its own: no style, no frame."""
+    flow = with_stream(flow)
+    lines = {use.name: list(counted.facets.get(use.name, ())) for use in flow.facets}
+    picture = _picture(flow, lines, counted.edges)
+    width, height = arrange(picture.nodes, 12.0, 30.0)
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="automaton" {size} role="img" aria-label="crawl flow">',
+            *_markers("arrow-"),
+            *_arrows(picture, "arrow-"),
+            *_boxes(picture, lines, counted),
+            "</svg>",
+        ]
+    )
+
+
 def _opening(name: str, wide: float, high: float) -> str:
     size = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="crawl flow {escape(name)}">'
 
 
-def _picture(flow: Flow, lines: Mapping[str, list[str]]) -> _Picture:
+def _picture(flow: Flow, lines: Mapping[str, list[str]], counts: Mapping[tuple[str, str], str] | None = None) -> _Picture:
+    """`counts`: words on the arrows instead of conditions."""
     ranks = facet_ranks(flow)
     boxes = {use.name: _box(use.name, lines[use.name], 2 + 2 * ranks[use.name]) for use in flow.facets}
     seeds = Node("seeds", 0, 84, 30)
     picture = _Picture([seeds, *boxes.values()], boxes, [])
     for name in flow.seeds:
-        picture.arrows.append(_Arrow("seeding", tuple(_chain(picture, seeds, boxes[name], None))))
+        words = (counts or {}).get(("seeds", name), "")
+        label = _label_node((words,)) if words else None
+        path = tuple(_chain(picture, seeds, boxes[name], label))
+        picture.arrows.append(_Arrow("seeding", path, (words,) if label else ()))
     for edge in flow.edges:
-        picture.arrows.append(_edge_arrow(picture, edge))
+        picture.arrows.append(_edge_arrow(picture, edge, _edge_words(edge, counts)))
     return picture
 
 
@@ -96,16 +132,26 @@ def _box(name: str, lines: list[str], row: int) -> Node:
     return Node(name, row, max(120.0, longest * _LETTER + 32), 32 + _LINE * len(lines) + 10)
 
 
-def _edge_arrow(picture: _Picture, edge: Edge) -> _Arrow:
+def _edge_words(edge: Edge, counts: Mapping[tuple[str, str], str] | None) -> tuple[str, ...]:
+    if counts is not None:
+        count = counts.get((edge.source, edge.to), "")
+        return (edge.take, count) if count else (edge.take,)
     clauses = re.split(" (?=(?:and|or) )", f"when {edge.when}") if edge.when else []
-    words = (edge.take, *(line for clause in clauses for line in wrap(clause, 34)))
-    label = Node("", 0, max(len(word) for word in words) * _LETTER * 0.95 + 20, _LINE * len(words) + 8)
+    return (edge.take, *(line for clause in clauses for line in wrap(clause, 34)))
+
+
+def _label_node(words: Sequence[str]) -> Node:
+    return Node("", 0, max(len(word) for word in words) * _LETTER * 0.95 + 20, _LINE * len(words) + 8)
+
+
+def _edge_arrow(picture: _Picture, edge: Edge, words: tuple[str, ...]) -> _Arrow:
+    label = _label_node(words)
     source, to = picture.boxes[edge.source], picture.boxes[edge.to]
     if source.row < to.row:
         path = _chain(picture, source, to, label)
     else:
         path = _chain(picture, to, source, label)[::-1] if to.row < source.row else _beneath(picture, source, to, label)
-    return _Arrow("wakes" if wakes(edge) else "edge", tuple(path), words)
+    return _Arrow("wakes" if wakes(edge) else "edge", tuple(path), words, edge)
 
 
 def _chain(picture: _Picture, upper: Node, lower: Node, label: Node | None) -> list[Node]:
@@ -132,20 +178,31 @@ def _beneath(picture: _Picture, source: Node, to: Node, label: Node) -> list[Nod
     return [source, label, to]
 
 
-def _markers() -> Iterator[str]:
+def _markers(prefix: str = "") -> Iterator[str]:
+    """`prefix`: of their ids, on a page that has others; its style gives them colours."""
     for kind, colour in (("edge", "#6b7c8b"), ("wakes", "#1f5fa8"), ("seeding", "#e8a33d")):
-        shape = f'<path d="M0 0 L9 4.5 L0 9 z" fill="{colour}"/>'
+        paint = f'class="head-{kind}"' if prefix else f'fill="{colour}"'
+        shape = f'<path d="M0 0 L9 4.5 L0 9 z" {paint}/>'
         size = 'markerWidth="9" markerHeight="9" refX="8" refY="4.5" markerUnits="userSpaceOnUse"'
-        yield f'<defs><marker id="{kind}" {size} orient="auto">{shape}</marker></defs>'
+        yield f'<defs><marker id="{prefix}{kind}" {size} orient="auto">{shape}</marker></defs>'
 
 
-def _arrows(picture: _Picture) -> Iterator[str]:
+def _arrows(picture: _Picture, prefix: str = "") -> Iterator[str]:
     ports = _ports(picture)
     for number, arrow in enumerate(picture.arrows):
-        yield f'<path class="edge {arrow.kind}" marker-end="url(#{arrow.kind})" d="{_curve(arrow, number, ports)}"/>'
+        yield f'<path class="edge {arrow.kind}" marker-end="url(#{prefix}{arrow.kind})" d="{_curve(arrow, number, ports)}"/>'
     for arrow in picture.arrows:
         if arrow.label:
-            yield from _label(arrow)
+            yield from _told(arrow) if prefix else _label(arrow)
+
+
+def _told(arrow: _Arrow) -> Iterator[str]:
+    """The label with the whole condition for those who point at it."""
+    edge = arrow.edge
+    words = f"{edge.source} to {edge.to}: {edge.take}{f' when {edge.when}' if edge.when else ''}" if edge else "seeds"
+    yield f"<g><title>{escape(words)}</title>"
+    yield from _label(arrow)
+    yield "</g>"
 
 
 def _ports(picture: _Picture) -> Mapping[tuple[int, bool], float]:
@@ -193,18 +250,34 @@ def _label(arrow: _Arrow) -> Iterator[str]:
         yield _text(node.x, node.y + 17 + _LINE * number, word, "when" if number else "take")
 
 
-def _boxes(picture: _Picture, lines: Mapping[str, list[str]]) -> Iterator[str]:
+def _boxes(picture: _Picture, lines: Mapping[str, list[str]], counted: Counted | None = None) -> Iterator[str]:
     seeds = picture.nodes[0]
     yield _rect(seeds, "seeds", 15)
     yield _text(seeds.x, seeds.y + 20, "seeds", "seeds-name")
     for name, node in picture.boxes.items():
-        left, right, top = node.x - node.width / 2, node.x + node.width / 2, node.y
-        yield _rect(node, "box", 9)
-        band = f"M{left:.1f} {top + 30:.1f} V{top + 9:.1f} Q{left:.1f} {top:.1f} {left + 9:.1f} {top:.1f} H{right - 9:.1f}"
-        yield f'<path class="band" d="{band} Q{right:.1f} {top:.1f} {right:.1f} {top + 9:.1f} V{top + 30:.1f} z"/>'
-        yield _text(node.x, top + 20, name, "name")
-        for number, line in enumerate(lines[name]):
-            yield _text(node.x, top + 49 + _LINE * number, line, "line")
+        opening, closing = _around(name, counted)
+        yield opening
+        yield from _box_of(name, node, lines[name])
+        yield closing
+
+
+def _around(name: str, counted: Counted | None) -> tuple[str, str]:
+    """What a box stands in: nothing, or a group with its state, which may be a link."""
+    if counted is None:
+        return "", ""
+    group = f'<g class="facet {escape(counted.states.get(name, ""))}">'
+    link = counted.links.get(name)
+    return (f'<a href="{escape(link)}">{group}', "</g></a>") if link else (group, "</g>")
+
+
+def _box_of(name: str, node: Node, lines: Sequence[str]) -> Iterator[str]:
+    left, right, top = node.x - node.width / 2, node.x + node.width / 2, node.y
+    yield _rect(node, "box", 9)
+    band = f"M{left:.1f} {top + 30:.1f} V{top + 9:.1f} Q{left:.1f} {top:.1f} {left + 9:.1f} {top:.1f} H{right - 9:.1f}"
+    yield f'<path class="band" d="{band} Q{right:.1f} {top:.1f} {right:.1f} {top + 9:.1f} V{top + 30:.1f} z"/>'
+    yield _text(node.x, top + 20, name, "name")
+    for number, line in enumerate(lines):
+        yield _text(node.x, top + 49 + _LINE * number, line, "line")
 
 
 def _rect(node: Node, kind: str, radius: float) -> str:
