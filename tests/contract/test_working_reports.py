@@ -2,90 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 import pytest
+from working_scene import CALL, FLOW, NOW, at, fill
 
-from bowerbird.clock import to_micros
-from bowerbird.crawl.life import registry
-from bowerbird.flows.flow import Edge, FacetUse, Flow, Size, Stop
-from bowerbird.model import Service, TaskState
+from bowerbird.flows.flow import FacetUse, Flow, Size, Stop
+from bowerbird.model import TaskState
 from bowerbird.ports import Database
 from bowerbird.reports.working import calls, errors, frontier, messages, paces, spans, workers
 from bowerbird.reports.working.left import time_left
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
-FLOW = Flow(
-    name="small",
-    facets=(FacetUse("profiles", ranker="echo"), FacetUse("timeline")),
-    edges=(Edge("profiles", "timeline", take="asked"),),
-    seeds=("profiles",),
-)
-_CALL = """
-insert into calls (crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at, settled_at, outcome,
-    results, new_items, call_micros, rank_micros, detail) values (?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, 10, ?)
-"""
-_TASK = """
-insert into tasks (lane, target, ready, priority, state, visits, visited_at, depth, added_at, added_by)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_ERROR = "insert into errors (at, crawl, part, outcome, call, message) values (?, ?, ?, ?, ?, ?)"
-
-
-def at(minutes: float) -> int:
-    """So many minutes before now, as it is stored."""
-    return to_micros(NOW - minutes * MINUTE)
-
 
 @pytest.fixture
-async def crawled(database: Database) -> Database:
-    """A crawl of two lanes: thirty good calls in ten minutes, one that failed, one under way, and an open connection."""
-    async with database.transaction() as tx:
-        crawl = (await registry.enrol_crawl(tx, "small", msgspec.json.encode(FLOW).decode(), "{}", NOW)).crawl
-        service = await registry.enrol_service(tx, Service(name="here", provider="bluesky", base="http://x"), "bluesky")
-        profiles, timeline, stream = [
-            await registry.enrol_lane(tx, crawl, service, facet) for facet in ("profiles", "timeline", "jetstream")
-        ]
-        worker = await registry.enrol_worker(tx, "small", NOW, "mine")
-        good = [
-            (crawl, profiles, "profiles", worker, "settled", 25, f"did:{n}", at(10 - n / 3), 0, at(10 - n / 3 - 0.1), "ok", 25, n,
-             1_000 * (n + 1), None)
-            for n in range(30)
-        ]  # fmt: skip
-        await tx.execute_many(_CALL, good)
-        others = [
-            (crawl, timeline, "timeline", worker, "settled", 1, "Did:Odd_One", at(0.5), 0, at(0.4), "server_error", 0, 0, 5_000,
-             "502 bad gateway"),
-            (crawl, timeline, "timeline", worker, "flying", 1, "did:7", at(0.1), 0, None, None, None, None, None, None),
-        ]  # fmt: skip
-        await tx.execute_many(_CALL, others)
-        await tx.execute_many(
-            "insert into calls (crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at, sent_at, "
-            "results, new_items) values (?, ?, 'jetstream', ?, 'flying', '', 1, 'all', ?, 0, ?, 90, 60)",
-            [(crawl, stream, worker, at(20), at(20))],
-        )
-        tasks = [
-            (profiles, "did:1", 1, 81.0, "waiting", 0, None, 0, at(9), None),
-            (profiles, "did:2", 1, 100.0, "waiting", 1, at(30), 0, at(9), None),
-            (profiles, "did:3", 0, 0.0, "asleep", 1, at(60 * 24 * 40), 0, at(9), None),
-            (timeline, "did:1", 1, 0.0, "waiting", 0, None, 1, at(5), 1),
-            (timeline, "did:2", 1, 0.0, "waiting", 0, None, 1, at(5), 2),
-        ]
-        await tx.execute_many(_TASK, tasks)
-        await tx.execute_many(
-            _ERROR,
-            [
-                (at(90), crawl, "here/timeline", "server_error", 31, "502 Bad Gateway"),
-                (at(1), crawl, "module growth", None, None, "100% odd_one"),
-            ],
-        )
+async def worked(database: Database) -> Database:
+    await fill(database)
     return database
 
 
-async def test_the_last_calls_come_newest_first_and_page_by_page(crawled: Database) -> None:
-    async with crawled.reading() as tx:
+async def test_the_last_calls_come_newest_first_and_page_by_page(worked: Database) -> None:
+    async with worked.reading() as tx:
         first = await calls.read_calls(tx, calls.CallFilter(), most=3)
         second = await calls.read_calls(tx, calls.CallFilter(), first.before, most=30)
         rest = await calls.read_calls(tx, calls.CallFilter(), second.before, most=30)
@@ -112,14 +49,14 @@ async def test_the_last_calls_come_newest_first_and_page_by_page(crawled: Databa
         (calls.CallFilter(crawl=7), []),
     ],
 )
-async def test_calls_are_found_by_what_is_known_of_them(crawled: Database, wanted: calls.CallFilter, found: list[int]) -> None:
-    async with crawled.reading() as tx:
+async def test_calls_are_found_by_what_is_known_of_them(worked: Database, wanted: calls.CallFilter, found: list[int]) -> None:
+    async with worked.reading() as tx:
         page = await calls.read_calls(tx, wanted)
     assert [line.call for line in page.lines] == found
 
 
-async def test_timings_are_told_by_step_and_facet(crawled: Database) -> None:
-    async with crawled.reading() as tx:
+async def test_timings_are_told_by_step_and_facet(worked: Database) -> None:
+    async with worked.reading() as tx:
         found = await spans.read_spans(tx)
     step = found.facets["profiles"]["call"]
     assert (step.count, step.median, step.p90, step.most) == (30, *(timedelta(milliseconds=each) for each in (15, 27, 30)))
@@ -129,8 +66,8 @@ async def test_timings_are_told_by_step_and_facet(crawled: Database) -> None:
     assert found.stored is None
 
 
-async def test_errors_are_searched_and_counted_by_kind_time_and_worker(crawled: Database) -> None:
-    async with crawled.reading() as tx:
+async def test_errors_are_searched_and_counted_by_kind_time_and_worker(worked: Database) -> None:
+    async with worked.reading() as tx:
         sums = await errors.read_error_sums(tx)
         pages = {
             name: await errors.read_errors(tx, errors.ErrorFilter(**wanted))
@@ -147,17 +84,17 @@ async def test_errors_are_searched_and_counted_by_kind_time_and_worker(crawled: 
     assert ([line.part for line in first.lines], first.before) == (["module growth"], 2)
 
 
-async def test_workers_are_shown_with_what_they_did(crawled: Database) -> None:
-    async with crawled.reading() as tx:
+async def test_workers_are_shown_with_what_they_did(worked: Database) -> None:
+    async with worked.reading() as tx:
         (mine,) = await workers.read_workers(tx, NOW)
     assert (mine.label, mine.crawl) == ("mine", "small")
     assert mine.did is not None
     assert (mine.did.calls, mine.did.good, mine.did.flying, mine.did.items) == (33, 30, 2, sum(range(30)) + 60)
 
 
-async def test_paces_are_records_per_minute_and_open_connections_count(crawled: Database) -> None:
+async def test_paces_are_records_per_minute_and_open_connections_count(worked: Database) -> None:
     since = NOW - timedelta(hours=1)
-    async with crawled.reading() as tx:
+    async with worked.reading() as tx:
         minutes, course = await paces.read_minutes(tx, 1, since), await paces.read_course(tx, 1)
         heard = await paces.read_open(tx, 1)
     found = {pace.facet: pace for pace in paces.paces(minutes, course, heard, since, NOW)}
@@ -167,20 +104,20 @@ async def test_paces_are_records_per_minute_and_open_connections_count(crawled: 
     assert sum(sum(rates) for rates in course.rates.values()) == pytest.approx(sum(range(30)) + 60)
 
 
-async def test_a_long_log_is_told_from_an_even_sample(crawled: Database) -> None:
+async def test_a_long_log_is_told_from_an_even_sample(worked: Database) -> None:
     rows = [(1, 1, "profiles", 1, "settled", 1, "", at(0) + n * 1_000_000, 0, None, "ok", 1, 2, 1, None) for n in range(12_000)]
-    async with crawled.transaction() as tx:
-        await tx.execute_many(_CALL, rows)
-    async with crawled.reading() as tx:
+    async with worked.transaction() as tx:
+        await tx.execute_many(CALL, rows)
+    async with worked.reading() as tx:
         course = await paces.read_course(tx, 1)
     assert not course.is_exact
     assert course.sums["profiles"][0] == pytest.approx(12_030, rel=0.02)
     assert course.rates["profiles"][-2] == pytest.approx(120, rel=0.01)
 
 
-async def test_the_frontier_is_told_by_state_age_and_class(crawled: Database) -> None:
-    async with crawled.reading() as tx:
-        profiles, timeline, _ = await frontier.read_frontier(tx, crawled, 1, FLOW, NOW)
+async def test_the_frontier_is_told_by_state_age_and_class(worked: Database) -> None:
+    async with worked.reading() as tx:
+        profiles, timeline, _ = await frontier.read_frontier(tx, worked, 1, FLOW, NOW)
         first = await frontier.read_next(tx, profiles.lane)
     assert profiles.states == {TaskState.WAITING: 2, TaskState.ASLEEP: 1}
     assert {age: count for age, count in profiles.ages.items() if count} == {"never": 1, "within the hour": 1, "longer ago": 1}
@@ -189,15 +126,15 @@ async def test_the_frontier_is_told_by_state_age_and_class(crawled: Database) ->
     assert [task.target for task in first] == ["did:2", "did:1"]
 
 
-async def test_targets_are_counted_by_where_they_came_from(crawled: Database) -> None:
-    async with crawled.reading() as tx:
-        led = await frontier.read_led(tx, crawled, 1, NOW)
+async def test_targets_are_counted_by_where_they_came_from(worked: Database) -> None:
+    async with worked.reading() as tx:
+        led = await frontier.read_led(tx, worked, 1, NOW)
     assert {edge: each.targets for edge, each in led.items()} == {("seeds", "profiles"): 3, ("profiles", "timeline"): 2}
     assert led["profiles", "timeline"].a_minute == pytest.approx(2 / 9)
 
 
-async def test_each_facet_has_its_last_messages(crawled: Database) -> None:
-    async with crawled.reading() as tx:
+async def test_each_facet_has_its_last_messages(worked: Database) -> None:
+    async with worked.reading() as tx:
         found = await messages.read_messages(tx, 1, each=2)
     assert {facet: [line.call for line in lines] for facet, lines in found.items()} == {
         "jetstream": [33], "profiles": [30, 29], "timeline": [32, 31],

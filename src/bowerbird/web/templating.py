@@ -40,6 +40,7 @@ class Templates:
             "size": words.size,
             "share": words.share,
             "lasting": words.lasting,
+            "brief": words.brief,
             "exact": words.exact,
             "in_path": words.in_path,
             "safe_link": words.safe_link,

@@ -77,6 +77,18 @@ def lasting(time: timedelta | None) -> str:
     return NONE if time is None else span(time)
 
 
+def brief(time: timedelta | None) -> str:
+    """How long a step of our own took: `85 µs`, `12.5 ms`, `1.4 s`, and longer times as `lasting` says them."""
+    if time is None:
+        return NONE
+    micros = time / timedelta(microseconds=1)
+    for up_to, divisor, unit in ((1_000, 1, "µs"), (1_000_000, 1_000, "ms"), (60_000_000, 1_000_000, "s")):
+        if micros < up_to:
+            amount = micros / divisor
+            return f"{amount:.0f} {unit}" if amount >= 100 or unit == "µs" else f"{amount:.1f} {unit}"
+    return lasting(time)
+
+
 def exact(when: datetime | None) -> str:
     """A time to the second, in UTC."""
     return NONE if when is None else f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

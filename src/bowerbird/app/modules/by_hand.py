@@ -11,9 +11,10 @@ from functools import partial
 import msgspec
 
 from bowerbird.app.modules.questions import LaneQuestions
-from bowerbird.app.modules.runners import judge_named, knows_place
+from bowerbird.app.modules.runners import judge_named, knows_place, runner_by_hand
 from bowerbird.app.modules.stored import StoredThings
 from bowerbird.crawl.life import registry
+from bowerbird.crawl.life.plan_versions import joined
 from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.work.bookkeeping import LEASE_TIME
@@ -27,6 +28,8 @@ from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Arrival, Page, Saved, Service, Task
 from bowerbird.model.community import Community
 from bowerbird.modules.running.context import Surroundings
+from bowerbird.modules.running.found import KnownModules
+from bowerbird.modules.running.runner import Ran
 from bowerbird.policies.registry import WALKS, Place, ranker
 from bowerbird.ports import Clock, Database, Judge, Messenger, Row, Transaction
 from bowerbird.providers import provider
@@ -66,6 +69,30 @@ def targets_by_hand(database: Database, crawl: int, flow: Flow, lanes: Lanes, wo
     frontier = TaskFrontier(database, worker, lease=LEASE_TIME, call=LEASE_TIME)
     admission = Admission(database, crawl, lanes.waiting, flow.filters.max_users)
     return Targets(frontier, lanes, Scheduler(BookedLedgers()), admission, Store(database))
+
+
+def check_trust(name: str, flow: Flow, *, has_file: bool) -> None:
+    """Raises `UserError` where a store alone says which program to run, or whom to tell: it may be somebody else's."""
+    says_whom = any(use.name == name and use.options for use in flow.modules)
+    if not has_file and says_whom and getattr(KnownModules()[name], "tells", False):
+        raise UserError(
+            f"a store does not say what is run on this machine, and whom it tells: name the crawl file, "
+            f"`bowerbird modules FILE run {name}`"
+        )
+
+
+async def run_from_store(database: Database, crawl: str, name: str, clock: Clock) -> Ran:
+    """Runs a module of a crawl now, by all that the store says of it; raises `UserError` where that is not enough."""
+    if name not in KnownModules():
+        raise UserError(f"there is no module {name!r}")
+    community = None
+    # Most modules need no more than the store; a plan that cannot be read is told when the crawl is joined.
+    with suppress(UserError):
+        async with database.reading() as tx:
+            community = (await joined(tx, crawl, "")).community
+    async with surroundings_by_hand(database, crawl, clock, None, community) as (flow, around):
+        check_trust(name, flow, has_file=False)
+        return await runner_by_hand(name, flow, around).by_hand()
 
 
 @asynccontextmanager

@@ -32,6 +32,10 @@ select c.term, c.counts from keyword_candidates c join keyword_methods m on m.me
 where m.crawl = ? and c.verdict = 'in' order by c.frame desc, c.term limit 5000
 """
 _MOST_BARS = 40
+_MOVES = """
+select k.term, m.name, k.since, k.why, k.until, k.until_why from keywords k join keyword_methods m on m.method = k.method
+where k.crawl = ? order by k.keyword desc limit ?
+"""
 
 
 class Bar(Struct, frozen=True):
@@ -41,6 +45,16 @@ class Bar(Struct, frozen=True):
     method: str
     since: datetime
     until: datetime | None
+
+
+class Move(Struct, frozen=True, kw_only=True):
+    """A keyword that entered or left the set of a method."""
+
+    at: datetime
+    term: str
+    method: str
+    is_entry: bool
+    why: str
 
 
 class Course(Struct, frozen=True, kw_only=True):
@@ -60,6 +74,18 @@ class Course(Struct, frozen=True, kw_only=True):
 
 NOTHING = Course(crawl="", posts={}, background={}, noise={}, bars=[], term="", traffic={})
 """Of a store without keywords."""
+
+
+async def read_moves(tx: Transaction, crawl: int, most: int = 500) -> tuple[list[Bar], list[Move]]:
+    """The newest entries of a crawl, each with its exit, as bars and as a list of moves, the newest first."""
+    bars, moves = [], []
+    for row in await tx.fetch(_MOVES, crawl, most):
+        since, until = from_micros(row["since"]), None if row["until"] is None else from_micros(row["until"])
+        bars.append(Bar(row["term"], row["name"], since, until))
+        moves.append(Move(at=since, term=row["term"], method=row["name"], is_entry=True, why=row["why"]))
+        if until is not None:
+            moves.append(Move(at=until, term=row["term"], method=row["name"], is_entry=False, why=row["until_why"] or ""))
+    return bars, sorted(moves, key=lambda move: (move.at, move.term, move.method), reverse=True)
 
 
 async def read_course(tx: Transaction, name: str | None, term: str | None) -> Course:

@@ -100,9 +100,14 @@ class FrameLine(Struct, frozen=True, kw_only=True):
     left: list[str]
 
 
+async def read_events(tx: Transaction) -> dict[str, int]:
+    """By name the crawls that have keywords."""
+    return {row["name"]: row["crawl"] for row in await tx.fetch(_CRAWLS)}
+
+
 async def find_event(tx: Transaction, name: str | None) -> tuple[int, str]:
     """The crawl that has keywords; raises `UserError` where none has, or several."""
-    found = {row["name"]: row["crawl"] for row in await tx.fetch(_CRAWLS)}
+    found = await read_events(tx)
     if not found:
         raise UserError('no crawl of this store has keywords: those come with flow = "event"')
     if name is not None and name not in found:

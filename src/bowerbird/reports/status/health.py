@@ -124,7 +124,8 @@ class Health(Struct, frozen=True, kw_only=True):
     """Bytes on disk."""
 
 
-async def _refusals(tx: Transaction) -> tuple[Refusal, ...]:
+async def read_refusals(tx: Transaction) -> tuple[Refusal, ...]:
+    """Credentials that services no longer accept, the latest first."""
     rows = await tx.fetch(_REFUSED)
     return tuple(
         Refusal(row["service"], row["provider"], row["credential"], row["reason"], from_micros(row["since"])) for row in rows
@@ -138,7 +139,7 @@ async def read_health(database: Database) -> Health:
         users, relations, posts = [await _up_to_many(tx, what) for what in _GONE]
         return Health(
             pace=await read_pace(tx),
-            refusals=await _refusals(tx),
+            refusals=await read_refusals(tx),
             quarantine=tuple(
                 Quarantined(row["facet"], row["why"], row["items"], row["kept"]) for row in await tx.fetch(_QUARANTINE)
             ),

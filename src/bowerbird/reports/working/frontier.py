@@ -45,6 +45,13 @@ select lane, {_SOURCE} as source, added_at from (select * from tasks order by ta
 """
 
 
+_SEED_TASKS = """
+select count(*) as n from
+    (select 1 from tasks where depth = 0 and lane in (select lane from lanes where crawl = ?) limit ?) as few
+"""
+_MOST_SEEDS = 100_000
+
+
 class LaneLoad(Struct, frozen=True, kw_only=True):
     """The tasks of one lane."""
 
@@ -109,6 +116,12 @@ async def read_next(tx: Transaction, lane: int, most: int = 10) -> list[NextTask
         )
         for row in await tx.fetch(_NEXT, lane, most)
     ]
+
+
+async def read_seeds(tx: Transaction, crawl: int) -> int:
+    """How many targets a crawl was begun with, counted up to a hundred thousand."""
+    row = await tx.fetch_one(_SEED_TASKS, crawl, _MOST_SEEDS)
+    return int(row["n"]) if row else 0
 
 
 async def read_led(tx: Transaction, database: Database, crawl: int, now: datetime) -> dict[tuple[str, str], Led]:

@@ -11,7 +11,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from bowerbird.app.modules.by_hand import stored_flow, surroundings_by_hand
+from bowerbird.app.modules.by_hand import check_trust, stored_flow, surroundings_by_hand
 from bowerbird.app.modules.runners import runner_by_hand
 from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.module_screens import showing
@@ -20,7 +20,6 @@ from bowerbird.cli.store_addresses import read_plan
 from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, meant_crawl, one_crawl, opened_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
-from bowerbird.flows.flow import Flow
 from bowerbird.flows.language.spelling import meant
 from bowerbird.model.community import Community
 from bowerbird.modules.running.found import KnownModules
@@ -159,22 +158,12 @@ async def _say(asked: _Asked, said: str, who: str) -> dict[str, Any]:
     return {"crawl": crawl, "name": asked.name, "said": said, "who": who}
 
 
-def _check_trust(asked: _Asked, flow: Flow) -> None:
-    """Raises `UserError` where a store alone says which program to run, or whom to tell: it may be somebody else's."""
-    says_whom = any(use.name == asked.name and use.options for use in flow.modules)
-    if asked.place.file is None and says_whom and getattr(KnownModules()[asked.name], "tells", False):
-        raise UserError(
-            f"a store does not say what is run on this machine, and whom it tells: name the crawl file, "
-            f"`bowerbird modules FILE run {asked.name}`"
-        )
-
-
 async def _run(asked: _Asked, messenger: Messenger) -> tuple[Ran, dict[str, Any]]:
     clock = RealClock()
     async with opened_place(asked.place, clock) as database:
         crawl = (await one_crawl(database, asked.place, asked.crawl))[1]
         async with surroundings_by_hand(database, crawl, clock, messenger, _community(asked.place)) as (flow, around):
-            _check_trust(asked, flow)
+            check_trust(asked.name, flow, has_file=asked.place.file is not None)
             ran = await runner_by_hand(asked.name, flow, around).by_hand()
     showing.show_ran(asked.output, asked.name, ran)
     return ran, {"crawl": crawl, "module": asked.name, "counts": ran.counts, "error": ran.error, "took": ran.took}

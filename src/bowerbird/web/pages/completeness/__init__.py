@@ -1,16 +1,121 @@
-"""Completeness."""
+"""Completeness: by day with causes, gaps of streams, what was lost by caps."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
+import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.reports.completeness.daily import Sums, read_daily
+from bowerbird.reports.completeness.entries import CAUSE_WORDS, Cause
+from bowerbird.reports.completeness.lost import read_lost
+from bowerbird.reports.status.left_out import read_left_out
+from bowerbird.reports.status.streams import gap_words, read_gaps, read_streams
+from bowerbird.reports.status.summary import CrawlReport
+from bowerbird.web.errors import NotFound
+from bowerbird.web.preparing import Preparing, Standing
+from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
+from bowerbird.web.words import in_path
+
+_LASTS = timedelta(hours=1)
+_MOST_DAYS = 366
+_VIEWS = {
+    "user": ("accounts", "posts and lists of every account that is wanted"),
+    "query": ("queries", "searches and hashtags"),
+    "stream": ("streams", "what streams should have brought"),
+    "id": ("lists of ids", "posts that were asked for by id"),
+}
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    async def index(request: Request) -> Response:
-        return site.page(request, "completeness/index.html", title="Completeness")
+    pages = _Pages(site)
+    return [
+        Route("/completeness", pages.index),
+        Route("/completeness/{name}", pages.crawl),
+        Route("/completeness/{name}/days.json", pages.days),
+        Route("/completeness/{name}/refresh", site.acting(Role.READ, pages.refresh), methods=["POST"]),
+    ]
 
-    return [Route("/completeness", index)]
+
+class _Pages:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._preparing = Preparing(site.database, site.clock)
+
+    async def index(self, request: Request) -> Response:
+        crawls = await self._site.reader.crawls()
+        if len(crawls) == 1:
+            return RedirectResponse(f"/completeness/{in_path(crawls[0].name)}", 303)
+        return self._site.page(request, "completeness/index.html", title="Completeness", crawls=crawls)
+
+    async def _crawl(self, name: str) -> CrawlReport:
+        crawl = await self._site.reader.crawl(name)
+        if crawl is None:
+            raise NotFound(f"there is no crawl {name!r} in this store")
+        return crawl
+
+    async def _make(self, name: str) -> str:
+        """Of the only crawl of a store all posts count; of one of several, those that it was the first to bring."""
+        is_alone = len(await self._site.reader.crawls()) == 1
+        return msgspec.json.encode(await read_daily(self._site.database, None if is_alone else name)).decode()
+
+    async def _standing(self, name: str) -> tuple[Standing, Sums | None]:
+        standing = await self._preparing.fresh(f"completeness of {name}", lambda: self._make(name), _LASTS)
+        return standing, msgspec.json.decode(standing.made.document, type=Sums) if standing.made else None
+
+    async def crawl(self, request: Request) -> Response:
+        crawl = await self._crawl(request.path_params["name"])
+        standing, sums = await self._standing(crawl.name)
+        async with self._site.database.reading() as tx:
+            streams = [each for each in await read_streams(tx) if each.crawl == crawl.name]
+            own = {each.stream for each in streams}
+            values: dict[str, Any] = {
+                "streams": streams,
+                "gaps": [gap for gap in await read_gaps(tx) if gap.stream in own],
+                "lost": await read_lost(tx, crawl.crawl),
+                "left_out": await read_left_out(tx, crawl.name),
+            }
+        words: dict[str, Any] = {"causes": CAUSE_WORDS, "views": _VIEWS, "gap_words": gap_words}
+        title = f"Completeness of {crawl.name}"
+        root = f"/completeness/{in_path(crawl.name)}"
+        return self._site.page(
+            request,
+            "completeness/crawl.html",
+            title=title,
+            crawl=crawl,
+            standing=standing,
+            sums=sums,
+            root=root,
+            **values,
+            **words,
+        )
+
+    async def days(self, request: Request) -> Response:
+        crawl = await self._crawl(request.path_params["name"])
+        standing, sums = await self._standing(crawl.name)
+        dated = [line for line in sums.days if line.day != "undated"][-_MOST_DAYS:] if sums else []
+        causes = [cause for cause in Cause if any(line.causes.get(cause) for line in dated)]
+        series = [{"label": "captured", "values": [line.captured for line in dated]}]
+        series += [{"label": CAUSE_WORDS[cause], "values": [line.causes.get(cause, 0) for line in dated]} for cause in causes]
+        return JSONResponse(
+            {
+                "kind": "stacked",
+                "x": "time",
+                "x_label": "day on which posts were written (UTC)",
+                "y_label": "posts per day",
+                "unit": "posts",
+                "xs": [f"{line.day}T00:00:00+00:00" for line in dated],
+                "series": series,
+                "as_of": standing.made.made_at.isoformat() if standing.made else None,
+            }
+        )
+
+    async def refresh(self, request: Request, form: Form) -> Response:
+        crawl = await self._crawl(request.path_params["name"])
+        self._preparing.begin(f"completeness of {crawl.name}", lambda: self._make(crawl.name))
+        return RedirectResponse(f"/completeness/{in_path(crawl.name)}", 303)

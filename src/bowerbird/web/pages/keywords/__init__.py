@@ -1,16 +1,203 @@
-"""Keywords."""
+"""Keywords: entries and exits over time, volumes, reasons, several methods side by side; and people who pin or block a term."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
+import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.errors import UserError
+from bowerbird.event.orders import SAID, obey
+from bowerbird.policies.keywords import checked
+from bowerbird.reports.keywords.courses import read_moves
+from bowerbird.reports.keywords.explaining import explain, related_terms
+from bowerbird.reports.keywords.reading import (
+    FrameLine,
+    KeywordLine,
+    MethodLine,
+    find_event,
+    read_events,
+    read_frames,
+    read_keywords,
+    read_methods,
+)
+from bowerbird.reports.keywords.silence import read_silence
+from bowerbird.web.errors import NotFound
+from bowerbird.web.kept import Kept
+from bowerbird.web.pages.keywords.drawn import bars_svg
+from bowerbird.web.preparing import Preparing, Standing
+from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
+from bowerbird.web.words import in_path
+
+_FRAMES = 288
+"""A day of frames of five minutes."""
+_LASTS = timedelta(minutes=5)
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    async def index(request: Request) -> Response:
-        return site.page(request, "keywords/index.html", title="Keywords")
+    pages = _Pages(site)
+    return [
+        Route("/keywords", pages.index),
+        Route("/keywords/{name}", pages.event),
+        Route("/keywords/{name}/posts.json", pages.posts),
+        Route("/keywords/{name}/sizes.json", pages.sizes),
+        Route("/keywords/{name}/term", pages.term),
+        Route("/keywords/{name}/traffic.json", pages.traffic),
+        Route("/keywords/{name}/order", site.acting(Role.STEER, pages.order), methods=["POST"]),
+        Route("/keywords/{name}/refresh", site.acting(Role.READ, pages.refresh), methods=["POST"]),
+    ]
 
-    return [Route("/keywords", index)]
+
+class _Pages:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._preparing = Preparing(site.database, site.clock)
+        self._frames: Kept[list[FrameLine]] = Kept(site.clock, timedelta(seconds=15), self._read_frames)
+
+    async def index(self, request: Request) -> Response:
+        async with self._site.database.reading() as tx:
+            events = await read_events(tx)
+        if len(events) == 1:
+            return RedirectResponse(f"/keywords/{in_path(next(iter(events)))}", 303)
+        return self._site.page(request, "keywords/index.html", title="Keywords", events=list(events))
+
+    async def _event(self, request: Request) -> tuple[int, str]:
+        name = request.path_params["name"]
+        async with self._site.database.reading() as tx:
+            if name not in await read_events(tx):
+                raise NotFound(f"there is no crawl {name!r} with keywords in this store")
+            return await find_event(tx, name)
+
+    async def _read_frames(self, about: str) -> list[FrameLine]:
+        async with self._site.database.reading() as tx:
+            return await read_frames(tx, int(about), _FRAMES)
+
+    async def _make_methods(self, crawl: int) -> str:
+        async with self._site.database.reading() as tx:
+            return msgspec.json.encode(await read_methods(tx, crawl)).decode()
+
+    async def _methods(self, crawl: int, name: str) -> tuple[Standing, list[MethodLine]]:
+        standing = await self._preparing.fresh(f"methods of {name}", lambda: self._make_methods(crawl), _LASTS)
+        return standing, msgspec.json.decode(standing.made.document, type=list[MethodLine]) if standing.made else []
+
+    async def event(self, request: Request) -> Response:
+        crawl, name = await self._event(request)
+        standing, methods = await self._methods(crawl, name)
+        frames, now = (await self._frames.get(str(crawl))).value, self._site.clock.now()
+        async with self._site.database.reading() as tx:
+            lines, silence = await read_keywords(tx, crawl), await read_silence(tx, crawl)
+            bars, moves = await read_moves(tx, crawl)
+        names = list(dict.fromkeys([*(each.name for each in methods), *(line.method for line in lines)]))
+        values: dict[str, Any] = {
+            "root": f"/keywords/{in_path(name)}",
+            "standing": standing,
+            "methods": methods,
+            "names": names,
+            "terms": _by_term(lines),
+            "frames": frames[-1:],
+            "moves": moves[:60],
+            "silence": silence,
+            # A keyword that is still followed has a bar up to the last frame that was decided.
+            "drawing": bars_svg(bars, names, frames[-1].ends if frames else now),
+        }
+        return self._site.page(request, "keywords/event.html", title=f"Keywords of {name}", name=name, at=now, **values)
+
+    async def posts(self, request: Request) -> Response:
+        crawl, _ = await self._event(request)
+        kept = await self._frames.get(str(crawl))
+        series = [{"label": each, "values": [frame.posts.get(each) for frame in kept.value]} for each in _methods_in(kept.value)]
+        heard = [frame.heard for frame in kept.value]
+        series += [{"label": "heard in all", "values": heard}] if any(heard) else []
+        return _plotted(kept.value, series, "posts per frame", "posts", kept.at.isoformat())
+
+    async def sizes(self, request: Request) -> Response:
+        crawl, _ = await self._event(request)
+        kept = await self._frames.get(str(crawl))
+        series = [
+            {"label": each, "values": [frame.keywords.get(each) for frame in kept.value]} for each in _methods_in(kept.value)
+        ]
+        return _plotted(kept.value, series, "keywords followed", "keywords", kept.at.isoformat())
+
+    async def term(self, request: Request) -> Response:
+        crawl, name = await self._event(request)
+        form = checked(request.query_params.get("term", "")[:200])
+        async with self._site.database.reading() as tx:
+            told, related = await explain(tx, crawl, form), await related_terms(tx, crawl, form)
+        root = f"/keywords/{in_path(name)}"
+        return self._site.page(
+            request, "keywords/term.html", title=f"{form} in {name}", term=form, told=told, related=related[:20], root=root
+        )
+
+    async def traffic(self, request: Request) -> Response:
+        crawl, _ = await self._event(request)
+        form = checked(request.query_params.get("term", "")[:200])
+        async with self._site.database.reading() as tx:
+            looked = (await explain(tx, crawl, form, most=_FRAMES)).looked_at
+        times = sorted({each.began for each in looked})
+        counts = {(each.method, each.began): sum(each.counts) for each in looked}
+        names = list(dict.fromkeys(each.method for each in looked))
+        return JSONResponse(
+            {
+                "kind": "lines",
+                "x": "time",
+                "x_label": "frame (UTC)",
+                "y_label": "posts per frame",
+                "unit": "posts",
+                "xs": [at.isoformat() for at in times],
+                "series": [{"label": each, "values": [counts.get((each, at)) for at in times]} for each in names],
+                "as_of": self._site.clock.now().isoformat(),
+            }
+        )
+
+    async def order(self, request: Request, form: Form) -> Response:
+        """Pins a term, blocks it, or leaves it to the methods again."""
+        crawl, name = await self._event(request)
+        said, term = str(form.get("said", "")), checked(str(form.get("term", ""))[:200])
+        if said not in SAID:
+            raise UserError(f"{said!r} is nothing that can be said of a keyword; there are: {', '.join(SAID)}")
+        person = self._site.guard.person(request)
+        who = person.name if person is not None else "dashboard"
+
+        async def do() -> list[str]:
+            async with self._site.database.transaction() as tx:
+                return await obey(tx, crawl, said, term, who, self._site.clock.now())
+
+        await self._site.act(request, f"{said} keyword", f"{term} of {name}", do)
+        return RedirectResponse(f"/keywords/{in_path(name)}/term?term={in_path(term)}", 303)
+
+    async def refresh(self, request: Request, form: Form) -> Response:
+        crawl, name = await self._event(request)
+        self._preparing.begin(f"methods of {name}", lambda: self._make_methods(crawl))
+        return RedirectResponse(f"/keywords/{in_path(name)}", 303)
+
+
+def _by_term(lines: list[KeywordLine]) -> list[tuple[str, dict[str, KeywordLine]]]:
+    """The keywords that are followed, each with what every method says of it; those that brought most first."""
+    terms: dict[str, dict[str, KeywordLine]] = {}
+    for line in lines:
+        terms.setdefault(line.term, {})[line.method] = line
+    return sorted(terms.items(), key=lambda item: (-max(line.posts or 0 for line in item[1].values()), item[0]))
+
+
+def _methods_in(frames: list[FrameLine]) -> list[str]:
+    return list(dict.fromkeys(name for frame in frames for name in frame.posts))
+
+
+def _plotted(frames: list[FrameLine], series: list[dict[str, Any]], label: str, unit: str, at: str) -> Response:
+    return JSONResponse(
+        {
+            "kind": "lines",
+            "x": "time",
+            "x_label": "frame (UTC)",
+            "y_label": label,
+            "unit": unit,
+            "xs": [frame.began.isoformat() for frame in frames],
+            "series": series,
+            "as_of": at,
+        }
+    )

@@ -1,16 +1,148 @@
-"""Machine."""
+"""Machine and database: load, memory, disk and when it is full; tables and indexes with their growth; statements and locks."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.modules.tending.growth import DATABASE
+from bowerbird.reports.database.activity import Activity, Totals, read_activity
+from bowerbird.reports.database.tables import Point, Sizes, filling, read_before, read_log, read_sizes, read_structure
+from bowerbird.reports.database.writes import read_claims, read_writes, store_file
+from bowerbird.reports.working.workers import read_workers
+from bowerbird.web.kept import Kept
+from bowerbird.web.pages.machine.measured import look
 from bowerbird.web.site import Site
+
+_PARTS = {"": "Machine", "tables": "Tables", "statements": "Statements and locks"}
+_EVERYTHING = "all"
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    async def index(request: Request) -> Response:
-        return site.page(request, "machine/index.html", title="Machine")
+    pages = _Pages(site)
+    site.live.add("machine", pages.live_machine)
+    site.live.add("statements", pages.live_statements)
+    return [
+        Route("/machine", pages.machine),
+        Route("/machine/growth.json", pages.growth),
+        Route("/machine/tables", pages.tables),
+        Route("/machine/tables/{table}", pages.table),
+        Route("/machine/statements", pages.statements),
+    ]
 
-    return [Route("/machine", index)]
+
+class _Pages:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._sizes: Kept[Sizes] = Kept(site.clock, timedelta(seconds=20), self._read_sizes)
+        self._last: Totals | None = None
+
+    def _page(self, request: Request, part: str, template: str = "", **values: Any) -> Response:
+        tabs = [(label, f"/machine/{key}" if key else "/machine", key == part) for key, label in _PARTS.items()]
+        title = "Machine and database"
+        return self._site.page(request, f"machine/{template or part or 'machine'}.html", title=title, tabs=tabs, **values)
+
+    async def _look(self) -> dict[str, Any]:
+        database, now = self._site.database, self._site.clock.now()
+        async with database.reading() as tx:
+            place, log = await store_file(tx, database.dialect), await read_log(tx)
+            seen = look(place, await read_workers(tx, now))
+        whole = (await self._sizes.get(_EVERYTHING)).value.whole
+        told = filling([*log, Point(now, 0, True, whole)], seen.disk.free, now)
+        return {
+            "machine": seen,
+            "filling": told,
+            "whole": whole,
+            "dialect": database.dialect,
+            "place": place,
+            "at": now,
+            "log": log,
+        }
+
+    async def machine(self, request: Request) -> Response:
+        return self._page(request, "", **await self._look())
+
+    async def live_machine(self, argument: str) -> str:
+        return self._site.fragment("machine/look.html", **await self._look())
+
+    async def _read_sizes(self, about: str) -> Sizes:
+        return await read_sizes(self._site.database)
+
+    async def tables(self, request: Request) -> Response:
+        now, kept = self._site.clock.now(), await self._sizes.get(_EVERYTHING)
+        async with self._site.database.reading() as tx:
+            day, week = await read_before(tx, now - _DAY), await read_before(tx, now - _WEEK)
+        found = [each for each in kept.value.tables if each.of is None]
+        indexes: dict[str, list[Any]] = {}
+        for each in kept.value.tables:
+            if each.of is not None:
+                indexes.setdefault(each.of, []).append(each)
+        is_estimated = self._site.database.dialect == "sqlite"
+        return self._page(
+            request, "tables", tables=found, indexes=indexes, whole=kept.value.whole, day=day, week=week, at=kept.at,
+            is_estimated=is_estimated,
+        )  # fmt: skip
+
+    async def table(self, request: Request) -> Response:
+        name = request.path_params["table"]
+        async with self._site.database.reading() as tx:
+            told = await read_structure(tx, self._site.database.dialect, name)
+            log = await read_log(tx, name)
+        kept = await self._sizes.get(_EVERYTHING)
+        sizes = {each.name: each for each in kept.value.tables}
+        return self._page(request, "tables", "table", told=told, log=log, sizes=sizes, at=kept.at)
+
+    async def growth(self, request: Request) -> Response:
+        """Of one table or index, or of the whole database: bytes, and rows where it has any."""
+        name = request.query_params.get("of", DATABASE)
+        async with self._site.database.reading() as tx:
+            log = await read_log(tx, name)
+        is_whole = name == DATABASE
+        values = (
+            [None if point.bytes is None else round(point.bytes / 2**20, 3) for point in log]
+            if is_whole
+            else [p.rows for p in log]
+        )
+        return JSONResponse(
+            {
+                "kind": "lines",
+                "x": "time",
+                "x_label": "time (UTC)",
+                "y_label": "megabytes" if is_whole else "rows",
+                "unit": "MB" if is_whole else "rows",
+                "xs": [point.at.isoformat() for point in log],
+                "series": [{"label": name, "values": values}],
+                "as_of": self._site.clock.now().isoformat(),
+            }
+        )
+
+    async def _statements(self) -> dict[str, Any]:
+        database, now = self._site.database, self._site.clock.now()
+        async with database.reading() as tx:
+            activity = await read_activity(tx, now) if database.dialect == "postgresql" else None
+            values = {"writes": await read_writes(tx, now), "claims": await read_claims(tx)}
+        return {**values, "activity": activity, "rates": self._rates(activity), "at": now}
+
+    def _rates(self, activity: Activity | None) -> dict[str, float]:
+        """What happened per second between the last two looks."""
+        if activity is None or activity.totals is None:
+            return {}
+        before, after = self._last, activity.totals
+        self._last = after
+        if before is None or after.at <= before.at:
+            return {}
+        seconds = (after.at - before.at).total_seconds()
+        return {
+            name: (getattr(after, name) - getattr(before, name)) / seconds for name in ("commits", "rollbacks", "read", "written")
+        }
+
+    async def statements(self, request: Request) -> Response:
+        return self._page(request, "statements", **await self._statements())
+
+    async def live_statements(self, argument: str) -> str:
+        return self._site.fragment("machine/running.html", **await self._statements())

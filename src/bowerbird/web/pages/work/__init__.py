@@ -1,16 +1,173 @@
-"""Workers."""
+"""Workers and services: who works, the last calls, how long things take, what went wrong, and the modules with their runs."""
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.errors import UserError
+from bowerbird.modules.running.found import KnownModules
+from bowerbird.reports.modules import read_history, read_standings
+from bowerbird.reports.working.calls import CallFilter, read_calls
+from bowerbird.reports.working.errors import ErrorFilter, ErrorSums, read_error_sums, read_errors
+from bowerbird.reports.working.services import read_services
+from bowerbird.reports.working.spans import STEPS, Spans, read_spans
+from bowerbird.reports.working.workers import read_workers
+from bowerbird.web.kept import Kept
+from bowerbird.web.pages.work.runs import Runs
+from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
+from bowerbird.web.words import in_path
+
+_PARTS = {"": "Workers", "calls": "Calls", "timings": "Timings", "errors": "Errors", "modules": "Modules"}
+_EVERYTHING = "all"
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    async def index(request: Request) -> Response:
-        return site.page(request, "work/index.html", title="Workers")
+    pages = _Pages(site)
+    site.live.add("workers", pages.live_workers)
+    site.live.add("calls", pages.live_calls)
+    return [
+        Route("/work", pages.workers),
+        Route("/work/calls", pages.calls),
+        Route("/work/timings", pages.timings),
+        Route("/work/errors", pages.errors),
+        Route("/work/errors.json", pages.error_numbers),
+        Route("/work/modules", pages.modules),
+        Route("/work/modules/{crawl}/{module}", pages.history),
+        Route("/work/modules/{crawl}/{module}/run", site.acting(Role.STEER, pages.run), methods=["POST"]),
+    ]
 
-    return [Route("/work", index)]
+
+class _Pages:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._runs = Runs(site.database, site.clock)
+        self._spans: Kept[Spans] = Kept(site.clock, timedelta(seconds=5), self._read_spans)
+        self._sums: Kept[ErrorSums] = Kept(site.clock, timedelta(seconds=5), self._read_sums)
+
+    def _page(self, request: Request, part: str, template: str = "", **values: Any) -> Response:
+        tabs = [(label, f"/work/{key}" if key else "/work", key == part) for key, label in _PARTS.items()]
+        return self._site.page(
+            request, f"work/{template or part or 'workers'}.html", title="Workers and services", tabs=tabs, **values
+        )
+
+    async def _read_workers(self) -> dict[str, Any]:
+        now = self._site.clock.now()
+        async with self._site.database.reading() as tx:
+            return {"workers": await read_workers(tx, now), "services": await read_services(tx), "at": now}
+
+    async def workers(self, request: Request) -> Response:
+        return self._page(request, "", **await self._read_workers())
+
+    async def live_workers(self, argument: str) -> str:
+        return self._site.fragment("work/who.html", **await self._read_workers())
+
+    async def calls(self, request: Request) -> Response:
+        asked = request.query_params
+        wanted = CallFilter(
+            facet=asked.get("facet", ""),
+            outcome=asked.get("outcome", ""),
+            worker=_number(asked.get("worker", "")),
+            target=asked.get("target", "")[:200],
+        )
+        async with self._site.database.reading() as tx:
+            page = await read_calls(tx, wanted, _number(asked.get("before", "")))
+        is_all = wanted == CallFilter() and not asked.get("before")
+        return self._page(
+            request, "calls", page=page, wanted=wanted, next=_next(request, page.before), is_all=is_all, at=self._site.clock.now()
+        )
+
+    async def live_calls(self, argument: str) -> str:
+        async with self._site.database.reading() as tx:
+            page = await read_calls(tx, CallFilter())
+        return self._site.fragment("work/call_rows.html", page=page, at=self._site.clock.now())
+
+    async def _read_spans(self, about: str) -> Spans:
+        async with self._site.database.reading() as tx:
+            return await read_spans(tx)
+
+    async def timings(self, request: Request) -> Response:
+        kept = await self._spans.get(_EVERYTHING)
+        return self._page(request, "timings", spans=kept.value, steps=STEPS, at=kept.at)
+
+    async def _read_sums(self, about: str) -> ErrorSums:
+        async with self._site.database.reading() as tx:
+            return await read_error_sums(tx)
+
+    async def errors(self, request: Request) -> Response:
+        asked = request.query_params
+        wanted = ErrorFilter(
+            words=asked.get("q", "")[:200],
+            kind=asked.get("kind", ""),
+            part=asked.get("part", ""),
+            worker=_number(asked.get("worker", "")),
+        )
+        async with self._site.database.reading() as tx:
+            page = await read_errors(tx, wanted, _number(asked.get("before", "")))
+        kept = await self._sums.get(_EVERYTHING)
+        return self._page(
+            request, "errors", page=page, wanted=wanted, sums=kept.value, next=_next(request, page.before), at=kept.at
+        )
+
+    async def error_numbers(self, request: Request) -> Response:
+        kept = await self._sums.get(_EVERYTHING)
+        sums = kept.value
+        return JSONResponse(
+            {
+                "kind": "stacked" if len(sums.hours) > 2 else "bars",
+                "x": "time",
+                "x_label": "hour (UTC)",
+                "y_label": "errors per hour",
+                "unit": "errors",
+                "xs": [hour.isoformat() for hour in sums.hours],
+                "series": [{"label": kind, "values": [each.get(kind, 0) for each in sums.hours.values()]} for kind in sums.kinds],
+                "as_of": kept.at.isoformat(),
+            }
+        )
+
+    async def modules(self, request: Request) -> Response:
+        async with self._site.database.reading() as tx:
+            found = await read_standings(tx, KnownModules(), None)
+        by_crawl: dict[str, list[Any]] = {}
+        for each in found:
+            by_crawl.setdefault(each.crawl, []).append(each)
+        return self._page(request, "modules", crawls=by_crawl, runs=self._runs, at=self._site.clock.now())
+
+    async def history(self, request: Request) -> Response:
+        crawl, module = request.path_params["crawl"], request.path_params["module"]
+        async with self._site.database.reading() as tx:
+            runs = await read_history(tx, crawl, module, 100)
+        known = KnownModules()
+        about = known[module].about if module in known else ""
+        return self._page(request, "modules", "history", crawl=crawl, module=module, about=about, history=runs, runs=self._runs)
+
+    async def run(self, request: Request, form: Form) -> Response:
+        crawl, module = request.path_params["crawl"], request.path_params["module"]
+
+        async def begin() -> None:
+            self._runs.begin(crawl, module)
+
+        await self._site.act(request, "run module", f"{module} of {crawl}", begin)
+        return RedirectResponse(f"/work/modules/{in_path(crawl)}/{in_path(module)}", 303)
+
+
+def _number(text: str) -> int | None:
+    """What stands for nobody and nothing is nothing; raises `UserError` for what is no number."""
+    if not text:
+        return None
+    if not text.isdecimal() or len(text) > 18:
+        raise UserError(f"{text[:40]!r} is no number")
+    return int(text)
+
+
+def _next(request: Request, before: int | None) -> str | None:
+    if before is None:
+        return None
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name != "before" and value]
+    return f"{request.url.path}?{urlencode([*kept, ('before', before)])}"

@@ -1,0 +1,129 @@
+"""A crawl as its pages show it, read through reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import Struct
+
+from bowerbird.crawl.life import registry
+from bowerbird.flows.flow import Flow, Size
+from bowerbird.model import StreamState
+from bowerbird.reports.status.left_out import NotAsked, read_left_out
+from bowerbird.reports.status.streams import StreamReport, read_streams
+from bowerbird.reports.status.summary import CrawlReport
+from bowerbird.reports.working import paces as rates
+from bowerbird.reports.working.frontier import LaneLoad, Led, read_frontier, read_led
+from bowerbird.reports.working.left import TimeLeft, time_left
+from bowerbird.reports.working.paces import Course, Pace, read_course, read_minutes, read_open
+from bowerbird.web.errors import NotFound
+from bowerbird.web.kept import Kept
+from bowerbird.web.site import Site
+
+_RECENT = timedelta(minutes=10)
+"""What counts as now, where something is said per minute."""
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """One crawl at one moment."""
+
+    crawl: CrawlReport
+    flow: Flow
+    now: datetime
+    paces: list[Pace]
+    loads: list[LaneLoad]
+    led: Mapping[tuple[str, str], Led]
+    left: TimeLeft
+    streams: list[StreamReport]
+    left_out: list[NotAsked]
+    ran: timedelta
+    """How long it was run, in all."""
+
+    @property
+    def waiting(self) -> int:
+        return sum(load.waiting for load in self.loads)
+
+    @property
+    def is_exact(self) -> bool:
+        return all(load.is_exact for load in self.loads)
+
+    @property
+    def a_minute(self) -> float:
+        return sum(pace.a_minute for pace in self.paces)
+
+    @property
+    def calls_a_minute(self) -> float:
+        return sum(pace.calls_a_minute for pace in self.paces)
+
+    def mean(self, pace: Pace) -> float:
+        """Records per minute over all the time that the crawl was run."""
+        return pace.items / max(self.ran / timedelta(minutes=1), 1.0)
+
+
+class Crawls:
+    """What the pages of all crawls share: the slower a figure changes, the longer it is kept."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.course: Kept[Course] = Kept(site.clock, timedelta(seconds=30), self._course)
+        self._led: Kept[dict[tuple[str, str], Led]] = Kept(site.clock, timedelta(seconds=10), self._read_led)
+        self._loads: Kept[list[LaneLoad]] = Kept(site.clock, timedelta(seconds=5), self._read_loads)
+        self.seen: Kept[Seen] = Kept(site.clock, timedelta(seconds=1), self._seen)
+
+    async def crawl(self, name: str) -> CrawlReport:
+        """Raises `NotFound` where there is none of this name."""
+        found = await self._site.reader.crawl(name)
+        if found is None:
+            raise NotFound(f"there is no crawl {name!r} in this store; its crawls are listed at /crawls")
+        return found
+
+    async def _course(self, name: str) -> Course:
+        number = (await self.crawl(name)).crawl
+        async with self._site.database.reading() as tx:
+            return await read_course(tx, number)
+
+    async def _read_led(self, name: str) -> dict[tuple[str, str], Led]:
+        number = (await self.crawl(name)).crawl
+        async with self._site.database.reading() as tx:
+            return await read_led(tx, self._site.database, number, self._site.clock.now())
+
+    async def _read_loads(self, name: str) -> list[LaneLoad]:
+        crawl = await self.crawl(name)
+        async with self._site.database.reading() as tx:
+            return await read_frontier(tx, self._site.database, crawl.crawl, flow_of(crawl), self._site.clock.now())
+
+    async def loads(self, name: str) -> list[LaneLoad]:
+        return (await self._loads.get(name)).value
+
+    async def _seen(self, name: str) -> Seen:
+        crawl, now = await self.crawl(name), self._site.clock.now()
+        course, loads = (await self.course.get(name)).value, await self.loads(name)
+        led = (await self._led.get(name)).value
+        async with self._site.database.reading() as tx:
+            minutes = await read_minutes(tx, crawl.crawl, now - _RECENT)
+            heard = await read_open(tx, crawl.crawl)
+            streams = [stream for stream in await read_streams(tx) if stream.crawl == name]
+            left_out = await read_left_out(tx, name)
+            ran = await registry.time_run(tx, name)
+        flow, found = flow_of(crawl), rates.paces(minutes, course, heard, now - _RECENT, now)
+        size = Size(calls=crawl.calls, items=crawl.items, users=crawl.users, posts=crawl.posts, elapsed=ran)
+        listens = any(stream.state is StreamState.LIVE for stream in streams)
+        return Seen(
+            crawl=crawl,
+            flow=flow,
+            now=now,
+            paces=found,
+            loads=loads,
+            led=led,
+            left=time_left(flow, loads, found, size, listens=listens),
+            streams=streams,
+            left_out=left_out,
+            ran=ran,
+        )
+
+
+def flow_of(crawl: CrawlReport) -> Flow:
+    """The flow that its last start wrote down."""
+    return msgspec.json.decode(crawl.flow, type=Flow)

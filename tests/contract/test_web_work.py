@@ -1,0 +1,206 @@
+"""The pages of a crawl, its workers, the machine, completeness and keywords: what they show, and what people do there."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import msgspec
+import pytest
+from working_scene import NOW, fill
+
+from bowerbird.clock import RealClock, to_micros
+from bowerbird.crawl.life import registry
+from bowerbird.event import rows
+from bowerbird.model import Service
+from bowerbird.policies.keywords import Keyword, State
+from bowerbird.ports import Database
+from bowerbird.web.kept import Kept
+from bowerbird.web.pages.crawl.planned import Foreseen, compared
+from bowerbird.web.preparing import Preparing
+from bowerbird.web.words import brief
+from web_site import CRAWL, Answer, Client, dashboard
+
+PAGES = {
+    "/crawls/{}": ('class="automaton"', "Records a minute", "What each facet brings"),
+    "/crawls/{}/limits": ("Windows", "calls of account"),
+    "/crawls/{}/frontier": ("By age of the last visit", "within the hour"),
+    "/crawls/{}/messages": ("results,",),
+    "/crawls/{}/plan": ("Plan it now",),
+    "/work": ("Workers", "Services", "100 %"),
+    "/work/calls": ("Asked about", "hashtag"),
+    "/work/timings": ("from lease to settle", "from writing to storing a post"),
+    "/work/errors": ("Nothing went wrong",),
+    "/work/modules": ("growth", "Run now"),
+    "/machine": ("Load", "this dashboard"),
+    "/machine/tables": ("posts", "With indexes"),
+    "/machine/tables/posts": ("post_no", "posts_author"),
+    "/machine/statements": ("Slowest writes", "Claims"),
+    "/completeness/{}": ("Lost by caps",),
+}
+
+
+@pytest.mark.parametrize("address", PAGES)
+async def test_a_crawled_store_is_told_of(crawled_database: Database, address: str) -> None:
+    answer = await (await dashboard(crawled_database)).get(address.format(CRAWL))
+    assert answer.status == 200
+    assert [words for words in PAGES[address] if words not in answer.text] == []
+
+
+@pytest.mark.parametrize(
+    "address", ["/crawls/{}/pace.json", "/work/errors.json", "/machine/growth.json", "/completeness/{}/days.json"]
+)
+async def test_plots_have_as_many_values_as_places(crawled_database: Database, address: str) -> None:
+    told = (await (await dashboard(crawled_database)).get(address.format(CRAWL))).json()
+    assert told["y_label"]
+    assert all(len(each["values"]) == len(told["xs"]) for each in told["series"])
+
+
+async def test_pages_of_work_answer_on_both_databases(database: Database) -> None:
+    await fill(database)
+    client = await dashboard(database)
+    for address in PAGES:
+        answer = await client.get(address.format("small"))
+        assert answer.status == 200, (address, answer.text[-600:])
+    shown = (await client.get("/work/errors?q=bad+gateway")).text
+    assert ("502 Bad Gateway" in shown, "100% odd_one" in shown) == (True, False)
+    assert (await client.get("/work/calls?worker=me")).status == 400
+    assert (await client.get("/crawls/nobody")).status == 404
+    assert (await client.get("/machine/tables/nothing")).status == 400
+
+
+@pytest.mark.parametrize(
+    "topic", ["crawl/" + CRAWL, "limits/" + CRAWL, "messages/" + CRAWL, "workers", "calls", "machine", "statements"]
+)
+async def test_what_is_pushed_is_what_the_page_shows(crawled_database: Database, topic: str) -> None:
+    client = await dashboard(crawled_database)
+    name, _, argument = topic.partition("/")
+    stream = client.site.live.stream(name, argument)
+    told = await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    assert told.startswith("data: ")
+    assert "<section" in told or "<table" in told
+
+
+async def _when_done(client: Client, address: str, meanwhile: str) -> Answer:
+    """The page as soon as it no longer says that something is under way."""
+    for _ in range(100_000):
+        if meanwhile not in (shown := await client.get(address)).text:
+            return shown
+        await asyncio.sleep(0)
+    raise AssertionError(f"{address} never ended")
+
+
+async def test_a_module_is_run_by_hand(crawled_database: Database) -> None:
+    client = await dashboard(crawled_database)
+    address = f"/work/modules/{CRAWL}/growth"
+    refused = await client.post(f"{address}/run", token=False)
+    answer = await client.post(f"{address}/run")
+    shown = await _when_done(client, address, "It runs now")
+    assert (refused.status, answer.status, answer.headers["location"]) == (403, 303, address)
+    assert "by hand" in shown.text
+    assert (await client.get("/machine/growth.json")).json()["series"][0]["values"]
+    assert (await client.post(f"/work/modules/{CRAWL}/nothing/run")).status == 400
+
+
+async def test_completeness_is_worked_out_beside_the_request(crawled_database: Database) -> None:
+    client = await dashboard(crawled_database)
+    first = await client.get(f"/completeness/{CRAWL}")
+    shown = await _when_done(client, f"/completeness/{CRAWL}", "is being worked out")
+    assert "is being worked out" in first.text
+    assert "Posts captured" in shown.text
+    assert (await client.post(f"/completeness/{CRAWL}/refresh")).status == 303
+
+
+async def followed(database: Database) -> None:
+    """A crawl with one keyword, for which its methods have decided nothing yet."""
+    async with database.transaction() as tx:
+        crawl = (await registry.enrol_crawl(tx, "event", "{}", "{}", NOW)).crawl
+        await registry.enrol_service(tx, Service(name="here", provider="bluesky", base="http://x"), "bluesky")
+        state = msgspec.json.encode(State(method="skwa", seeds=("#flood",), keywords={"#flood": Keyword(posts=7)})).decode()
+        await tx.execute(
+            "insert into keyword_methods (crawl, name, bit, options, state, since) values (?, 'skwa', 0, '{}', ?, ?)",
+            *(crawl, state, to_micros(NOW)),
+        )
+        await tx.execute(
+            "insert into keyword_progress (crawl, version, decided, share, undelivered, watched_at) values (?, 0, 0, 0, 0, 0)",
+            crawl,
+        )
+        await tx.execute(
+            "insert into keywords (crawl, method, term, since, why, numbers) values (?, 1, '#flood', ?, 'a seed', '{}')",
+            *(crawl, to_micros(NOW)),
+        )
+
+
+async def test_a_keyword_is_blocked_and_pinned(database: Database) -> None:
+    await followed(database)
+    client = await dashboard(database)
+    shown = (await client.get("/keywords/event")).text
+    assert ("#flood" in shown, "a seed" in shown) == (True, True)
+    assert (await client.post("/keywords/event/order", {"term": "#flood", "said": "block"})).status == 303
+    assert (await client.post("/keywords/event/order", {"term": "#storm", "said": "pin"})).status == 303
+    async with database.reading() as tx:
+        (method,) = await rows.read_methods(tx, 1)
+    assert list(method.state.keywords) == ["#storm"]
+    why = (await client.get("/keywords/event/term?term=%23flood")).text
+    assert "said: block" in why
+    assert (await client.post("/keywords/event/order", {"term": "#flood", "said": "eat"})).status == 400
+    assert (await client.post("/keywords/event/order", {"term": "", "said": "pin"})).status == 400
+
+
+async def _numbers(client: Client, address: str) -> list[str]:
+    return [each["label"] for each in (await client.get(address)).json()["series"]]
+
+
+async def test_an_event_without_frames_has_empty_plots(database: Database) -> None:
+    await followed(database)
+    client = await dashboard(database)
+    assert await _numbers(client, "/keywords/event/posts.json") == []
+    assert await _numbers(client, "/keywords/event/traffic.json?term=flood") == []
+
+
+async def test_an_answer_is_kept_for_a_while() -> None:
+    asked: list[str] = []
+
+    async def ask(about: str) -> int:
+        asked.append(about)
+        return len(asked)
+
+    kept = Kept(RealClock(), timedelta(hours=1), ask)
+    assert [(await kept.get(about)).value for about in ("a", "a", "b")] == [1, 1, 2]
+    assert (await Kept(RealClock(), timedelta(0), ask).get("a")).value == 3
+
+
+async def test_a_report_that_fails_leaves_the_last_one(database: Database) -> None:
+    preparing = Preparing(database, RealClock())
+
+    async def good() -> str:
+        return "{}"
+
+    async def bad() -> str:
+        raise ValueError("no")
+
+    assert preparing.begin("it", good)
+    assert not preparing.begin("it", good)
+    await preparing.done("it")
+    preparing.begin("it", bad)
+    await preparing.done("it")
+    standing = await preparing.standing("it")
+    assert standing.made is not None
+    assert (standing.made.document, standing.failed, standing.since) == ("{}", "ValueError: no", None)
+
+
+def test_a_plan_is_held_against_what_happened() -> None:
+    steps = [[0.0, 0.0, 0.0], [80.0, 100.0, 120.0]]
+    plan = Foreseen(
+        hours=[0.0, 2.0], counts=dict.fromkeys(("calls", "items", "users", "posts"), steps), ends_after=None, ends_because="",
+        bottleneck=None, seeds=1,
+    )  # fmt: skip
+    lines = {line.what: line for line in compared(plan, timedelta(hours=1), {"calls": 50, "items": 10, "users": 70, "posts": 60})}
+    assert (lines["calls"].low, lines["calls"].likely, lines["calls"].high) == (40.0, 50.0, 60.0)
+    assert [line.words for line in lines.values()] == ["as planned", "less than planned", "more than planned", "as planned"]
+
+
+def test_short_times_are_told_in_small_units() -> None:
+    told = [brief(timedelta(seconds=each)) for each in (0.000085, 0.0125, 0.25, 1.4, 90)]
+    assert told == ["85 µs", "12.5 ms", "250 ms", "1.4 s", "1 min 30 s"]
