@@ -97,7 +97,7 @@ def as_counted_svg(flow: Flow, counted: Counted) -> str:
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="automaton" {size} role="img" aria-label="crawl flow">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="automaton" {size} role="group" aria-label="crawl flow">',
             *_markers("arrow-"),
             *_arrows(picture, "arrow-"),
             *_boxes(picture, lines, counted),

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.reports.working.frontier import AGES, read_next
 from bowerbird.reports.working.messages import read_messages
+from bowerbird.web.kept import Kept
 from bowerbird.web.pages.crawl.drawn import automaton
 from bowerbird.web.pages.crawl.limits import Limits, read_limits
 from bowerbird.web.pages.crawl.planned import COUNTS, Foreseen, between, compared, foresee
@@ -50,6 +51,7 @@ class _Pages:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._crawls = Crawls(site)
+        self._messages: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_messages)
         self._preparing = Preparing(site.database, site.clock)
 
     async def index(self, request: Request) -> Response:
@@ -119,10 +121,10 @@ class _Pages:
             return {"messages": await read_messages(tx, number), "at": self._site.clock.now()}
 
     async def messages(self, request: Request) -> Response:
-        return self._page(request, "messages", **await self._read_messages(request.path_params["name"]))
+        return self._page(request, "messages", **(await self._messages.get(request.path_params["name"])).value)
 
     async def live_messages(self, name: str) -> str:
-        return self._site.fragment("crawl/lines.html", **await self._read_messages(name))
+        return self._site.fragment("crawl/lines.html", **(await self._messages.get(name)).value)
 
     async def plan(self, request: Request) -> Response:
         name = request.path_params["name"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.crawl.life.plan_versions import joined
 from bowerbird.planning.plan import Inquiry, Plan, plan_crawl
@@ -58,7 +58,8 @@ async def foresee(site: Site, name: str) -> str:
     """Rehearses a crawl of the store as its plan is now; nothing is called."""
     crawl = await Crawls(site).crawl(name)
     async with site.database.reading() as tx:
-        plan = await joined(tx, name, "")
+        # It is rehearsed from its beginning, in a store of its own.
+        plan = structs.replace(await joined(tx, name, ""), is_joined=False)
         seeds = await read_seeds(tx, crawl.crawl)
     credentials = tuple(site.vault.credentials()) if site.vault is not None else ()
     inquiry = Inquiry(seeds=max(1, seeds), credentials=credentials, has_variants=False)

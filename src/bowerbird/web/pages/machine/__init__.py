@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.modules.tending.growth import DATABASE
 from bowerbird.reports.database.activity import Activity, Totals, read_activity
 from bowerbird.reports.database.tables import Point, Sizes, filling, read_before, read_log, read_sizes, read_structure
-from bowerbird.reports.database.writes import read_claims, read_writes, store_file
+from bowerbird.reports.database.writes import Writes, read_claims, read_writes, store_file
 from bowerbird.reports.working.workers import read_workers
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.machine.measured import look
@@ -40,6 +40,8 @@ class _Pages:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._sizes: Kept[Sizes] = Kept(site.clock, timedelta(seconds=20), self._read_sizes)
+        self._writes: Kept[Writes] = Kept(site.clock, timedelta(seconds=5), self._read_writes)
+        self._seen: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._look)
         self._last: Totals | None = None
 
     def _page(self, request: Request, part: str, template: str = "", **values: Any) -> Response:
@@ -47,7 +49,7 @@ class _Pages:
         title = "Machine and database"
         return self._site.page(request, f"machine/{template or part or 'machine'}.html", title=title, tabs=tabs, **values)
 
-    async def _look(self) -> dict[str, Any]:
+    async def _look(self, about: str) -> dict[str, Any]:
         database, now = self._site.database, self._site.clock.now()
         async with database.reading() as tx:
             place, log = await store_file(tx, database.dialect), await read_log(tx)
@@ -65,10 +67,10 @@ class _Pages:
         }
 
     async def machine(self, request: Request) -> Response:
-        return self._page(request, "", **await self._look())
+        return self._page(request, "", **(await self._seen.get(_EVERYTHING)).value)
 
     async def live_machine(self, argument: str) -> str:
-        return self._site.fragment("machine/look.html", **await self._look())
+        return self._site.fragment("machine/look.html", **(await self._seen.get(_EVERYTHING)).value)
 
     async def _read_sizes(self, about: str) -> Sizes:
         return await read_sizes(self._site.database)
@@ -125,8 +127,13 @@ class _Pages:
         database, now = self._site.database, self._site.clock.now()
         async with database.reading() as tx:
             activity = await read_activity(tx, now) if database.dialect == "postgresql" else None
-            values = {"writes": await read_writes(tx, now), "claims": await read_claims(tx)}
-        return {**values, "activity": activity, "rates": self._rates(activity), "at": now}
+            claims = await read_claims(tx)
+        writes = (await self._writes.get(_EVERYTHING)).value
+        return {"writes": writes, "claims": claims, "activity": activity, "rates": self._rates(activity), "at": now}
+
+    async def _read_writes(self, about: str) -> Writes:
+        async with self._site.database.reading() as tx:
+            return await read_writes(tx, self._site.clock.now())
 
     def _rates(self, activity: Activity | None) -> dict[str, float]:
         """What happened per second between the last two looks."""

@@ -12,8 +12,8 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import UserError
 from bowerbird.modules.running.found import KnownModules
-from bowerbird.reports.modules import read_history, read_standings
-from bowerbird.reports.working.calls import CallFilter, read_calls
+from bowerbird.reports.modules import ModuleStanding, read_history, read_standings
+from bowerbird.reports.working.calls import CallFilter, CallPage, read_calls
 from bowerbird.reports.working.errors import ErrorFilter, ErrorSums, read_error_sums, read_errors
 from bowerbird.reports.working.services import read_services
 from bowerbird.reports.working.spans import STEPS, Spans, read_spans
@@ -48,6 +48,9 @@ class _Pages:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._runs = Runs(site.database, site.clock)
+        self._who: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_workers)
+        self._newest: Kept[CallPage] = Kept(site.clock, timedelta(seconds=1), self._read_newest)
+        self._standings: Kept[dict[str, list[ModuleStanding]]] = Kept(site.clock, timedelta(seconds=2), self._read_standings)
         self._spans: Kept[Spans] = Kept(site.clock, timedelta(seconds=5), self._read_spans)
         self._sums: Kept[ErrorSums] = Kept(site.clock, timedelta(seconds=5), self._read_sums)
 
@@ -57,16 +60,16 @@ class _Pages:
             request, f"work/{template or part or 'workers'}.html", title="Workers and services", tabs=tabs, **values
         )
 
-    async def _read_workers(self) -> dict[str, Any]:
+    async def _read_workers(self, about: str) -> dict[str, Any]:
         now = self._site.clock.now()
         async with self._site.database.reading() as tx:
             return {"workers": await read_workers(tx, now), "services": await read_services(tx), "at": now}
 
     async def workers(self, request: Request) -> Response:
-        return self._page(request, "", **await self._read_workers())
+        return self._page(request, "", **(await self._who.get(_EVERYTHING)).value)
 
     async def live_workers(self, argument: str) -> str:
-        return self._site.fragment("work/who.html", **await self._read_workers())
+        return self._site.fragment("work/who.html", **(await self._who.get(_EVERYTHING)).value)
 
     async def calls(self, request: Request) -> Response:
         asked = request.query_params
@@ -76,17 +79,24 @@ class _Pages:
             worker=_number(asked.get("worker", "")),
             target=asked.get("target", "")[:200],
         )
-        async with self._site.database.reading() as tx:
-            page = await read_calls(tx, wanted, _number(asked.get("before", "")))
-        is_all = wanted == CallFilter() and not asked.get("before")
+        before = _number(asked.get("before", ""))
+        is_all = wanted == CallFilter() and before is None
+        if is_all:
+            page = (await self._newest.get(_EVERYTHING)).value
+        else:
+            async with self._site.database.reading() as tx:
+                page = await read_calls(tx, wanted, before)
         return self._page(
             request, "calls", page=page, wanted=wanted, next=_next(request, page.before), is_all=is_all, at=self._site.clock.now()
         )
 
-    async def live_calls(self, argument: str) -> str:
+    async def _read_newest(self, about: str) -> CallPage:
         async with self._site.database.reading() as tx:
-            page = await read_calls(tx, CallFilter())
-        return self._site.fragment("work/call_rows.html", page=page, at=self._site.clock.now())
+            return await read_calls(tx, CallFilter())
+
+    async def live_calls(self, argument: str) -> str:
+        kept = await self._newest.get(_EVERYTHING)
+        return self._site.fragment("work/call_rows.html", page=kept.value, at=kept.at)
 
     async def _read_spans(self, about: str) -> Spans:
         async with self._site.database.reading() as tx:
@@ -131,13 +141,16 @@ class _Pages:
             }
         )
 
-    async def modules(self, request: Request) -> Response:
+    async def _read_standings(self, about: str) -> dict[str, list[ModuleStanding]]:
+        by_crawl: dict[str, list[ModuleStanding]] = {}
         async with self._site.database.reading() as tx:
-            found = await read_standings(tx, KnownModules(), None)
-        by_crawl: dict[str, list[Any]] = {}
-        for each in found:
-            by_crawl.setdefault(each.crawl, []).append(each)
-        return self._page(request, "modules", crawls=by_crawl, runs=self._runs, at=self._site.clock.now())
+            for each in await read_standings(tx, KnownModules(), None):
+                by_crawl.setdefault(each.crawl, []).append(each)
+        return by_crawl
+
+    async def modules(self, request: Request) -> Response:
+        kept = await self._standings.get(_EVERYTHING)
+        return self._page(request, "modules", crawls=kept.value, runs=self._runs, at=kept.at)
 
     async def history(self, request: Request) -> Response:
         crawl, module = request.path_params["crawl"], request.path_params["module"]
