@@ -39,6 +39,8 @@ from bowerbird.db import open_database
 from bowerbird.settings import load_settings
 
 WATCHERS = 20
+CRAWLED = "bench"
+"""The crawl that is watched."""
 _USER = f"{SERVICE.base}/users/{handle_of(CHOSEN)}"
 _POST = f"{_USER}/statuses/{CHOSEN * POSTS_EACH + 3}"
 _CRAWL = "large"
@@ -53,6 +55,8 @@ _FILLED = {
 }
 _OTHERWISE = (_CRAWL, _USER, _POST, "posts", "users", "1")
 _NO_PAGES = re.compile(r"^/(assets|live|enter|login|logout|favicon)|\.(csv|jsonl|gexf|xlsx)$")
+_LIVE = re.compile(r'data-live="([^"]+)"')
+_WATCHED = ("/", "/crawls", f"/crawls/{CRAWLED}", "/work", "/machine", "/steering")
 _PART = re.compile(r"\{(\w+)(?::\w+)?\}")
 _SEARCHES = {
     "a common word": "/data/posts?q=something",
@@ -178,11 +182,16 @@ def _tell(each: Measured, page: str) -> None:
     )
 
 
-async def _watch(where: Shown, cookie: str, topic: str) -> int:
+def _pushed(browser: Browser) -> list[str]:
+    """The parts of pages that are pushed anew while they change."""
+    pages = [browser.get(page).body.decode() for page in _WATCHED]
+    return sorted({path for page in pages for path in _LIVE.findall(page)})
+
+
+async def _watch(where: Shown, cookie: str, path: str) -> int:
     """Reads what is pushed until the connection ends; answers how many bytes came."""
     parts = urlsplit(where.base)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
-    path = f"/live/{quote(topic, safe='/')}"
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nCookie: {cookie}\r\n\r\n".encode())
     heard = 0
     with suppress(asyncio.CancelledError, ConnectionError):
@@ -200,11 +209,14 @@ async def _crawled(source: Served, watchers: int) -> tuple[float, int]:
         await database.migrate()
         await database.close()
         with shown(str(store)) as where:
-            cookie = Browser(where).cookie
-            topics = list(where.topics) or ["overview"]
-            watching = [asyncio.create_task(_watch(where, cookie, topics[n % len(topics)])) for n in range(watchers)]
+            browser = Browser(where)
             began = time.perf_counter()
-            await engine(source, store)
+            crawling = asyncio.create_task(engine(source, store))
+            # What a page pushes is known once the crawl is there.
+            await asyncio.sleep(1)
+            live = await asyncio.to_thread(_pushed, browser) if watchers else []
+            watching = [asyncio.create_task(_watch(where, browser.cookie, live[n % len(live)])) for n in range(watchers)]
+            await crawling
             took = time.perf_counter() - began
             for task in watching:
                 task.cancel()

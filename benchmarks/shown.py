@@ -34,8 +34,6 @@ class Shown(Struct, frozen=True, kw_only=True):
     key: str
     routes: tuple[str, ...]
     """Every path that is asked with GET, as its route is written."""
-    topics: tuple[str, ...]
-    """What can be watched."""
 
 
 @contextmanager
@@ -64,7 +62,7 @@ async def _served(store: str, told: Connection) -> None:
     paths = [route.path for route in dashboard_routes(site) if isinstance(route, Route) and "GET" in (route.methods or ())]
     async with serving(_timed(app), Listening()) as base:
         key = await site.guard.entrance.key() or ""
-        told.send({"base": base, "key": key, "routes": tuple(paths), "topics": site.live.topics})
+        told.send({"base": base, "key": key, "routes": tuple(paths)})
         await asyncio.to_thread(told.recv)
         site.live.close()
     await database.close()
@@ -98,6 +96,7 @@ class Answered(NamedTuple):
     status: int
     processor: float
     """Milliseconds of the dashboard's process."""
+    body: bytes
 
 
 class Browser:
@@ -118,7 +117,7 @@ class Browser:
     def get(self, path: str) -> Answered:
         self._connection.request("GET", path, headers={"Cookie": self._cookie} if self._cookie else {})
         answer = self._connection.getresponse()
-        answer.read()
+        body = answer.read()
         for value in answer.headers.get_all("set-cookie") or ():
             self._cookie = "; ".join(filter(None, (self._cookie, value.partition(";")[0])))
-        return Answered(answer.status, float(answer.headers.get(_TAKEN) or 0))
+        return Answered(answer.status, float(answer.headers.get(_TAKEN) or 0), body)

@@ -51,6 +51,7 @@ async def client(database: Database) -> Client:
         ("/posts/x%3A11", "What it answers"),
         ("/posts/x%3A13", "This post is gone"),
         ("/data/cascades/x%3A10", "Passed on 1 times"),
+        ("/data/newest/x%3A1", "All its posts"),
     ],
 )
 async def test_every_page_answers_and_escapes_what_networks_say(client: Client, address: str, words: str) -> None:

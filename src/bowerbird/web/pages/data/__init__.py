@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.web.pages.data.account import account, counts_plot, ties_plot
+from bowerbird.web.pages.data.account import account, counts_plot, newest_posts, ties_plot
 from bowerbird.web.pages.data.downloads import TYPES, download
 from bowerbird.web.pages.data.lists import ADDRESSES, finding, listing
 from bowerbird.web.pages.data.media import media_file
@@ -29,6 +29,7 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/data/plots/ties/{id:path}", ties_plot(site)),
         Route("/data/plots/profile/{id:path}", counts_plot(site)),
         Route("/data/plots/counters/{id:path}", counters_plot(site)),
+        Route("/data/newest/{id:path}", newest_posts(site)),
         Route("/data/cascades/{id:path}", cascade(site)),
         Route("/data/graphs/cascade/{id:path}", cascade_graph(site)),
         Route("/media/{id:path}", media_file(site)),

@@ -22,7 +22,7 @@ from bowerbird.web.words import in_path
 
 _COUNTERS = frozenset({"followers", "following", "posts", "newest_post_at", "checked_posts"})
 _POSTS = 10
-_TIES = 25
+_TIES = 10
 _LINES = (
     ("new followers", "followers", "added"),
     ("lost followers", "followers", "removed"),
@@ -43,6 +43,17 @@ def account(site: Site) -> Endpoint:
     return endpoint
 
 
+def newest_posts(site: Site) -> Endpoint:
+    """The posts of an account that were stored last, for its page, which does not wait for them."""
+
+    async def endpoint(request: Request) -> Response:
+        sheet = await _sheet(site, request)
+        posts = await search(site.database, Search(what="posts", choice=Choice(users=(sheet.id,)), size=_POSTS))
+        return site.part(request, "data/newest.html", sheet=sheet, posts=posts)
+
+    return endpoint
+
+
 async def _meant(site: Site, name: str) -> Response:
     """Where a handle leads, or a key of a service."""
     async with site.database.reading() as tx:
@@ -57,12 +68,10 @@ async def _meant(site: Site, name: str) -> Response:
 async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
     (history, *_) = await find_history(site.database, sheet.id, ties=False)
     is_told = not sheet.opts_out
-    posts = await search(site.database, Search(what="posts", choice=Choice(users=(sheet.id,)), size=_POSTS)) if is_told else None
     hours = await hours_of(site.database, sheet.number) if is_told else None
     return {
         "changes": [each for each in reversed(history.changes) if each.field not in _COUNTERS],
         "counts": [each for each in history.changes if each.field in ("followers", "following", "posts")],
-        "posts": posts,
         "hours": hours,
         "heat": heat(hours) if hours else "",
         "ties": await newest_ties(site.database, sheet.number, _TIES) if is_told else (),
