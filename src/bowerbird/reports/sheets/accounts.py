@@ -26,8 +26,10 @@ _TIES = (
     f"limit {_MOST}) x"
 )
 _LISTS = "select side, sweep, began_at, ended_at, listed from listings where user_no = ? and kind = 'follow' order by side"
+# What an author's software says of the time is not believed where the service doubts it.
 _WRITTEN = """
-select created_at from posts where author = ? and deleted_at is null and created_at is not null order by post_no desc limit ?
+select case when is_time_doubtful = 1 then listed_at else created_at end as at from posts
+where author = ? and deleted_at is null order by post_no desc limit ?
 """
 _ENDS = {Side.FOLLOWERS: "target", Side.FOLLOWING: "source"}
 _HOURS_OF = 5_000
@@ -106,7 +108,7 @@ async def hours_of(database: Database, number: int) -> Hours:
     """Of the posts of an account that were stored last, when they were written."""
     async with database.reading() as tx:
         rows = await tx.fetch(_WRITTEN, number, _HOURS_OF)
-    times = [datetime.fromtimestamp(row["created_at"] / 1_000_000, UTC) for row in rows]
+    times = [datetime.fromtimestamp(row["at"] / 1_000_000, UTC) for row in rows if row["at"] is not None]
     return _table(times)
 
 
