@@ -15,7 +15,7 @@ from starlette.routing import Route
 from yarl import URL
 
 from bowerbird.clock import RealClock, VirtualClock, run_virtual
-from bowerbird.db import open_database
+from bowerbird.db.beside import open_beside
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.evaluate.web.marking import Marked, mark
 from bowerbird.ports import Database
@@ -127,7 +127,7 @@ def cookies_of(got: Got) -> dict[str, str]:
 async def staged(folder: Path, build: Build = dashboard) -> AsyncIterator[Stage]:
     """A dashboard over a small crawled store in which every text is markup, with ada (admin), steve (steer) and rita (read)."""
     clock = RealClock()
-    database = await open_database(str(folder / "marked.db"), clock)
+    database = await open_beside(str(folder / "marked.db"), clock)
     try:
         await database.migrate()
         marked = await mark(database)
@@ -139,11 +139,13 @@ async def staged(folder: Path, build: Build = dashboard) -> AsyncIterator[Stage]
             serving(build(site), Listening()) as base,
             aiohttp.ClientSession(cookie_jar=jar, timeout=_PATIENCE, connector=connector, read_bufsize=2**20) as session,
         ):
+            site.keeper.begin()
             stage = Stage(site, base, session, marked)
             for role, name in ((Role.READ, "rita"), (Role.STEER, "steve"), (Role.ADMIN, "ada")):
                 stage.visits[role] = await stage.visit(name)
             yield stage
             site.live.close()
+            await site.keeper.end()
     finally:
         await database.close()
 
