@@ -23,6 +23,8 @@ PICTURES = {
     "posts": "/data/posts",
     "users": "/data/users",
     "figures": "/figures",
+    "figures-top": "/figures/top",
+    "figures-accounts": "/figures/accounts",
     "completeness": "/completeness/demo",
     "steering": "/steering",
     "new-crawl": "/steering/new",

@@ -117,6 +117,8 @@ async def test_the_graphs_show_who_talks_with_whom(client: Client) -> None:
     assert [edge["weight"] for edge in friends["edges"]] == [7]
     around = await client.get("/figures/around?account=ana")
     assert "Around @ana" in around.text
+    assert "Strongest ties" in (await client.get("/figures/around/ties?account=x%3A1")).text
+    assert (await client.get("/figures/around/ties?account=nobody")).status == 404
     graph = (await client.get("/figures/graphs/around/x%3A1")).json()
     assert {edge["kind"] for edge in graph["edges"]} == {"replies"}
     assert (await client.get("/figures/around?account=nobody")).status == 404

@@ -17,6 +17,8 @@ EVERY = timedelta(minutes=5)
 _LOOK = timedelta(seconds=5)
 """How often it is looked whether somebody asked, also from another process."""
 _LATER = timedelta(seconds=30)
+_SELDOM = 10
+"""How many times as long as the last numbers took passes before the next are made."""
 _AT_ONCE = 100_000
 """Posts and accounts that are counted before what is counted by then is shown."""
 _log = logging.getLogger(__name__)
@@ -69,6 +71,9 @@ class Keeper:
             return await is_wanted(tx)
 
     async def _prepare(self) -> timedelta:
-        """When to do it again: a store that is counted for the first time goes on at once."""
+        """When to do it again: a store that is counted for the first time goes on at once, and a large one has new numbers less
+        often than a small one."""
+        began = self._clock.stopwatch()
         done = await self._preparing.run(_AT_ONCE)
-        return _LATER if done.is_taken else EVERY if done.is_done else timedelta(0)
+        took = timedelta(seconds=self._clock.stopwatch() - began)
+        return _LATER if done.is_taken else max(EVERY, _SELDOM * took) if done.is_done else timedelta(0)

@@ -112,7 +112,8 @@ class Stage(Struct, frozen=True):
             await asyncio.gather(running, return_exceptions=True)
 
     def _more(self) -> str:
-        return f'[media]\nfolder = "{self.folder}/media"\n'
+        # Statistics are made of content too, and must keep none of it.
+        return f'[media]\nfolder = "{self.folder}/media"\n[modules.statistics]\nevery = "6h"\n'
 
     def pictures_left(self, leaving: Leaving) -> int:
         return sum(self.media.find(each) is not None for each in leaving.media)

@@ -155,7 +155,7 @@ class Preparing:
 
     async def _publish(self) -> None:
         began = self._clock.now()
-        documents = await made(self._database)
+        documents = await made(self._database, self._turn.renew)
         async with self._turn.transaction() as tx:
             await publish(tx, documents, to_micros(began))
 

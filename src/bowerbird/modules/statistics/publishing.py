@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -63,12 +63,18 @@ on conflict (name) do update set at = excluded.at, body = excluded.body
 Document = Mapping[str, Any]
 
 
-async def made(database: Database) -> Mapping[str, Document]:
-    """Everything that is shown, as it is counted now. Each is one reading, so that none is long."""
-    documents = {name: await _read(database, make) for name, make in _MAKERS.items()}
-    tops = {f"top {measure}": await _read(database, _top, measure) for measure in TOPS}
-    volumes = await _read(database, _volumes)
-    return {**documents, **tops, **volumes, "map": await read_cells(database)}
+async def made(database: Database, sign: Callable[[], Awaitable[None]]) -> Mapping[str, Document]:
+    """Everything that is shown, as it is counted now. Each is one reading, so that none is long; after each a `sign` is given."""
+    documents: dict[str, Document] = {}
+    for name, make in _MAKERS.items():
+        documents[name] = await _read(database, make)
+        await sign()
+    for measure in TOPS:
+        documents[f"top {measure}"] = await _read(database, _top, measure)
+        await sign()
+    volumes: Mapping[str, Document] = await _read(database, _volumes)
+    await sign()
+    return {**documents, **volumes, "map": await read_cells(database)}
 
 
 async def _read(database: Database, make: Any, *values: Any) -> Any:

@@ -11,7 +11,7 @@ from bowerbird.clock import to_micros
 from bowerbird.errors import Fenced
 from bowerbird.ports import Clock, Database, Transaction
 
-HOLD = timedelta(minutes=5)
+HOLD = timedelta(minutes=2)
 """How long others wait for a process that does nothing any more."""
 _TAKE = "update statistic_work set token = ?, until = ? where one = 1 and until <= ?"
 _RENEW = "update statistic_work set until = ? where one = 1 and token = ?"
@@ -40,6 +40,10 @@ class Turn:
             if await tx.execute(_RENEW, to_micros(self._clock.now() + HOLD), self._token) != 1:
                 raise Fenced("statistics are counted by another process")
             yield tx
+
+    async def renew(self) -> None:
+        async with self.transaction():
+            pass
 
     async def release(self) -> None:
         async with self._database.transaction() as tx:

@@ -13,14 +13,16 @@ from bowerbird.ports import Database, Transaction
 from bowerbird.reports.statistics.documents import read_document
 from bowerbird.reports.statistics.people import Person, read_people
 
-MOST_NODES = 150
-_POSTS = 2_000
+MOST_NODES = 100
+_POSTS = 1_000
 """The latest posts of an account, and of those that name it, that are looked at."""
-_LISTED = 2_000
+_LISTED = 1_000
 _AUTHOR = """
 (select a.author from posts a where substr(a.id, length(a.id) - 18) = substr({id}, length({id}) - 18) and a.id = {id})
 """
-_WROTE = "(select * from posts where author = ? and deleted_at is null order by post_no desc limit ?)"
+_WROTE = (
+    "(select post_no, kind, reply_to, repost_of from posts where author = ? and deleted_at is null order by post_no desc limit ?)"
+)
 _MENTIONS_OUT = f"select m.user_no as who from {_WROTE} p join post_mentions m on m.post_no = p.post_no where p.kind <> 'repost'"
 _NAMES = f"select {{author}} as who from {_WROTE} p where p.{{column}} is not null"
 _MENTIONS_IN = """
@@ -64,7 +66,7 @@ class _Friends(Struct):
     strongest: list[tuple[int, int, int, int]]
 
 
-async def read_friends(tx: Transaction, database: Database, most: int = 2 * MOST_NODES) -> Graph | None:
+async def read_friends(tx: Transaction, database: Database, most: int = 3 * MOST_NODES) -> Graph | None:
     """The pairs that answered each other at least twice in both directions, the strongest of them."""
     found = await read_document(tx, "friends", _Friends)
     if found is None:

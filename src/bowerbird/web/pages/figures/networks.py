@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.errors import UserError
 from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.statistics.networks import WEIGHTS, Graph, read_around, read_friends
+from bowerbird.reports.statistics.people import read_people
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.figures.shared import Figures
 
@@ -33,33 +34,37 @@ def routes(figures: Figures) -> list[BaseRoute]:
     async def around(request: Request) -> Response:
         asked = request.query_params.get("account", "").strip()
         if not asked:
-            return await figures.page(request, "figures/around.html", title="Around an account", asked="", graph=None)
+            return await figures.page(request, "figures/around.html", title="Around an account", asked="", who=None)
         if len(asked) > _LONGEST:
             raise UserError("that is too long for the name of an account")
         async with database.reading() as tx:
             found = await find_accounts(database, tx, asked)
-            graph = await read_around(tx, database, found[0].number) if len(found) == 1 else None
-        if len(found) > 1:
-            return await figures.page(
-                request, "figures/which.html", title="Around an account", asked=asked, found=found[:_MOST_SHOWN]
-            )
-        if graph is None:
+            people = await read_people(tx, database, [each.number for each in found[:_MOST_SHOWN]])
+        if len(people) > 1:
+            shown = [each for each in found if each.number in people]
+            return await figures.page(request, "figures/which.html", title="Around an account", asked=asked, found=shown)
+        if not people:
             raise NotFound(f"There is no account {asked} in this store that may be told of; search for it on the Data page.")
-        return await figures.page(
-            request,
-            "figures/around.html",
-            title=f"Around {graph.people[0].label}",
-            asked=asked,
-            graph=graph,
-            kinds=Counter(edge.kind for edge in graph.edges),
-            weights=WEIGHTS,
-            strongest=strongest(graph),
+        who = next(iter(people.values()))
+        return await figures.page(request, "figures/around.html", title=f"Around {who.label}", asked=asked, who=who)
+
+    async def ties(request: Request) -> Response:
+        """What takes a moment: the page is there before it."""
+        graph = await around_of(request.query_params.get("account", ""))
+        if graph is None:
+            raise NotFound("There is no such account in this store that may be told of.")
+        kinds = Counter(edge.kind for edge in graph.edges)
+        return figures.site.part(
+            request, "figures/ties.html", graph=graph, kinds=kinds, weights=WEIGHTS, strongest=strongest(graph)
         )
 
-    async def around_graph(request: Request) -> JSONResponse:
+    async def around_of(known_id: str) -> Graph | None:
         async with database.reading() as tx:
-            found = await find_accounts(database, tx, request.path_params["id"])
-            graph = await read_around(tx, database, found[0].number) if found else None
+            found = await find_accounts(database, tx, known_id)
+            return await read_around(tx, database, found[0].number) if found else None
+
+    async def around_graph(request: Request) -> JSONResponse:
+        graph = await around_of(request.path_params["id"])
         return drawn(graph, None if graph is None else graph.people[0].number)
 
     async def of_user(request: Request) -> Response:
@@ -69,6 +74,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
         Route("/figures/friends", friends),
         Route("/figures/graphs/friends", friends_graph),
         Route("/figures/around", around),
+        Route("/figures/around/ties", ties),
         Route("/figures/graphs/around/{id:path}", around_graph),
         Route("/figures/around/{id:path}", of_user),
     ]

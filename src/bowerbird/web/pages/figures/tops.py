@@ -55,7 +55,7 @@ def address(what: Ranked, entry: Entry) -> str | None:
     if entry.person is not None:
         return f"/users/{quote(entry.person.id, safe='')}"
     if what is Ranked.TAGS:
-        return f"/data/posts?tag={quote(entry.text, safe='')}"
+        return f"/data/posts?q={quote('#' + entry.text, safe='')}"
     return None
 
 
