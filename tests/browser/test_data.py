@@ -35,6 +35,14 @@ def test_from_a_search_to_a_post_to_its_author(shared_site: Served, page: Page, 
     check_accessibility(page)
 
 
+def test_a_row_is_opened_by_keys_as_the_post_that_it_shows(shared_site: Served, page: Page) -> None:
+    page.goto(shared_site.address("/data/posts"), wait_until="load")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/posts/**")
+    expect(page.get_by_role("heading", name="Which call brought it")).to_be_visible()
+
+
 def test_a_search_is_sorted_paged_saved_and_deleted(site: Served, page: Page) -> None:
     page.goto(site.address("/data/posts?size=25"))
     page.get_by_role("link", name="likes").click()

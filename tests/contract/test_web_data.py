@@ -50,7 +50,7 @@ async def client(database: Database) -> Client:
         ("/posts/x%3A10", "Which call brought it"),
         ("/posts/x%3A11", "What it answers"),
         ("/posts/x%3A13", "This post is gone"),
-        ("/data/cascades/x%3A10", "Passed on 1 times"),
+        ("/data/cascades/x%3A10", "Passed on once by 1 account, 1 step deep"),
         ("/data/newest/x%3A1", "All its posts"),
     ],
 )

@@ -117,6 +117,15 @@ async def test_a_form_is_checked_as_it_is_typed_and_shows_the_file(client: Clien
         assert "message bad" in answer.text, field
 
 
+async def test_a_form_says_what_is_missing_in_its_own_words_and_only_then_as_a_fault(client: Client) -> None:
+    empty = await client.post("/steering/new/check", {**MAKING, "name": "", "seeds": ""})
+    assert "To begin, give it a name, and at least one seed such as" in empty.text
+    assert "message bad" not in empty.text
+    unseeded = await client.post("/steering/new/check", {**MAKING, "seeds": ""})
+    assert "write at least one seed, such as" in unseeded.text
+    assert "seeds are missing" not in unseeded.text
+
+
 async def test_a_crawl_is_written_beside_the_store_and_never_over_another(client: Client, tmp_path: Path) -> None:
     made = await client.post("/steering/new/make", MAKING)
     assert "lisbon is written" in await said(client, made)

@@ -36,7 +36,7 @@ PAGES = {
     "/machine/tables": ("posts", "With indexes"),
     "/machine/tables/posts": ("post_no", "posts_author"),
     "/machine/statements": ("Slowest writes", "Claims"),
-    "/completeness/{}": ("Lost by caps",),
+    "/completeness/{}": ("Cut off or left out",),
 }
 
 

@@ -13,12 +13,14 @@ from bowerbird.modules.statistics.work import is_wanted
 from bowerbird.ports import Clock, Database
 
 EVERY = timedelta(minutes=5)
-"""How often new numbers are made while nobody asks for them."""
+"""How often new numbers are made of most stores, while nobody asks for them."""
+_PART = 50
+"""A small store, which changes quickly, is counted more often, as long as that takes one part in so many of the time."""
 _LOOK = timedelta(seconds=5)
 """How often it is looked whether somebody asked, also from another process."""
 _LATER = timedelta(seconds=30)
 _SELDOM = 10
-"""How many times as long as the last numbers took passes before the next are made."""
+"""How many times as long as the last numbers took passes at least before the next are made."""
 _AT_ONCE = 100_000
 """Posts and accounts that are counted before what is counted by then is shown."""
 _log = logging.getLogger(__name__)
@@ -71,9 +73,13 @@ class Keeper:
             return await is_wanted(tx)
 
     async def _prepare(self) -> timedelta:
-        """When to do it again: a store that is counted for the first time goes on at once, and a large one has new numbers less
-        often than a small one."""
-        began = self._clock.stopwatch()
+        """When to do it again: a store that is counted for the first time goes on at once."""
+        watch = self._clock.stopwatch()
         done = await self._preparing.run(_AT_ONCE)
-        took = timedelta(seconds=self._clock.stopwatch() - began)
-        return _LATER if done.is_taken else max(EVERY, _SELDOM * took) if done.is_done else timedelta(0)
+        took = timedelta(seconds=self._clock.stopwatch() - watch)
+        return _LATER if done.is_taken else rest_after(took) if done.is_done else timedelta(0)
+
+
+def rest_after(took: timedelta) -> timedelta:
+    """How long numbers stand that took so long to make: longer for those that cost more."""
+    return max(min(EVERY, max(_LATER, took * _PART)), took * _SELDOM)

@@ -110,10 +110,14 @@ function replaceParts(part, html) {
 }
 
 // Ages are counted on while a page stands open, by the clock of the server.
-const ahead = Date.now() - Date.parse(document.documentElement.dataset.now || new Date().toISOString());
+// Compared when the answer began to arrive: a page that loads slowly is not a clock that is ahead.
+const arrived = performance.timeOrigin + (performance.getEntriesByType("navigation")[0]?.responseStart || performance.now());
+const ahead = document.documentElement.dataset.now ? arrived - Date.parse(document.documentElement.dataset.now) : 0;
 function tick() {
   for (const time of document.querySelectorAll("time[datetime]")) {
-    const seconds = (Date.now() - ahead - Date.parse(time.dateTime)) / 1000;
+    const passed = (Date.now() - ahead - Date.parse(time.dateTime)) / 1000;
+    // Numbers are never from the future, whatever two clocks say.
+    const seconds = time.closest(".as-of") ? Math.max(passed, 0) : passed;
     if (!Number.isNaN(seconds)) time.textContent = ageWords(seconds);
   }
 }
@@ -154,7 +158,7 @@ function move(by) {
   const next = all[Math.min(all.length - 1, Math.max(0, at < 0 ? 0 : at + by))];
   all[at]?.classList.remove("chosen");
   next.classList.add("chosen");
-  next.querySelector("a[href]").focus();
+  (next.querySelector("a[data-row]") || next.querySelector("a[href]")).focus();
   next.scrollIntoView({ block: "nearest" });
 }
 

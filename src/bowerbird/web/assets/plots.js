@@ -80,7 +80,7 @@ function draw(figure, told) {
     tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1000), "UTC"),
     legend: { show: false },
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
-    scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isNamed || told.kind === "bars" ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
+    scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isTime && places.length === 1 ? { range: aroundOne(places[0]) } : isNamed || told.kind === "bars" ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
     axes: [
       { ...axis, label: narrow ? undefined : told.x_label || (isTime ? "Time (UTC)" : undefined), labelSize: 16, size: isTime ? 42 : 28, ...(isTime ? { values: TIMES, space: 64 } : {}), ...(isNamed ? { splits: () => places, values: (_, at) => at.map((n) => String(told.xs[n] ?? "")) } : {}) },
       { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 20 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => at.map(short) },
@@ -109,6 +109,8 @@ const padded = (places) => {
   const step = places.length > 1 ? Math.min(...places.slice(1).map((x, at) => x - places[at])) : 1;
   return [places[0] - step * 0.6, places[places.length - 1] + step * 0.6];
 };
+// A single time has no span of its own: half an hour on either side, rather than years.
+const aroundOne = (time) => [time - 1800, time + 1800];
 const short = (value) => {
   if (value === null) return "";
   const size = Math.abs(value);

@@ -56,6 +56,8 @@ def cell(what: str, name: str, row: Picked, kind: str) -> str:
         return _quiet(row["id"], value)
     if name == "description" and what == "media":
         return _quiet(row["post_id"], value)
+    if name == "created_at" and what == "posts":
+        return f'<a href="/posts/{words.in_path(row["id"])}">{when(value)}</a>'
     if name in _POSTS or (name == "id" and what == "posts"):
         return f'<a href="/posts/{words.in_path(value)}">{escape(value)}</a>'
     if name in _USERS or (name == "id" and what == "users"):
@@ -123,7 +125,7 @@ def _state(value: Any) -> str:
 
 
 def _quiet(post: str, value: Any) -> str:
-    return f'<a class="quiet-link" href="/posts/{words.in_path(post)}"><bdi>{escape(cut(value))}</bdi></a>'
+    return f'<a class="quiet-link" data-row href="/posts/{words.in_path(post)}"><bdi>{escape(cut(value))}</bdi></a>'
 
 
 _BY_NAME: Mapping[str, Callable[[Any], str]] = {

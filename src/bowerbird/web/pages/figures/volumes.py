@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -39,14 +42,21 @@ def routes(figures: Figures) -> list[BaseRoute]:
             series = await read_volumes(tx, unit)
         if series is None:
             return no_numbers()
+        times, told = series.times, series.values
         if request.path_params["what"] == STORED:
-            told = {"stored": series.values.get(STORED, [])}
+            times, told = _since_first(times, series.values.get(STORED, []))
         else:
-            told = {name: values for name, values in series.values.items() if name != STORED}
-        kind = "bars" if len(series.times) < _FEW else "stacked"
-        return Plot(kind, f"posts per {unit}", "posts", series.as_of).over_time(series.times, told)
+            told = {name: values for name, values in told.items() if name != STORED}
+        kind = "bars" if len(times) < _FEW else "stacked"
+        return Plot(kind, f"posts per {unit}", "posts", series.as_of).over_time(times, told)
 
     return [Route("/figures", index), Route("/figures/plots/volumes/{what}", plot)]
+
+
+def _since_first(times: Sequence[datetime], stored: Sequence[int]) -> tuple[Sequence[datetime], Mapping[str, Sequence[int]]]:
+    """What was stored, from when the first post was: posts may be years older than the crawl that found them."""
+    first = next((at for at, count in enumerate(stored) if count), 0)
+    return times[first:], {"stored": stored[first:]}
 
 
 def unit_of(request: Request) -> Unit | None:

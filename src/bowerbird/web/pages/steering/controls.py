@@ -31,9 +31,10 @@ def routes(desk: Desk) -> list[BaseRoute]:
         known = {each.crawl.name for each in crawls}
         # Of look-ups only those are of interest that run.
         crawls = [each for each in crawls if each.is_running or not is_look_up(each.crawl.name)]
+        fresh = [name for name in desk.made() if name not in known]
         return desk.page(
-            request, "index.html", "Steering", crawls=crawls, fresh=[name for name in desk.made() if name not in known],
-            as_of=site.clock.now(),
+            request, "index.html", "Steering", crawls=crawls, fresh=fresh,
+            starting=[name for name in fresh if desk.processes.is_running(name)], as_of=site.clock.now(),
         )  # fmt: skip
 
     async def control(request: Request, form: Form) -> Response:

@@ -51,9 +51,11 @@ def routes(desk: Desk) -> list[BaseRoute]:
     async def checked(request: Request, form: Form) -> Response:
         draft, problem = await _drafted(desk, form)
         found = Checked(problem=problem) if draft is None else await asyncio.to_thread(check, draft, desk.vault)
-        if draft is not None and problem:
-            found = Checked(problem=found.problem or problem)
-        return site.part(request, "steering/checked.html", draft=draft, checked=found, choices=_choices(form))
+        choices = _choices(form)
+        if draft is not None and (problem or found.problem):
+            found = Checked(problem=_in_form_words(form, draft, choices) or found.problem or problem)
+        is_begun = any(text(form, each, LARGEST) for each in ("name", "seeds", "text"))
+        return site.part(request, "steering/checked.html", draft=draft, checked=found, is_begun=is_begun)
 
     async def planned(request: Request, form: Form) -> Response:
         draft = await _right(desk, form)
@@ -135,6 +137,15 @@ async def _drafted(desk: Desk, form: Form) -> tuple[Draft | None, str]:
         return _formed(desk, form, name, seeds), problem
     except UserError as error:
         return None, str(error)
+
+
+def _in_form_words(form: Form, draft: Draft, choices: Mapping[str, Any]) -> str:
+    """What is missing, as a form says it rather than a file; empty: neither name nor seeds."""
+    if "text" in form or draft.seeds or not choices["flow"].seeds:
+        return ""
+    if draft.name == _UNNAMED:
+        return f"give it a name, and at least one seed such as {choices['seed']}"
+    return f"write at least one seed, such as {choices['seed']}"
 
 
 async def _pasted(form: Form) -> str:
