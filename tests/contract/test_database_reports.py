@@ -12,9 +12,14 @@ from bowerbird.errors import UserError
 from bowerbird.ports import Database
 from bowerbird.reports.database.activity import read_activity
 from bowerbird.reports.database.tables import Point, filling, read_before, read_log, read_sizes, read_structure
+from bowerbird.reports.database.writes import is_here, read_writes
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+_CALL = """
+insert into calls (crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at, settled_at, settle_micros)
+values (1, 1, 'timeline', 1, 'settled', '[]', 1, 'a', ?, 0, ?, 10)
+"""
 
 
 async def test_every_table_and_index_has_rows_and_bytes(database: Database) -> None:
@@ -48,9 +53,27 @@ async def test_the_growth_log_tells_what_was_and_when_the_disk_is_full(database:
 def test_nothing_is_foretold_of_one_look_or_of_what_does_not_grow() -> None:
     points = [Point(NOW - DAY, 1, True, 500), Point(NOW, 1, True, 500)]
     assert filling(points[:1], 100, NOW) is None
+    elsewhere = filling([Point(NOW - DAY, 1, True, 500), Point(NOW, 1, True, 700)], None, NOW)
+    assert elsewhere is not None
+    assert (elsewhere.a_day, elsewhere.full_at) == (200, None)
     still = filling(points, 100, NOW)
     assert still is not None
     assert still.full_at is None
+
+
+async def test_a_server_at_an_address_of_this_machine_is_here(database: Database) -> None:
+    async with database.reading() as tx:
+        assert await is_here(tx, database.dialect)
+
+
+async def test_writes_of_late_are_told_and_old_ones_are_not_looked_for(database: Database) -> None:
+    old, late = to_micros(NOW - DAY), to_micros(NOW - timedelta(minutes=1))
+    async with database.transaction() as tx:
+        await tx.execute_many(_CALL, [*((old, old),) * 5, *((late, late),) * 3])
+    async with database.reading() as tx:
+        writes = await read_writes(tx, NOW)
+        assert (writes.per_second, len(writes.slowest)) == (2 * 3 / 60, 8)
+        assert (await read_writes(tx, NOW + DAY)).per_second == 0.0
 
 
 async def test_a_table_is_told_by_its_columns_and_indexes(database: Database) -> None:

@@ -146,6 +146,15 @@ async def test_accounts_and_media_are_found_by_their_words(crawled: Crawled) -> 
     assert (row["post_id"], row["author_handle"]) == ("x:13", "u2")
 
 
+async def test_a_hashtag_is_a_word_where_rows_have_no_tags(crawled: Crawled) -> None:
+    people = (user("7", description="São Paulo, #Porto"), user("8", description="São Paulo"))
+    await crawled.save(Page(users=people), TIMELINE, "1")
+    for words in (("#porto",), ("#porto", "nothing")):
+        assert await ids(crawled, what="users", words=words) == ["x:7"]
+        assert await exported(crawled, "users", Choice(words=words)) == ["x:7"]
+    assert await ids(crawled, what="media", words=("#porto",)) == []
+
+
 async def test_a_row_tells_what_an_export_would(crawled: Crawled) -> None:
     (row,) = (await search(crawled.database, Search(what="posts", choice=Choice(words=("#porto",))))).rows
     assert (row["author_id"], row["author_handle"], row["tags"], row["likes"]) == ("x:1", "u1", ["porto"], 9)

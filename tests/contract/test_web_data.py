@@ -71,7 +71,9 @@ async def test_what_is_gone_is_not_told(client: Client) -> None:
     ("address", "status", "words"),
     [
         ("/data/posts?user=nobody", 400, "knows no account nobody"),
-        ("/data/posts?since=soon", 400, "is no day"),
+        ("/data/posts?since=soon", 400, "is no time"),
+        ("/data/posts?until=9999-12-31", 400, "beyond what can be counted"),
+        (f"/data/posts?counter=likes&least={10**20}", 400, "is no counter with a number"),
         ("/data/posts?after=rubbish", 400, "no page begins"),
         ("/data/users?counter=likes&least=3", 400, "no counter"),
         ("/users/nobody", 404, "knows no account"),

@@ -92,7 +92,10 @@ async def test_every_list_can_be_shown_by_month(client: Client, what: str) -> No
 
 
 async def test_lists_name_what_is_counted(client: Client) -> None:
-    assert "#rain" in (await client.get("/figures/top?what=tag")).text
+    tags = (await client.get("/figures/top?what=tag")).text
+    assert "#rain" in tags
+    address = tags.partition('href="/data/posts')[2].partition('"')[0]
+    assert 'value="#rain"' in (await client.get(f"/data/posts{address}")).text
     assert "example.org" in (await client.get("/figures/top?what=domain")).text
     assert "@ana" in (await client.get("/figures/top?what=author")).text
     assert "@ana" in (await client.get("/figures/influence")).text
@@ -148,6 +151,18 @@ async def test_a_study_is_made_shown_and_removed(client: Client) -> None:
     assert (await client.get(path)).status == 404
 
 
+async def test_the_last_day_of_a_study_belongs_to_it(client: Client) -> None:
+    days = (await client.get("/figures/plots/volumes/written?unit=day")).json()["xs"]
+    last = max(days)[: len("2026-03-01")]
+    path = await study(client, since=last, until=last)
+    told = (await client.get(f"/figures/plots{path.removeprefix('/figures')}/references")).json()
+    assert sum(told["series"][0]["values"]) > 0
+
+
+async def test_a_number_that_no_study_has_is_not_found(client: Client) -> None:
+    assert (await client.get(f"/figures/words/{10**20}")).status == 404
+
+
 async def test_a_series_is_uploaded_and_held_against_the_references(client: Client) -> None:
     path = await study(client)
     rows = "\n".join(f"{START + n * HOUR:%Y-%m-%d %H:%M},{n % 3}" for n in range(1, 9))
@@ -183,7 +198,8 @@ async def test_posts_of_the_sample_are_labelled_one_after_the_other(client: Clie
     shown = (await client.get(path)).text
     assert "66.7 %" in shown
     assert (await client.post(f"{path}/label", {"post": number, "label": "perhaps"})).status == 400
-    assert (await client.post(f"{path}/label", {"post": "x"})).status == 400
+    for none in ("x", "²", "9" * 20):
+        assert (await client.post(f"{path}/label", {"post": none})).status == 400
 
 
 @pytest.mark.parametrize("form", [{"words": " "}, {"words": "x", "unit": "week"}, {"words": "x", "since": "spring"}])

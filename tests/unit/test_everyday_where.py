@@ -10,8 +10,8 @@ import pytest
 from bowerbird.cli.everyday.inputs import read_inputs
 from bowerbird.cli.everyday.where import Where, recognised, services_of, told
 from bowerbird.cli.everyday.wishes import Wish
-from bowerbird.cli.screens.times import end_moment, moment
 from bowerbird.errors import UserError
+from bowerbird.reports.blocks.moments import end_moment, moment
 
 BLUESKY = Where("bluesky", "https://public.api.bsky.app")
 X = Where("x", "https://api.x.com")
@@ -90,6 +90,9 @@ def test_one_command_asks_one_network() -> None:
 def test_a_day_is_wholly_within_until() -> None:
     assert (end_moment("2026-01-31") - moment("2026-01-31")).days == 1
     assert end_moment("2026-01-31T12:00") == moment("2026-01-31T12:00+00:00")
+    for beyond in ("9999-12-31", "0001-01-01T00:00+14:00"):
+        with pytest.raises(UserError, match="beyond what can be counted"):
+            end_moment(beyond)
 
 
 @pytest.mark.parametrize(

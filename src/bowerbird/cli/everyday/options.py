@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from bowerbird.cli.everyday.wishes import time_span
-from bowerbird.cli.screens.times import end_moment, moment
+from bowerbird.reports.blocks.moments import end_moment, moment
 
 Options = Mapping[str, tuple[Any, Any]]
 """By name: the annotated type that Typer reads, and the default."""

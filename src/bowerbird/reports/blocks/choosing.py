@@ -18,6 +18,11 @@ from bowerbird.reports.blocks.columns import Lists
 from bowerbird.reports.blocks.tables import Table
 from bowerbird.reports.histories.find_account import find_accounts
 
+_MOST_DIGITS = 18
+"""Of numbers that every database takes."""
+_TAGGED = ("posts",)
+"""What has hashtags of its own; in the texts of everything else they are words like any other."""
+
 
 class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Every condition must hold; of several words, languages, accounts or places one must."""
@@ -57,8 +62,8 @@ class Conditions(NamedTuple):
 def at_least(written: str) -> tuple[str, int]:
     """What is meant by `likes=100`; raises `UserError` for anything else."""
     counter, _, least = written.partition("=")
-    if not (counter.strip() and least.strip().isdecimal()):
-        raise UserError(f"{written!r} is no counter with a number: write it as likes=100")
+    if not (counter.strip() and least.strip().isdecimal() and len(least.strip()) <= _MOST_DIGITS):
+        raise UserError(f"{written[:60]!r} is no counter with a number: write it as likes=100")
     return counter.strip(), int(least)
 
 
@@ -111,14 +116,25 @@ def keep_words(table: Table, block: Block, words: Sequence[str]) -> None:
         return
     if not table.words:
         raise UserError(f"{table.name} have no text: leave --word out")
-    parts = [folded(word) for word in words if not word.startswith("#")]
-    tags = {folded(word[1:]) for word in words if word.startswith("#")}
+    parts = parts_of(table, words)
+    tags = {folded(word[1:]) for word in hashtags(table, words)}
     found = has_one_of(parts, *(block.values(name) for name in table.words))
     listed = block.columns.get("tags")
     if tags and isinstance(listed, Lists):
         tagged = [any(folded(text(tag)) in tags for tag in each) for each in listed.listed()]
         found = [one or other for one, other in zip(found, tagged, strict=True)]
     block.keep(found)
+
+
+def parts_of(table: Table, words: Sequence[str]) -> list[str]:
+    """The words that are looked for in texts, folded."""
+    tags = hashtags(table, words)
+    return [folded(word) for word in words if word not in tags]
+
+
+def hashtags(table: Table, words: Sequence[str]) -> list[str]:
+    """Those of the words that are looked for among the hashtags of rows."""
+    return [word for word in words if word.startswith("#")] if table.name in _TAGGED else []
 
 
 def has_one_of(parts: Sequence[str], *columns: Sequence[Any]) -> list[bool]:

@@ -17,11 +17,11 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
 from bowerbird.ports import Database, Transaction
-from bowerbird.reports.blocks.choosing import Choice, Conditions, conditions, has_one_of
+from bowerbird.reports.blocks.choosing import Choice, Conditions, conditions, has_one_of, parts_of
 from bowerbird.reports.blocks.picking import Picked, pick
 from bowerbird.reports.blocks.tables import TABLES, Table
 from bowerbird.reports.browsing.pages import LARGEST, read_token, token
-from bowerbird.reports.browsing.word_conditions import in_texts, parts_of, tags_of, with_tags
+from bowerbird.reports.browsing.word_conditions import in_texts, tags_of, with_tags
 from bowerbird.reports.counting.by_time import FirstAt
 
 STRETCH = 200_000
@@ -96,7 +96,8 @@ class _Searcher:
         self._wanted = wanted
         self._table = wanted.table
         (self._number,) = self._table.keys
-        self._parts, self._tags = parts_of(wanted.choice.words), tags_of(wanted.choice.words)
+        words = wanted.choice.words
+        self._parts, self._tags = parts_of(self._table, words), tags_of(self._table, words)
         self._is_upwards = wanted.order == _OLDEST
         value = None if wanted.is_by_number else f"coalesce({self._table.counted_by(wanted.order)}, -1)"
         self._sorted_by = [self._number] if value is None else [value, self._number]
@@ -148,7 +149,7 @@ class _Searcher:
         """How far this page may look: an index names all rows of an author, and the next ones with a hashtag."""
         if self._wanted.choice.users:
             return end if self._is_upwards else first
-        if self._tags and not self._parts and self._wanted.what == "posts":
+        if self._tags and not self._parts:
             return await self._far_by_tag(first, end)
         return first + self._wanted.stretch if self._is_upwards else end - self._wanted.stretch
 
@@ -186,15 +187,11 @@ class _Searcher:
         return Conditions(" and ".join(each.sql for each in found), tuple(value for each in found for value in each.values))
 
     def _words(self, stretch: _Stretch) -> Conditions:
-        texts = in_texts(self._database, self._table, self._parts) if self._parts or self._wanted.what != "posts" else None
-        tagged = self._tagged(stretch)
+        texts = in_texts(self._database, self._table, self._parts) if self._parts else None
+        tagged = with_tags(self._database, self._tags, stretch.low, stretch.high) if self._tags else None
         several = [each for each in (texts, tagged) if each is not None]
         sql = " or ".join(each.sql for each in several)
         return Conditions(f"({sql})", tuple(value for each in several for value in each.values))
-
-    def _tagged(self, stretch: _Stretch) -> Conditions | None:
-        is_asked = self._tags and self._wanted.what == "posts"
-        return with_tags(self._database, self._tags, stretch.low, stretch.high) if is_asked else None
 
     async def _numbers(self, where: Conditions, place: list[int]) -> tuple[list[tuple[int, ...]], list[int] | None]:
         """What is to be shown, each by what sorts it, and where the next page begins in the same stretch."""
@@ -231,8 +228,6 @@ class _Searcher:
         return [key for key, one in zip(keys, has, strict=True) if one or key[-1] in tagged]
 
     async def _with_tag(self, numbers: list[int]) -> set[int]:
-        if self._wanted.what != "posts":
-            return set()
         rows = await self._tx.fetch(
             f"select post_no from post_tags where tag {self._database.any('text')} and post_no {self._database.any('bigint')}",
             *(self._database.members(self._tags), self._database.members(numbers)),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
-from bowerbird.reports.blocks.choosing import Conditions, folded
+from bowerbird.reports.blocks.choosing import Conditions, folded, hashtags
 from bowerbird.reports.blocks.tables import Table
 
 _ALIKE = {"sqlite": "{0} like ? escape '!'", "postgresql": "{0} ilike ? escape '!'"}
@@ -18,14 +18,9 @@ _NOT_ASCII = {"sqlite": "length({0}) < length(cast({0} as blob))", "postgresql":
 _TAGGED = "p.post_no in (select t.post_no from post_tags t where t.tag {several} and t.post_no >= ? and t.post_no < ?)"
 
 
-def parts_of(words: Sequence[str]) -> list[str]:
-    """The words that are looked for in texts, folded."""
-    return [folded(word) for word in words if not word.startswith("#")]
-
-
-def tags_of(words: Sequence[str]) -> list[str]:
+def tags_of(table: Table, words: Sequence[str]) -> list[str]:
     """The hashtags, in the spellings that may be stored."""
-    return sorted({each for word in words if word.startswith("#") for each in (word[1:].lower(), folded(word[1:]))})
+    return sorted({each for word in hashtags(table, words) for each in (word[1:].lower(), folded(word[1:]))})
 
 
 def in_texts(database: Database, table: Table, parts: Sequence[str]) -> Conditions:

@@ -120,15 +120,16 @@ class Filling(Struct, frozen=True, kw_only=True):
     over: timedelta
     """The time that this was measured over."""
     full_at: datetime | None
-    """None: it does not grow, or not within ten years."""
+    """None: it does not grow, or not within ten years, or its disk is that of another machine."""
 
 
-def filling(log: Sequence[Point], free: int, now: datetime) -> Filling | None:
-    """By the growth log of the last month; None where it has not two looks that are a while apart."""
+def filling(log: Sequence[Point], free: int | None, now: datetime) -> Filling | None:
+    """By the growth log of the last month; None where it has not two looks that are a while apart. `free`: bytes left on
+    its disk; None: nobody knows."""
     known = [point for point in log if point.bytes is not None and point.at >= now - timedelta(days=30)]
     if len(known) < 2 or known[-1].at - known[0].at < timedelta(minutes=30):
         return None
     over = known[-1].at - known[0].at
     a_day = ((known[-1].bytes or 0) - (known[0].bytes or 0)) / (over / timedelta(days=1))
-    days = free / a_day if a_day > 0 else float("inf")
+    days = free / a_day if free is not None and a_day > 0 else float("inf")
     return Filling(a_day=a_day, over=over, full_at=now + timedelta(days=days) if days < 3650 else None)

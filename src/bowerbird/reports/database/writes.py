@@ -15,15 +15,19 @@ select call, facet, settled_at, settle_micros, rank_micros, seed_micros, new_ite
     (select * from calls where state = 'settled' order by call desc limit ?) as recent
 where settle_micros is not null order by settle_micros desc limit ?
 """
+# The newest calls first, then those of late: no index knows when a call was settled, and a store where nothing runs has none.
 _PACE = """
 select count(*) as calls, min(settled_at) as since, max(settled_at) as until, coalesce(sum(settle_micros), 0) as settling,
     coalesce(sum(rank_micros), 0) as ranking
-from (select * from calls where state = 'settled' and settled_at >= ? order by call desc limit ?) as recent
+from (select * from calls order by call desc limit ?) as recent where state = 'settled' and settled_at >= ?
 """
 _CLAIMS = """
 select c.name, c.until, c.worker, w.host, w.label from claims c left join workers w on w.worker = c.worker
 order by c.name limit 200
 """
+_SERVER = "select host(inet_server_addr()) as address"
+_HERE = (None, "127.0.0.1", "::1")
+"""Where a server is that shares our machine: behind a socket, or at an address that leads back to it."""
 _FILE = "select file from pragma_database_list where name = 'main'"
 
 
@@ -60,7 +64,7 @@ class ClaimLine(Struct, frozen=True, kw_only=True):
 async def read_writes(tx: Transaction, now: datetime, most: int = 15) -> Writes:
     """Of the last calls, at most those of ten minutes."""
     since = now - timedelta(minutes=10)
-    row = await tx.fetch_one(_PACE, to_micros(since), _RECENT_CALLS)
+    row = await tx.fetch_one(_PACE, _RECENT_CALLS, to_micros(since))
     slow = tuple(
         Write(
             call=each["call"],
@@ -91,3 +95,9 @@ async def store_file(tx: Transaction, dialect: str) -> str:
     """Where a SQLite store lies; empty for one in memory or on a server."""
     row = await tx.fetch_one(_FILE) if dialect == "sqlite" else None
     return str(row["file"] or "") if row else ""
+
+
+async def is_here(tx: Transaction, dialect: str) -> bool:
+    """Whether the database lies on a disk of this machine, as far as that can be told."""
+    row = await tx.fetch_one(_SERVER) if dialect == "postgresql" else None
+    return row is None or row["address"] in _HERE

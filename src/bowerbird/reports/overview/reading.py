@@ -119,7 +119,7 @@ async def _line(tx: Transaction, status: Status, crawl: CrawlReport) -> CrawlLin
     return CrawlLine(
         crawl=crawl,
         flow=msgspec.json.decode(crawl.flow)["name"],
-        state="lost" if is_killed else str(crawl.state),
+        state="cut off" if is_killed else str(crawl.state),
         processes=processes,
         per_second=await read_rate(tx, crawl.crawl, _begun(status, crawl.name), status.now) if processes else 0.0,
         waiting=sum(count.value for lane in lanes for state, count in lane.tasks.items() if state in ("waiting", "leased")),

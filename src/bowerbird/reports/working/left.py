@@ -1,4 +1,4 @@
-"""How long a crawl will take, as far as its last hour tells. Pure."""
+"""How long a crawl will take, as far as its last minutes tell. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TimeLeft(Struct, frozen=True, kw_only=True):
 
 
 def time_left(flow: Flow, loads: Sequence[LaneLoad], paces: Sequence[Pace], size: Size, *, listens: bool = False) -> TimeLeft:
-    """At the pace of the last hour: lists that turn out longer, and targets found on the way, take more."""
+    """At the pace that is given: lists that turn out longer, and targets found on the way, take more."""
     by_facet = _waits(loads, paces)
     rates = sum(pace.calls_a_minute for pace in paces) / 60, sum(pace.a_minute for pace in paces) / 60
     stop, goes_on = time_to_stop(flow.stop, size, rates), never_ends(flow) or listens

@@ -14,7 +14,6 @@ from bowerbird.cli.exports.pace import Pace
 from bowerbird.cli.keys.pseudonym_key import pseudonym_key
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.screens.times import end_moment, moment
 from bowerbird.cli.which import Place, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.db.versions import newest
@@ -25,6 +24,7 @@ from bowerbird.export.jobs.request import Request, export, format_of, shape_of
 from bowerbird.export.jobs.streaming import stream
 from bowerbird.model.items import Judged
 from bowerbird.reports.blocks.choosing import Choice, at_least
+from bowerbird.reports.blocks.moments import end_moment, moment
 
 _WHAT = (
     "posts, users, follows, reactions, media, judgements, calls, keywords, candidates, labels, module_runs or growth; "

@@ -14,7 +14,6 @@ import typer
 from msgspec import Struct, structs
 
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.screens.times import end_moment, moment
 from bowerbird.cli.which import Place, PlaceArgument, find_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
@@ -22,6 +21,7 @@ from bowerbird.export.plots import drawings
 from bowerbird.export.plots.canvas import Canvas, check_name
 from bowerbird.export.plots.keyword_drawings import draw_keywords
 from bowerbird.ports import Clock, Database
+from bowerbird.reports.blocks.moments import end_moment, moment
 from bowerbird.reports.completeness import ledger
 from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.counting.by_time import Unit

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from bowerbird.cli.keywords import labelling, showing
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.screens.times import end_moment, moment
 from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, crawl_of_file, find_place, opened_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
@@ -25,6 +24,7 @@ from bowerbird.flows.language.spelling import meant
 from bowerbird.model import Box
 from bowerbird.policies.keywords import checked
 from bowerbird.ports import Database
+from bowerbird.reports.blocks.moments import end_moment, moment
 from bowerbird.reports.keywords.courses import read_course
 from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade

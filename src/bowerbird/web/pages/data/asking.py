@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from msgspec import Struct
 from starlette.datastructures import QueryParams
 
-from bowerbird.errors import UserError
 from bowerbird.export.rows.other_shapes import SHAPES
 from bowerbird.model.items import Judged
-from bowerbird.reports.blocks.choosing import Choice
+from bowerbird.reports.blocks.choosing import Choice, at_least
+from bowerbird.reports.blocks.moments import end_moment, moment
 from bowerbird.reports.browsing.searching import Search, orders_of
 
 Fields = Mapping[str, str]
@@ -50,8 +49,6 @@ class Asked(Struct, frozen=True, kw_only=True):
     def choice(self) -> Choice:
         told = self.fields.get
         counter, least = told("counter", ""), told("least", "")
-        if least and not least.isdecimal():
-            raise UserError(f"{least!r} is no whole number: write how many at least")
         return Choice(
             words=_several(told("q", "")),
             users=_several(told("user", "")),
@@ -63,9 +60,9 @@ class Asked(Struct, frozen=True, kw_only=True):
             places=_several(told("place", "")),
             judged=tuple(_judged(each) for each in _several(told("judged", ""))),
             has_media=bool(told("media", "")),
-            at_least=((counter, int(least)),) if counter and least else (),
-            since=_moment(told("since", "")),
-            until=_moment(told("until", ""), is_end=True),
+            at_least=(at_least(f"{counter}={least}"),) if counter and least else (),
+            since=moment(since) if (since := told("since")) else None,
+            until=end_moment(until) if (until := told("until")) else None,
         )
 
     @property
@@ -150,15 +147,3 @@ def _unique(parts: Iterable[str]) -> Iterable[str]:
 def _judged(written: str) -> Judged:
     judge, _, value = written.partition("=")
     return Judged(judge.strip(), value.strip() or None)
-
-
-def _moment(written: str, *, is_end: bool = False) -> datetime | None:
-    """A day or a moment, in UTC; a day as the end of something lasts until its end."""
-    if not written:
-        return None
-    try:
-        when = datetime.fromisoformat(written)
-    except ValueError:
-        raise UserError(f"{written!r} is no day: write it as 2026-05-01") from None
-    whole = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return whole + timedelta(days=1) if is_end and len(written) <= len("2026-05-01") else whole

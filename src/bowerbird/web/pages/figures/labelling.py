@@ -13,6 +13,8 @@ from bowerbird.web.pages.figures.shared import Figures, back
 from bowerbird.web.pages.figures.words import found_study
 from bowerbird.web.security import Form, Role
 
+_LONGEST_NUMBER = 18
+
 
 def routes(figures: Figures) -> list[BaseRoute]:
     site = figures.site
@@ -42,7 +44,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
 
     async def say(request: Request, form: Form) -> Response:
         study, written = await found_study(figures, request), str(form.get("post") or "")
-        if not written.isdigit():
+        if not written.isdecimal() or len(written) > _LONGEST_NUMBER:
             raise UserError("this form names no post; load the page again")
         said = Said(int(written), figures.name_of(request), str(form.get("label") or "") or None)
 

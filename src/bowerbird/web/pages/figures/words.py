@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import datetime
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from bowerbird.analysis.words.correlation import best
 from bowerbird.analysis.words.series import LARGEST, MOST_ROWS, read_series
 from bowerbird.app.words.studies import keep_series, look_anew, make_study, remove_study
 from bowerbird.errors import UserError
+from bowerbird.reports.blocks.moments import end_moment, moment
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.words.looking import Wanted
 from bowerbird.reports.words.reading import Compared, Study, compared, read_precision, read_studies, read_study
@@ -21,6 +23,7 @@ from bowerbird.web.pages.figures.shared import Figures, Plot, back, no_numbers
 from bowerbird.web.security import Form, Role
 
 _FEW = 12
+_LARGEST_NUMBER = 2**31
 _ROUND = 64 * 1024
 """What stands around a file in a form."""
 
@@ -41,8 +44,9 @@ def routes(figures: Figures) -> list[BaseRoute]:
 
 
 async def found_study(figures: Figures, request: Request) -> Study:
+    number = int(request.path_params["study"])
     async with figures.site.database.reading() as tx:
-        study = await read_study(tx, request.path_params["study"])
+        study = await read_study(tx, number) if number < _LARGEST_NUMBER else None
     if study is None:
         raise NotFound("There is no study of this number; it may have been removed.")
     return study
@@ -60,7 +64,9 @@ class _Pages:
         return await self._figures.page(request, "figures/words.html", title="Words", studies=studies, units=list(Unit))
 
     async def make(self, request: Request, form: Form) -> Response:
-        wanted = Wanted(words=_lines(form), unit=_unit(form), since=_time(form, "since"), until=_time(form, "until"))
+        wanted = Wanted(
+            words=_lines(form), unit=_unit(form), since=_time(form, "since", moment), until=_time(form, "until", end_moment)
+        )
         who = self._figures.name_of(request)
 
         async def do() -> int:
@@ -173,12 +179,6 @@ def _unit(form: Form) -> Unit:
         raise UserError(f"{named[:40]!r} is no unit of time; there are {', '.join(Unit)}") from error
 
 
-def _time(form: Form, name: str) -> datetime | None:
+def _time(form: Form, name: str, read: Callable[[str], datetime]) -> datetime | None:
     written = str(form.get(name) or "").strip()
-    if not written:
-        return None
-    try:
-        when = datetime.fromisoformat(written)
-    except ValueError as error:
-        raise UserError(f"{written[:40]!r} is no day; write 2026-03-01") from error
-    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    return read(written) if written else None

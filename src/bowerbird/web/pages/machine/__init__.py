@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.modules.tending.growth import DATABASE
 from bowerbird.reports.database.activity import Activity, Totals, read_activity
 from bowerbird.reports.database.tables import Point, Sizes, filling, read_before, read_log, read_sizes, read_structure
-from bowerbird.reports.database.writes import Writes, read_claims, read_writes, store_file
+from bowerbird.reports.database.writes import Writes, is_here, read_claims, read_writes, store_file
 from bowerbird.reports.working.workers import read_workers
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.machine.measured import look
@@ -53,12 +53,13 @@ class _Pages:
         database, now = self._site.database, self._site.clock.now()
         async with database.reading() as tx:
             place, log = await store_file(tx, database.dialect), await read_log(tx)
-            seen = look(place, await read_workers(tx, now))
+            seen, is_ours = look(place, await read_workers(tx, now)), await is_here(tx, database.dialect)
         whole = (await self._sizes.get(_EVERYTHING)).value.whole
-        told = filling([*log, Point(now, 0, True, whole)], seen.disk.free, now)
+        told = filling([*log, Point(now, 0, True, whole)], seen.disk.free if is_ours else None, now)
         return {
             "machine": seen,
             "filling": told,
+            "is_here": is_ours,
             "whole": whole,
             "dialect": database.dialect,
             "place": place,

@@ -1,4 +1,4 @@
-"""Times as people write them on a command line."""
+"""Times as people write them, on a command line or in a form."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from bowerbird.errors import UserError
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_FIRST_YEAR, _LAST_YEAR = 1000, 9998
+"""Of times that can be moved by a day, or into another zone."""
 
 
 def moment(text: str) -> datetime:
@@ -15,7 +17,9 @@ def moment(text: str) -> datetime:
     try:
         when = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise UserError(f"{text!r} is no time; write a day (2026-01-31) or a moment (2026-01-31T12:00), in UTC") from None
+        raise UserError(f"{text[:40]!r} is no time; write a day (2026-01-31) or a moment (2026-01-31T12:00), in UTC") from None
+    if not _FIRST_YEAR <= when.year <= _LAST_YEAR:
+        raise UserError(f"{text[:40]!r} lies beyond what can be counted; write a year from {_FIRST_YEAR} to {_LAST_YEAR}")
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
 
 
