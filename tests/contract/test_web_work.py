@@ -69,6 +69,18 @@ async def test_pages_of_work_answer_on_both_databases(database: Database) -> Non
     assert (await client.get("/machine/tables/nothing")).status == 400
 
 
+async def test_every_page_says_that_a_crawl_was_cut_off(crawled_database: Database) -> None:
+    async with crawled_database.transaction() as tx:
+        await tx.execute("update crawls set state = 'running', reason = null")
+        await tx.execute(
+            "insert into crawls (name, flow, settings, state, wanted, created_at, updated_at) "
+            "select 'another', flow, settings, state, wanted, created_at, updated_at from crawls"
+        )
+    client = await dashboard(crawled_database)
+    for address in ("/", "/crawls", f"/crawls/{CRAWL}", "/steering"):
+        assert "cut off" in (await client.get(address)).text, address
+
+
 @pytest.mark.parametrize(
     "topic", ["crawl/" + CRAWL, "limits/" + CRAWL, "messages/" + CRAWL, "workers", "calls", "machine", "statements"]
 )

@@ -114,12 +114,11 @@ class OverviewReader:
 
 async def _line(tx: Transaction, status: Status, crawl: CrawlReport) -> CrawlLine:
     processes = sum(process.crawl == crawl.name for process in status.processes)
-    is_killed = crawl.state.is_under_way and not processes
     own, lanes = own_purse(status.purses, crawl.name), [lane for lane in status.summary.lanes if lane.crawl == crawl.name]
     return CrawlLine(
         crawl=crawl,
         flow=msgspec.json.decode(crawl.flow)["name"],
-        state="cut off" if is_killed else str(crawl.state),
+        state=crawl.shown_state(is_run=processes > 0),
         processes=processes,
         per_second=await read_rate(tx, crawl.crawl, _begun(status, crawl.name), status.now) if processes else 0.0,
         waiting=sum(count.value for lane in lanes for state, count in lane.tasks.items() if state in ("waiting", "leased")),

@@ -50,9 +50,7 @@ class SteeredCrawl(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """What it is, for people: a crawl whose process is gone is cut off, whatever its row says."""
-        is_cut_off = not self.members and self.crawl.state in (CrawlState.RUNNING, CrawlState.PAUSED)
-        return "cut off" if is_cut_off else str(self.crawl.state)
+        return self.crawl.shown_state(is_run=self.is_running)
 
 
 async def read_steered(database: Database, now: datetime) -> list[SteeredCrawl]:

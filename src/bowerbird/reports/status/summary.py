@@ -27,6 +27,10 @@ class CrawlReport(Struct, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
 
+    def shown_state(self, *, is_run: bool) -> str:
+        """Its state for people: a crawl whose processes are gone without a word is cut off, whatever its row says."""
+        return "cut off" if self.state.is_under_way and not is_run else str(self.state)
+
 
 class Stored(Struct, frozen=True, kw_only=True):
     """How much is in the store."""

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.crawl.process.running import living
 from bowerbird.reports.working.frontier import AGES, read_next
 from bowerbird.reports.working.messages import read_messages
 from bowerbird.web.kept import Kept
@@ -58,7 +59,9 @@ class _Pages:
         crawls = await self._site.reader.crawls()
         if len(crawls) == 1:
             return RedirectResponse(f"/crawls/{in_path(crawls[0].name)}", 303)
-        return self._site.page(request, "crawl/index.html", title="Crawl", crawls=crawls)
+        async with self._site.database.reading() as tx:
+            run = {member.crawl for member in await living(tx, None, self._site.clock.now())}
+        return self._site.page(request, "crawl/index.html", title="Crawl", crawls=crawls, run=run)
 
     def _page(self, request: Request, part: str, seen: Any = None, **values: Any) -> Response:
         name = request.path_params["name"]

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.running import living
 from bowerbird.flows.flow import Flow, Size
 from bowerbird.model import StreamState
 from bowerbird.reports.status.left_out import NotAsked, read_left_out
@@ -40,6 +41,12 @@ class Seen(Struct, frozen=True, kw_only=True):
     left_out: list[NotAsked]
     ran: timedelta
     """How long it was run, in all."""
+    is_run: bool
+    """Somebody works on it now."""
+
+    @property
+    def state(self) -> str:
+        return self.crawl.shown_state(is_run=self.is_run)
 
     @property
     def waiting(self) -> int:
@@ -107,6 +114,7 @@ class Crawls:
             streams = [stream for stream in await read_streams(tx) if stream.crawl == name]
             left_out = await read_left_out(tx, name)
             ran = await registry.time_run(tx, name)
+            members = await living(tx, name, now)
         flow, found = flow_of(crawl), rates.paces(minutes, course, heard, now - _RECENT, now)
         size = Size(calls=crawl.calls, items=crawl.items, users=crawl.users, posts=crawl.posts, elapsed=ran)
         listens = any(stream.state is StreamState.LIVE for stream in streams)
@@ -121,6 +129,7 @@ class Crawls:
             streams=streams,
             left_out=left_out,
             ran=ran,
+            is_run=bool(members),
         )
 
 
