@@ -139,6 +139,10 @@ def test_the_command_line_means_what_the_page_shows() -> None:
     assert {word for word in command.split() if word.startswith("--")} <= known
 
 
+async def test_films_that_are_kept_may_be_shown_and_no_others(client: Client) -> None:
+    assert "media-src 'self';" in (await client.get("/data/media")).headers["content-security-policy"]
+
+
 def test_only_files_below_the_folder_and_of_known_kinds_are_shown(tmp_path: Path) -> None:
     (tmp_path / "media" / "ab").mkdir(parents=True)
     for name in ("media/ab/one.png", "media/ab/two.html", "secret.png"):
