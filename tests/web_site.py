@@ -99,7 +99,7 @@ class Client:
 
     def __init__(self, site: Site, host: str = "127.0.0.1") -> None:
         self.site = site
-        self._app = built(site)
+        self.app = built(site)
         self._host = host
         self.cookies: dict[str, str] = {}
         self.stays = False
@@ -116,11 +116,11 @@ class Client:
 
     def add(self, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
         """One more address, asked with GET or POST."""
-        self._app.router.routes.insert(0, Route(path, endpoint, methods=["GET", "POST"]))
+        self.app.router.routes.insert(0, Route(path, endpoint, methods=["GET", "POST"]))
 
     @property
     def routes(self) -> list[BaseRoute]:
-        return self._app.router.routes
+        return self.app.router.routes
 
     async def get(self, address: str, headers: Mapping[str, str] | None = None) -> Answer:
         return await self._ask("GET", address, dict(headers or {}), b"")
@@ -158,7 +158,7 @@ class Client:
         async def send(message: Any) -> None:
             told.append(message)
 
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
         start = next(message for message in told if message["type"] == "http.response.start")
         pairs = [(name.decode().lower(), value.decode()) for name, value in start["headers"]]
         for name, value in pairs:

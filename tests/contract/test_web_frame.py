@@ -194,3 +194,23 @@ async def test_a_crowd_waits_its_turn_and_those_who_watch_are_not_counted() -> N
     go.set()
     await asyncio.gather(*asked, watching)
     assert most == 4
+
+
+async def test_what_is_sent_piece_by_piece_takes_no_turn_from_others() -> None:
+    read = asyncio.Event()
+
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+
+    async def send(message: Any) -> None:
+        await read.wait()
+
+    async def taken(message: Any) -> None: ...
+
+    crowd = Crowd(page, at_once=1)
+    slow = asyncio.create_task(crowd({"type": "http", "path": "/"}, None, send))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        await crowd({"type": "http", "path": "/"}, None, taken)
+    read.set()
+    await slow

@@ -45,7 +45,8 @@ def dashboard(site: Site) -> Starlette:
     site.guard.away, site.guard.failed = _away(site), _failed(site)
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Crowd), *site.guard.middleware()],
+        # The watch first: a turn is for those who are let in, and strangers get one when all they send has come.
+        middleware=[*site.guard.middleware(), Middleware(Crowd)],
         exception_handlers={
             HTTPException: _http(site),
             UserError: _said(site, 400),

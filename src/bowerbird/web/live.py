@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import timedelta
 
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response
 
 from bowerbird.ports import Clock
+from bowerbird.web.crowd import UnderWay
 
 Compute = Callable[[str], Awaitable[str]]
 """Told what stands behind the topic in the address, gives the part of the page that watchers see."""
 EVERY = timedelta(seconds=1)
 _SIGN_OF_LIFE = timedelta(seconds=15)
-_MOST_WATCHERS = 500
+_MOST_WATCHERS, _MOST_OF_ONE = 500, 100
 _log = logging.getLogger(__name__)
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -47,6 +48,7 @@ class Live:
         self._topics: dict[str, Compute] = {}
         self._channels: dict[tuple[str, str], _Channel] = {}
         self._is_closed = False
+        self._under_way = UnderWay(_MOST_OF_ONE, _MOST_WATCHERS)
 
     def add(self, topic: str, compute: Compute) -> None:
         """Lets `/live/<topic>/<argument>` be watched; `compute` is called at most once a second for all who watch the same."""
@@ -72,11 +74,9 @@ class Live:
         topic, argument = request.path_params["topic"], request.path_params.get("argument", "")
         if topic not in self._topics:
             return PlainTextResponse("nothing of this name is live", 404)
-        if self.watchers >= _MOST_WATCHERS:
-            return PlainTextResponse("too many watch already", 503)
-        return StreamingResponse(self.stream(topic, argument), media_type="text/event-stream", headers=_HEADERS)
+        return self._under_way.answer(request, self.stream(topic, argument), "text/event-stream", _HEADERS)
 
-    async def stream(self, topic: str, argument: str = "") -> AsyncIterator[str]:
+    async def stream(self, topic: str, argument: str = "") -> AsyncGenerator[str, None]:
         """What one watcher is sent, until it goes."""
         channel = self._entered(topic, argument)
         seen = 0

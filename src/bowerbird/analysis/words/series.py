@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import StringIO
 
@@ -33,7 +34,7 @@ def _rows(text: str) -> dict[datetime, float]:
     separator = _separator(text)
     found: dict[datetime, float] = {}
     is_first = True
-    for number, row in enumerate(csv.reader(StringIO(text), delimiter=separator), 1):
+    for number, row in enumerate(_cells(text, separator), 1):
         if not any(cell.strip() for cell in row):
             continue
         if len(found) >= MOST_ROWS:
@@ -50,6 +51,14 @@ def _rows(text: str) -> dict[datetime, float]:
     if not found:
         raise UserError(f"the file has no rows; {_HOW}")
     return found
+
+
+def _cells(text: str, separator: str) -> Iterator[list[str]]:
+    reader = csv.reader(StringIO(text), delimiter=separator)
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise UserError(f"line {reader.line_num} cannot be read ({error}); {_HOW}") from error
 
 
 def _separator(text: str) -> str:

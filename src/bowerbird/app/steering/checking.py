@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,8 +13,10 @@ from msgspec import Struct
 
 from bowerbird.app.plan_checks import check_credentials, left_out, sorted_seeds
 from bowerbird.app.steering.files import Draft
+from bowerbird.app.steering.reach import check_reach
 from bowerbird.errors import CredentialError, FlowError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan, parse_crawl
+from bowerbird.flows.files.written import toml_text
 from bowerbird.flows.language.toml_lines import read
 from bowerbird.ports import Vault
 from bowerbird.reports.next_steps.agreed import Wish, may_spend, wish_of
@@ -24,6 +27,7 @@ _TABLE = re.compile(r"(?m)^\s*\[")
 _PLAIN = re.compile(r"[\w-]+")
 _FILES = (("seeds", "file"), ("seeds", "store"), ("community", "file"), ("consent", "opt_out"), ("backup", "media"))
 _FOLDERS = (("backup", "folder"), ("media", "folder"))
+_ONE_STORE = "store is said in a way that cannot be replaced by the store of this dashboard: take it out of the file"
 
 
 class Checked(Struct, frozen=True, kw_only=True):
@@ -47,6 +51,7 @@ def check(draft: Draft, vault: Vault) -> Checked:
     with TemporaryDirectory(prefix="bowerbird-") as folder:
         try:
             plan = _parsed(draft, Path(folder))
+            check_reach(plan)
             unusable = sorted_seeds(plan, {})
             unusable.check(skips_bad=True)
         except UserError as error:
@@ -66,12 +71,16 @@ def check(draft: Draft, vault: Vault) -> Checked:
 
 def stored_here(text: str, store: str) -> str:
     """The same text with this store: a crawl that is made in a browser keeps what it collects where the browser looks."""
-    line = f'store = "{store}"'
+    line = f"store = {toml_text(store)}"
     first = _TABLE.search(text)
     head, tail = (text[: first.start()], text[first.start() :]) if first else (text, "")
-    if _STORE.search(head):
-        return _STORE.sub(lambda _: line, head, count=1) + tail
-    return f"{line}\n{head}{tail}"
+    has_one = bool(_STORE.search(head))
+    changed = _STORE.sub(lambda _: line, head, count=1) + tail if has_one else f"{line}\n{head}{tail}"
+    # What looks like the line may stand inside of a longer text, with the true one after it. What is no TOML is told later.
+    with suppress(FlowError):
+        if read(changed, "").values.get("store") != store:
+            raise UserError(_ONE_STORE)
+    return changed
 
 
 def _parsed(draft: Draft, folder: Path) -> CrawlPlan:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from bowerbird.app.steering.files import Draft
+from bowerbird.app.steering.reach import is_of_the_machine
 from bowerbird.errors import UserError
 from bowerbird.flows.files.written import toml_text
 from bowerbird.model import TRAITS
@@ -74,8 +75,8 @@ def look_up(lookup: Lookup, number: int) -> Draft:
     if lookup.provider not in TRAITS:
         raise UserError(f"there is no network {lookup.provider!r:.40}")
     base = lookup.base or TRAITS[lookup.provider].base
-    if urlsplit(base).scheme not in ("http", "https"):
-        raise UserError(f"the server {base!r:.60} is no address; write for example {TRAITS[lookup.provider].base}")
+    if urlsplit(base).scheme not in ("http", "https") or is_of_the_machine(base):
+        raise UserError(f"the server {base!r:.60} is no address of a network; write for example {TRAITS[lookup.provider].base}")
     facets = _NAMES if lookup.is_name else ("people",)
     uses = [_USE.format(facet=facet, more="max_pages = 1\n" if facet == "people" else "") for facet in {*facets, "profiles"}]
     lead = _EDGE.format(facet=facets[0], take="asked" if lookup.is_name else "users")

@@ -33,6 +33,8 @@ MOST_FORM = 1024 * 1024
 """Bytes of a form, and of each of its fields."""
 MOST_UPLOAD = 16 * 1024 * 1024
 """Bytes of a form with files."""
+PATIENCE = 60.0
+"""Seconds that the next piece of a body may take to come, or to be taken by whoever asked for it."""
 SAFE = frozenset({"GET", "HEAD"})
 _MOST_FIELDS, _MOST_FILES = 500, 4
 _OPEN = "open_to_all"
@@ -48,6 +50,7 @@ class Guard:
         self.entrance = Entrance(database, clock, self.door, Passwords(clock, cost))
         self.database = database
         self.clock = clock
+        self.patience = PATIENCE
         self.away: Callable[[Request, Exception], Awaitable[Response]] | None = None
         """Answers while the database does not."""
         self.failed: Callable[[Request, Exception], Awaitable[Response]] | None = None

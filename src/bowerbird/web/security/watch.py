@@ -34,8 +34,6 @@ _ONCE_MORE = '<!doctype html><html lang="en"><title>bowerbird</title><meta http-
 _LONGEST_ADDRESS = 8 * 1024
 _MOST_OF_STRANGERS = 16 * 1024
 """Bytes: a login is no longer."""
-_PATIENCE = 60.0
-"""Seconds that a body may take to come."""
 
 
 class _Over(BaseException):
@@ -71,7 +69,7 @@ class Watch:
             # Behind a proxy the connection to us is plain; addresses that answers name are those of the browser.
             scope["scheme"] = "https"
         watched = _Watched(self._guard, session, answered) if isinstance(scope["visitor"], Visitor) else answered
-        taken = _counted(scope, receive)
+        taken = _counted(scope, receive, self._guard.patience)
         try:
             if scope["visitor"] is None and request.method not in SAFE:
                 # Strangers get a turn among the others when all they send is here, and it is little.
@@ -124,22 +122,30 @@ class Watch:
     def _answers(self, scope: Scope, send: Send) -> _Answers:
         headers = Headers(scope=dict(scope))
         host = (headers.get("host") or "").partition(":")[0]
-        return _Answers(send, is_pinned=self._guard.door.is_secure(headers) and not is_loopback(host))
+        is_pinned = self._guard.door.is_secure(headers) and not is_loopback(host)
+        return _Answers(send, self._guard.patience, is_pinned=is_pinned)
 
 
 class _Answers:
     """Every answer carries what browsers are to refuse, whoever made it."""
 
-    def __init__(self, send: Send, *, is_pinned: bool) -> None:
+    def __init__(self, send: Send, patience: float, *, is_pinned: bool) -> None:
+        """`patience`: seconds that somebody may take to read a piece."""
         self.has_begun = False
         self._send = send
+        self._patience = patience
         self._is_pinned = is_pinned
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.has_begun = True
             protect(MutableHeaders(scope=message), is_pinned=self._is_pinned)
-        await self._send(message)
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._send(message)
+        except TimeoutError:
+            # Nobody reads: what stands behind the answer, such as a download, is let go.
+            raise _Over from None
 
 
 class _Watched:
@@ -173,7 +179,7 @@ def session_of(request: Request, guard: Guard) -> str:
     return request.cookies.get(guard.door.cookie(request.headers), "")
 
 
-def _counted(scope: Scope, receive: Receive) -> Receive:
+def _counted(scope: Scope, receive: Receive, patience: float) -> Receive:
     """Takes no more of a body than is allowed, and waits no longer for it."""
     came, has_ended = 0, False
 
@@ -182,7 +188,7 @@ def _counted(scope: Scope, receive: Receive) -> Receive:
         if has_ended:
             return await receive()
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(patience):
                 message = await receive()
         except TimeoutError:
             raise HTTPException(408, "The rest of the form did not come.") from None

@@ -6,8 +6,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.web.crowd import UnderWay
 from bowerbird.web.pages.data.account import account, counts_plot, newest_posts, ties_plot
-from bowerbird.web.pages.data.downloads import TYPES, download
+from bowerbird.web.pages.data.downloads import MOST_AT_ONCE, MOST_OF_ONE, TYPES, download
 from bowerbird.web.pages.data.lists import ADDRESSES, finding, listing
 from bowerbird.web.pages.data.media import media_file
 from bowerbird.web.pages.data.post import cascade, cascade_graph, counters_plot, post
@@ -17,7 +18,12 @@ from bowerbird.web.site import Site
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    files = [Route(f"{path}.{format_}", download(site, what, format_)) for what, path in ADDRESSES.items() for format_ in TYPES]
+    under_way = UnderWay(MOST_OF_ONE, MOST_AT_ONCE)
+    files = [
+        Route(f"{path}.{format_}", download(site, under_way, what, format_))
+        for what, path in ADDRESSES.items()
+        for format_ in TYPES
+    ]
     return [
         Route("/data", _first),
         Route("/data/find", finding(site)),

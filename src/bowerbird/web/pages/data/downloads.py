@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from bowerbird.export.rows.files import encoding
 from bowerbird.export.rows.other_shapes import SHAPES
@@ -16,6 +16,7 @@ from bowerbird.ports import Database
 from bowerbird.reports.blocks.choosing import conditions
 from bowerbird.reports.blocks.reading import BlockReader
 from bowerbird.reports.blocks.tables import TABLES
+from bowerbird.web.crowd import UnderWay
 from bowerbird.web.pages.data.asking import Asked, asked
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
@@ -23,10 +24,12 @@ from bowerbird.web.site import Site
 MOST = 200_000
 """Rows of one download; the command line writes all of them."""
 _BLOCK = 2_000
+MOST_OF_ONE, MOST_AT_ONCE = 3, 12
+"""Downloads under way, of one person and of all: each reads the store until whoever asked has taken it in."""
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
-def download(site: Site, what: str, format_: str) -> Endpoint:
+def download(site: Site, under_way: UnderWay, what: str, format_: str) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         wanted = asked(what, request.query_params)
         async with site.database.reading() as tx:
@@ -34,12 +37,12 @@ def download(site: Site, what: str, format_: str) -> Endpoint:
             await conditions(site.database, tx, TABLES[what], wanted.choice)
         name = f"{what}-{site.clock.now():%Y%m%d-%H%M}.{format_}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
-        return StreamingResponse(_lines(site.database, wanted, format_), media_type=TYPES[format_], headers=headers)
+        return under_way.answer(request, _lines(site.database, wanted, format_), TYPES[format_], headers)
 
     return endpoint
 
 
-async def _lines(database: Database, wanted: Asked, format_: str) -> AsyncIterator[bytes]:
+async def _lines(database: Database, wanted: Asked, format_: str) -> AsyncGenerator[bytes, None]:
     shape = SHAPES[wanted.what]
     encoded, left = encoding(format_, shape), MOST
     yield encoded.header()

@@ -137,6 +137,9 @@ def _address(form: Form) -> str:
     port, password = text(form, "port", 5), text(form, "password", _SECRET)
     if not host or not database or not user:
         raise UserError("a database needs a host, its name, and a user")
+    if set("/?#@") & set(host):
+        # What follows would be read as options of the connection, which name files of the machine.
+        raise UserError(f"the host is a name or an address alone, not {host!r:.60}")
     if port and not port.isdecimal():
         raise UserError(f"the port is a number, not {port!r}")
     login = f"{quote(user, safe='')}:{quote(password, safe='')}" if password else quote(user, safe="")

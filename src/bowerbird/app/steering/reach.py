@@ -1,0 +1,71 @@
+"""What a crawl that is made in a browser may reach: networks, and ways to tell people that an admin put into the vault.
+
+Who may steer may not run programs on the machine, nor have it talk to what listens for the machine alone: a crawl file that is
+started from a command line may, for whoever writes it there is at home.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import IPv6Address, ip_address
+from urllib.parse import urlsplit
+
+from bowerbird.errors import UserError
+from bowerbird.flows.files.crawl_file import CrawlPlan
+from bowerbird.flows.modules import ModuleUse
+from bowerbird.modules.running.found import BUILT_IN, KnownModules
+
+_VAULT = "vault:"
+_OF_THE_MACHINE = frozenset({"fd00:ec2::254", "100.100.100.200", "metadata.google.internal", "metadata.goog"})
+"""Where a rented machine is told its secrets, beside the addresses that are link-local."""
+
+
+def check_reach(plan: CrawlPlan) -> None:
+    """Raises `UserError` where a plan reaches farther."""
+    for wrong in _too_far(plan):
+        raise UserError(wrong)
+
+
+def is_of_the_machine(base: str) -> bool:
+    """Whether an address is that of a service which tells a machine about itself, however its numbers are written."""
+    host = (urlsplit(base).hostname or "").rstrip(".").partition("%")[0]
+    address = _address(host)
+    return host in _OF_THE_MACHINE or address in _OF_THE_MACHINE or (bool(address) and ip_address(address).is_link_local)
+
+
+def _address(host: str) -> str:
+    """An address in its usual form; empty for a name."""
+    with suppress(ValueError):
+        found = ip_address(host)
+        mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+        return str(mapped or found)
+    # As the system reads 2852039166 and 0xa9.254.43518.
+    with suppress(OSError):
+        return socket.inet_ntoa(socket.inet_aton(host))
+    return ""
+
+
+def _too_far(plan: CrawlPlan) -> Iterator[str]:
+    for base in (*(each.service.base for each in plan.services), *(each.host.base for each in plan.streams)):
+        if is_of_the_machine(base):
+            yield f"base {base!r:.60} is no server of a network: it tells a machine about itself"
+    if plan.media is not None and plan.media.allows_private:
+        yield "media.private_addresses is for tests from a command line: take it out"
+    for use in plan.flow.modules:
+        if use.name not in BUILT_IN and use.options:
+            yield f"the module {use.name} is of another package, whose options are set from a command line: take them out"
+        if getattr(KnownModules()[use.name], "tells", False):
+            yield from _told_beyond(use)
+
+
+def _told_beyond(use: ModuleUse) -> Iterator[str]:
+    """Ways to tell people that nobody but an admin may choose."""
+    instead = "an admin puts the address under Credentials, and the file names it"
+    if use.options.get("command"):
+        yield f"modules.{use.name}.command runs a program of the machine: start it from a command line"
+    if not str(use.options.get("webhook") or _VAULT).startswith(_VAULT):
+        yield f'modules.{use.name}.webhook is an address: {instead}, such as webhook = "vault:chat"'
+    if use.options.get("mail") and not str(use.options.get("server", "")).startswith(_VAULT):
+        yield f'modules.{use.name}.mail is sent by a server of the vault: {instead}, such as server = "vault:mail"'
