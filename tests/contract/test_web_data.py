@@ -67,6 +67,15 @@ async def test_what_is_gone_is_not_told(client: Client) -> None:
         assert "gone soon" not in (await client.get(address)).text
 
 
+async def test_of_an_account_that_opted_out_a_page_tells_its_id_alone(client: Client, database: Database) -> None:
+    async with database.transaction() as tx:
+        await tx.execute("update users set opts_out = 1 where id = ?", "x:1")
+    answer = await client.get("/users/x%3A1")
+    assert "asked not to be collected" in answer.text
+    assert "posts stored" not in answer.text
+    assert "History" not in answer.text
+
+
 @pytest.mark.parametrize(
     ("address", "status", "words"),
     [

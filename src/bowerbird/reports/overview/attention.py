@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -56,7 +57,7 @@ def _crawls(status: Status, steps: Mapping[str, Step]) -> Iterator[Need]:
     running = {process.crawl for process in status.processes}
     for crawl in status.summary.crawls:
         step = steps.get(crawl.name, Step())
-        path = f"/crawls/{crawl.name}"
+        path = f"/crawls/{quote(crawl.name)}"
         advice = "; ".join((*step.first, *filter(None, [step.about])))
         if crawl.state == CrawlState.FAILED:
             yield Need(what=f"{crawl.name} failed: {crawl.reason}", advice=advice, command=step.command, path=path, is_bad=True)
@@ -126,7 +127,7 @@ def _streams(status: Status) -> Iterator[Need]:
 
 
 def _missing(crawl: str) -> str:
-    return f"/completeness/{crawl}"
+    return f"/completeness/{quote(crawl)}"
 
 
 def _modules(status: Status) -> Iterator[Need]:
@@ -139,7 +140,7 @@ def _left_out(status: Status) -> Iterator[Need]:
     for each in status.left_out:
         if each.targets and each.advice:
             what = f"{each.crawl} does not ask {each.service} for {each.facet}: {each.why}; {each.targets:,} targets wait"
-            yield Need(what=what, advice=each.advice, path=f"/crawls/{each.crawl}")
+            yield Need(what=what, advice=each.advice, path=f"/crawls/{quote(each.crawl)}")
 
 
 def _set_aside(status: Status) -> Iterator[Need]:

@@ -37,6 +37,8 @@ def account(site: Site) -> Endpoint:
         sheet = await read_account(site.database, name)
         if sheet is None:
             return await _meant(site, name)
+        if sheet.opts_out:
+            return site.page(request, "data/opted_out.html", title=sheet.id, sheet=sheet)
         values = await _values(site, sheet)
         return site.page(request, "data/account.html", title=_title(sheet), sheet=sheet, **values)
 
@@ -67,14 +69,13 @@ async def _meant(site: Site, name: str) -> Response:
 
 async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
     (history, *_) = await find_history(site.database, sheet.id, ties=False)
-    is_told = not sheet.opts_out
-    hours = await hours_of(site.database, sheet.number) if is_told else None
+    hours = await hours_of(site.database, sheet.number)
     return {
         "changes": [each for each in reversed(history.changes) if each.field not in _COUNTERS],
         "counts": [each for each in history.changes if each.field in ("followers", "following", "posts")],
         "hours": hours,
-        "heat": heat(hours) if hours else "",
-        "ties": await newest_ties(site.database, sheet.number, _TIES) if is_told else (),
+        "heat": heat(hours),
+        "ties": await newest_ties(site.database, sheet.number, _TIES),
         "read_at": site.clock.now(),
     }
 
