@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from bowerbird.analysis.words.series import read_series
+from bowerbird.app.steering.processes import MOST_QUESTIONS, Processes
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.errors import UserError
@@ -136,3 +139,18 @@ async def test_people_who_do_not_read_their_downloads_keep_nobody_waiting_and_no
 async def test_a_cell_that_is_longer_than_any_number_is_a_mistake_of_the_file() -> None:
     with pytest.raises(UserError, match="line 2"):
         read_series(b"2026-03-01,1\n2026-03-02," + b"9" * 200_000)
+
+
+def test_only_a_few_plans_and_look_ups_are_under_way_at_once(tmp_path: Path) -> None:
+    processes, begun = Processes(), []
+    try:
+        for number in range(MOST_QUESTIONS):
+            begun.append(processes.ask(f"question {number}", ["--help"], tmp_path / f"{number}.log"))
+            os.kill(begun[-1], signal.SIGSTOP)
+        with pytest.raises(UserError, match="under way already"):
+            processes.ask("one more", ["--help"], tmp_path / "more.log")
+    finally:
+        for number, pid in enumerate(begun):
+            os.kill(pid, signal.SIGCONT)
+            processes.end(f"question {number}")
+    processes.check_room()

@@ -90,7 +90,7 @@ def _http(site: Site) -> _Answer:
 
 def _away(site: Site) -> _Answer:
     async def answer(request: Request, error: Exception) -> Response:
-        _log.warning("the page %s waits for the database: %s", request.url.path, error)
+        _log.warning("the page %.200r waits for the database: %s", request.url.path, error)
         words = "The crawl is not touched by this. This page tries again every few seconds."
         return site.page(request, "said.html", title=_AWAY, status=503, words=words, again=True)
 
@@ -99,7 +99,7 @@ def _away(site: Site) -> _Answer:
 
 def _failed(site: Site) -> _Answer:
     async def answer(request: Request, error: Exception) -> Response:
-        _log.error("the page %s failed", request.url.path, exc_info=error)
+        _log.error("the page %.200r failed", request.url.path, exc_info=error)
         words = f"Our own mistake ({type(error).__name__}); the crawl is not touched by it. The log of the dashboard says more."
         return site.page(request, "said.html", title="This page failed", status=500, words=words, again=False)
 

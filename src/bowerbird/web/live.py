@@ -113,7 +113,7 @@ class Live:
                 channel.tell(await compute(argument))
             except Exception as error:
                 # What was told last stands, with its age, until it can be told again.
-                _log.warning("%s could not be computed: %s: %s", argument or "a live page", type(error).__name__, error)
+                _log.warning("%.200r could not be computed: %s: %s", argument or "a live page", type(error).__name__, error)
             await self._clock.sleep_until(begun + max(self._every, 2 * (self._clock.now() - begun)))
 
 

@@ -16,6 +16,10 @@ _PATIENCE = 5
 """Seconds for a process to end by itself."""
 
 
+MOST_QUESTIONS = 4
+"""Plans and look-ups under way at once: each is a process, and crawls need the machine too."""
+
+
 class _Outliving(subprocess.Popen[bytes]):
     """A process that is meant to outlive us: that it still runs when we end is no mistake."""
 
@@ -29,6 +33,7 @@ class Processes:
     def __init__(self, vault: Path | None = None, vault_password: str | None = None) -> None:
         """`vault_password`: where it was typed, and is in no environment that a child would inherit."""
         self._started: dict[str, _Outliving] = {}
+        self._questions: set[str] = set()
         self._more = {"BOWERBIRD_VAULT": str(vault)} if vault else {}
         self._more |= {"BOWERBIRD_VAULT_PASSWORD": vault_password} if vault_password else {}
 
@@ -55,6 +60,18 @@ class Processes:
                 os.close(number)
         self._started[name] = process
         return process.pid
+
+    def ask(self, name: str, words: Sequence[str], log: Path, out: Path | None = None) -> int:
+        """Starts what is only a question, such as a plan; raises `UserError` where too many are asked just now."""
+        self.check_room()
+        number = self.start(name, words, log, out)
+        self._questions.add(name)
+        return number
+
+    def check_room(self) -> None:
+        self._questions = {name for name in self._questions if self.is_running(name)}
+        if len(self._questions) >= MOST_QUESTIONS:
+            raise UserError(f"{MOST_QUESTIONS} plans and look-ups are under way already: wait for one to end")
 
     def is_running(self, name: str) -> bool:
         process = self._started.get(name)

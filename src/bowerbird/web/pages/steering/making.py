@@ -63,7 +63,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
         key = f"plan of {draft.name}"
         await asyncio.to_thread(desk.processes.end, key)
         words = ["plan", str(path), "--json", "--jobs", "1", "--no-variants"]
-        desk.processes.start(key, words, path.with_suffix(".log"), path.with_suffix(".plan.json"))
+        desk.processes.ask(key, words, path.with_suffix(".log"), path.with_suffix(".plan.json"))
         return site.part(request, "steering/planning.html", name=draft.name, **_progress(desk, draft.name))
 
     async def make(request: Request, form: Form) -> Response:

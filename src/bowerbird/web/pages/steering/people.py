@@ -49,8 +49,9 @@ def routes(desk: Desk) -> list[BaseRoute]:
         draft = look_up(made, number)
 
         async def do() -> None:
+            desk.processes.check_room()
             path = folder().make(draft)
-            desk.processes.start(draft.name, ["crawl", str(path), "--as", draft.name, "--quiet"], path.with_suffix(".log"))
+            desk.processes.ask(draft.name, ["crawl", str(path), "--as", draft.name, "--quiet"], path.with_suffix(".log"))
 
         await site.act(request, "look up", made.words, do)
         return desk.back(f"/steering/people/{draft.name}?{urlencode({'q': made.words})}")
