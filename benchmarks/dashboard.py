@@ -53,6 +53,8 @@ _FILLED = {
     "said": ("yes",),
     "which": ("undecided",),
 }
+_ASKED = {"/figures/around/ties": f"?account={quote(_USER, safe='')}"}
+"""Routes that say nothing unless they are asked about something."""
 _OTHERWISE = (_CRAWL, _USER, _POST, "posts", "users", "1")
 _NO_PAGES = re.compile(r"^/(assets|live|enter|login|logout|favicon)|\.(csv|jsonl|gexf|xlsx)$")
 _LIVE = re.compile(r'data-live="([^"]+)"')
@@ -89,7 +91,7 @@ def addresses(route: str) -> Iterator[str]:
     names = _PART.findall(route)
     for values in product(*(_FILLED.get(name, _OTHERWISE) for name in names)):
         filled = iter(values)
-        yield _PART.sub(lambda _: quote(next(filled), safe=""), route)  # noqa: B023 - used at once
+        yield _PART.sub(lambda _: quote(next(filled), safe=""), route) + _ASKED.get(route, "")  # noqa: B023 - used at once
 
 
 def reachable(where: Shown, browser: Browser) -> tuple[list[str], list[str]]:

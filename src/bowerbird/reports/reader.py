@@ -46,16 +46,16 @@ class Reader:
         self._database = database
         self._counter = Counter(database)
 
-    async def summary(self, *, errors: int = 10) -> Summary:
-        """Everything `status` shows; its cost hardly grows with the tables."""
+    async def summary(self, *, errors: int = 10, with_log: bool = True) -> Summary:
+        """Everything `status` shows; its cost hardly grows with the tables. `with_log`: the calls are counted and timed too."""
         async with self._database.reading() as tx:
             return Summary(
                 crawls=tuple(_crawl(row) for row in await tx.fetch(_CRAWLS)),
                 stored=await self._stored(tx),
                 lanes=await self._lanes(tx),
                 ledgers=tuple(_ledger(row) for row in await tx.fetch(_LEDGERS)),
-                calls=await self._calls(tx),
-                timings=await read_timings(tx),
+                calls=await self._calls(tx) if with_log else {},
+                timings=await read_timings(tx) if with_log else Timings(calls=0),
                 errors=tuple(_error(row) for row in await tx.fetch(_ERRORS, errors)),
             )
 

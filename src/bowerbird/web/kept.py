@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
@@ -11,6 +12,8 @@ from bowerbird.ports import Clock
 
 T = TypeVar("T")
 _MOST = 200
+_AT_ONCE = timedelta(minutes=1)
+_log = logging.getLogger(__name__)
 
 
 class Answer(Generic[T]):
@@ -29,6 +32,7 @@ class Kept(Generic[T]):
         self._clock, self._lasts, self._ask = clock, lasts, ask
         self._answers: dict[str, Answer[T]] = {}
         self._asking: dict[str, asyncio.Lock] = {}
+        self._newer: dict[str, asyncio.Task[None]] = {}
 
     async def get(self, about: str) -> Answer[T]:
         """What is known, asked anew when it is too old; those who ask at the same time wait for one answer."""
@@ -39,6 +43,25 @@ class Kept(Generic[T]):
                 known = self._answers[about] = Answer(await self._ask(about), at)
                 self._forget_some()
             return known
+
+    async def at_once(self, about: str) -> Answer[T]:
+        """What is known unless it is more than a minute old, for pages that say how old it is: where it is not as good as new,
+        a newer answer is made beside, for whoever asks next."""
+        known = self._answers.get(about)
+        if known is None or (age := self._clock.now() - known.at) > _AT_ONCE:
+            return await self.get(about)
+        if age >= self._lasts and about not in self._newer:
+            self._newer[about] = asyncio.create_task(self._renew(about), name=f"renew {about}")
+        return known
+
+    async def _renew(self, about: str) -> None:
+        try:
+            await self.get(about)
+        except Exception as error:
+            # What is known stands, with its age; who finds it too old asks anew and is told.
+            _log.warning("%s could not be read anew: %s: %s", about or "a page", type(error).__name__, error)
+        finally:
+            self._newer.pop(about, None)
 
     def _forget_some(self) -> None:
         """The oldest, where there are very many."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -11,6 +12,7 @@ from bowerbird.model.times import span
 NONE = "\u2013"
 _KILO = 1024
 _HTTP = ("http", "https")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.~-]")
 _SOON = timedelta(seconds=2)
 
 
@@ -96,7 +98,13 @@ def exact(when: datetime | None) -> str:
 
 def in_path(text: str) -> str:
     """A name or an id as one part of an address."""
-    return quote(str(text), safe="")
+    told = str(text)
+    # Tables have hundreds of them, nearly all plain.
+    return _NOT_PLAIN.sub(_quoted, told) if told.isascii() else quote(told, safe="")
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return f"%{ord(found[0]):02X}"
 
 
 def safe_link(url: Any) -> str:

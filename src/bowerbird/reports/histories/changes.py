@@ -78,13 +78,29 @@ async def find_history(database: Database, text: str, network: str | None = None
     return users + posts
 
 
-async def _user(tx: Transaction, account: Account, *, ties: bool) -> History:
-    number = account.number
+async def read_profile_history(database: Database, number: int, id_: str) -> tuple[Change, ...]:
+    """All that is known of the past of an account but its ties."""
+    async with database.reading() as tx:
+        return _in_order(await _of_user(tx, number, id_))
+
+
+async def read_edits(database: Database, number: int) -> tuple[Change, ...]:
+    """How a post that is there was edited, and its versions."""
+    async with database.reading() as tx:
+        return _in_order(await _edits(tx, number))
+
+
+async def _of_user(tx: Transaction, number: int, id_: str) -> list[Change]:
     changes = [*await _found(tx, number), *_fields("profile", await tx.fetch(_PROFILE, number))]
     changes += _absences(await tx.fetch(_ABSENT, number))
+    return changes + _burials(await tx.fetch(_BURIED, "user", id_))
+
+
+async def _user(tx: Transaction, account: Account, *, ties: bool) -> History:
+    number = account.number
+    changes = await _of_user(tx, number, account.id)
     if ties:
         changes += [_edge(edge, account.id) for edge in await tx.fetch(_EDGES, number, number)]
-    changes += _burials(await tx.fetch(_BURIED, "user", account.id))
     return History(
         subject="user",
         id=account.id,
@@ -98,13 +114,17 @@ async def _user(tx: Transaction, account: Account, *, ties: bool) -> History:
 async def _post(tx: Transaction, row: Row) -> History:
     changes = [Change(at=from_micros(row["found_at"]), what="found")]
     if row["deleted_at"] is None:
-        changes += _fields("post", await tx.fetch(_EDITS, row["post_no"]))
-        changes += [
-            Change(at=from_micros(each["at"]), what="version", field="text", now=each["text"], call=each["call"])
-            for each in await tx.fetch(_VERSIONS, row["post_no"])
-        ]
+        changes += await _edits(tx, row["post_no"])
     changes += _burials(await tx.fetch(_BURIED, "post", row["id"]))
     return History(subject="post", id=row["id"], changes=_in_order(changes))
+
+
+async def _edits(tx: Transaction, number: int) -> list[Change]:
+    versions = [
+        Change(at=from_micros(each["at"]), what="version", field="text", now=each["text"], call=each["call"])
+        for each in await tx.fetch(_VERSIONS, number)
+    ]
+    return _fields("post", await tx.fetch(_EDITS, number)) + versions
 
 
 async def _found(tx: Transaction, number: int) -> list[Change]:

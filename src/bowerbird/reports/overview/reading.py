@@ -98,7 +98,7 @@ class OverviewReader:
         """Everything, as of one moment; what is slow to count as of some seconds before."""
         kept = self._health if self._health and now - self._health[0] < _HEALTH_KEPT else None
         async with one_moment(self._database) as moment:
-            status = await read_status(moment, now, health=kept[1] if kept else None)
+            status = await read_status(moment, now, health=kept[1] if kept else None, with_log=False)
             async with moment.reading() as tx:
                 status = structs.replace(status, health=structs.replace(status.health, pace=await read_pace(tx)))
                 lines = [await _line(tx, status, crawl) for crawl in status.summary.crawls]

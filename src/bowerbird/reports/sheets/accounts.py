@@ -13,6 +13,7 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.blocks.picking import Picked, pick
 from bowerbird.reports.blocks.tables import USERS
 from bowerbird.reports.counting.counts import Count
+from bowerbird.reports.histories.find_account import Account
 from bowerbird.reports.sheets.parts import Brought, Burial, Said, brought_by, buried, said_of
 
 _USER = "select user_no, id, network, found_at, found_by, seen_at, opts_out from users where id = ?"
@@ -21,17 +22,18 @@ _COUNTED = "select stored, deleted from post_counts where user_no = ?"
 _MOST = 10_000
 """More than so many are not counted while somebody waits."""
 _POSTS = f"select count(*) as n from (select 1 from posts where author = ? and deleted_at is null limit {_MOST}) x"
-_TIES = (
-    "select count(*) as n from (select 1 from relations where kind = 'follow' and {end} = ? and removed_at is null "
-    f"limit {_MOST}) x"
-)
+_TIED = "select count(*) from (select 1 from relations where kind = 'follow' and {end} = ? and removed_at is null limit {most}) x"
 _LISTS = "select side, sweep, began_at, ended_at, listed from listings where user_no = ? and kind = 'follow' order by side"
 # What an author's software says of the time is not believed where the service doubts it.
 _WRITTEN = """
 select case when is_time_doubtful = 1 then listed_at else created_at end as at from posts
 where author = ? and deleted_at is null order by post_no desc limit ?
 """
-_ENDS = {Side.FOLLOWERS: "target", Side.FOLLOWING: "source"}
+_TIES = (
+    f"select ({_TIED.format(end='target', most=_MOST)}) as {Side.FOLLOWERS}, "
+    f"({_TIED.format(end='source', most=_MOST)}) as {Side.FOLLOWING}"
+)
+_TOLD = "select user_no, id, network, handle from users where id = ? and coalesce(opts_out, 0) = 0"
 _HOURS_OF = 5_000
 
 
@@ -86,6 +88,7 @@ async def read_account(database: Database, id_: str) -> AccountSheet | None:
             return None
         number, is_out = int(row["user_no"]), bool(row["opts_out"])
         profile = (await pick(database, tx, USERS, [number])).get(number)
+        (ties,) = await tx.fetch(_TIES, number, number)
         return AccountSheet(
             number=number,
             id=row["id"],
@@ -97,11 +100,20 @@ async def read_account(database: Database, id_: str) -> AccountSheet | None:
             seen_at=None if row["seen_at"] is None else from_micros(row["seen_at"]),
             brought=await brought_by(tx, row["found_by"]),
             posts=await _posts(tx, number),
-            followers=await _count(tx, _TIES.format(end=_ENDS[Side.FOLLOWERS]), number),
-            following=await _count(tx, _TIES.format(end=_ENDS[Side.FOLLOWING]), number),
+            followers=_counted(ties[Side.FOLLOWERS]),
+            following=_counted(ties[Side.FOLLOWING]),
             listings=tuple(_listing(each) for each in await tx.fetch(_LISTS, number)),
             said=() if is_out else await said_of(tx, "user", row["id"]),
         )
+
+
+async def read_told(database: Database, id_: str) -> Account | None:
+    """An account by its global id; None where the store has none of this id, or the person asked not to be collected."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_TOLD, id_)
+    if row is None:
+        return None
+    return Account(number=row["user_no"], id=row["id"], network=row["network"], handle=row["handle"] or "")
 
 
 async def hours_of(database: Database, number: int) -> Hours:
@@ -136,7 +148,11 @@ async def _posts(tx: Transaction, number: int) -> Count:
 
 async def _count(tx: Transaction, sql: str, number: int) -> Count:
     (row,) = await tx.fetch(sql, number)
-    return Count(int(row["n"]), is_exact=row["n"] < _MOST)
+    return _counted(row["n"])
+
+
+def _counted(n: int) -> Count:
+    return Count(int(n), is_exact=n < _MOST)
 
 
 def _listing(row: Row) -> Listing:

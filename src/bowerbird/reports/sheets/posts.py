@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -24,14 +23,17 @@ from posts p where {end_of("p.id")} = {end_of("cast(? as text)")} and p.id = ?
 _CHANGED = "select at, before, after from post_history where post_no = ? order by at, call limit ?"
 _MOST_CHANGES = 2_000
 _MOST_PASSED = 2_000
-_PASSED = f"""
-select count(*) as n from (select 1 from posts where {end_of("repost_of")} = {end_of("cast(? as text)")} and repost_of = ?
+_REPOSTED = f"""
+select count(*) from (select 1 from posts where {end_of("repost_of")} = {end_of("cast(? as text)")} and repost_of = ?
     and deleted_at is null limit {_MOST_PASSED}) x
 """
-_QUOTED = _PASSED.replace("repost_of", "quote_of")
 _LISTED = f"""
-select count(*) as n from (
-    select 1 from reactions where post_no = ? and kind = 'repost' and gone_at is null limit {_MOST_PASSED}) x
+select count(*) from (select 1 from reactions where post_no = ? and kind = 'repost' and gone_at is null limit {_MOST_PASSED}) x
+"""
+_PASSED = f"select ({_REPOSTED}) as reposts, ({_REPOSTED.replace('repost_of', 'quote_of')}) as quotes, ({_LISTED}) as listed"
+_CHOSEN = f"""
+select p.post_no, p.id from posts p join users u on u.user_no = p.author
+where {end_of("p.id")} = {end_of("cast(? as text)")} and p.id = ? and p.deleted_at is null and coalesce(u.opts_out, 0) = 0
 """
 _ABOVE, _BELOW, _DEEPEST = 30, 200, 6
 
@@ -59,6 +61,14 @@ class PostSheet(Struct, frozen=True, kw_only=True):
     passed_on: Count
     """How often it is known to have been passed on or quoted."""
     said: tuple[Said, ...]
+
+
+class PassedOn(Struct, frozen=True, kw_only=True):
+    """A post that may be told of, and how often it is known to have been passed on."""
+
+    number: int
+    id: str
+    passed_on: Count
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -95,11 +105,20 @@ async def read_post(database: Database, id_: str) -> PostSheet | None:
             found_at=from_micros(row["found_at"]),
             seen_at=from_micros(row["seen_at"]),
             brought=await brought_by(tx, row["found_by"]),
-            media=tuple(each for _, each in await picked(database, tx, MEDIA, "m.post_no = ?", number)) if post else (),
+            media=tuple(each for _, each in await picked(database, tx, MEDIA, "m.post_no = ?", number))
+            if post and post["media"]
+            else (),
             readings=await _readings(tx, row) if post else (),
             passed_on=await _passed_on(tx, row),
             said=await said_of(tx, "post", row["id"]) if post else (),
         )
+
+
+async def read_passed_on(database: Database, id_: str) -> PassedOn | None:
+    """What a cascade begins with; None where there is no such post, or nothing may be told of it."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_CHOSEN, id_, id_, id_)
+        return None if row is None else PassedOn(number=row["post_no"], id=row["id"], passed_on=await _passed_on(tx, row))
 
 
 async def read_thread(database: Database, sheet: PostSheet) -> Thread:
@@ -166,14 +185,9 @@ async def _burial(tx: Transaction, row: Row) -> Burial | None:
 
 
 async def _passed_on(tx: Transaction, row: Row) -> Count:
-    asked: Sequence[tuple[str, tuple[object, ...]]] = (
-        (_PASSED, (row["id"],) * 3),
-        (_QUOTED, (row["id"],) * 3),
-        (_LISTED, (row["post_no"],)),
-    )
-    counts = [int((await tx.fetch(sql, *values))[0]["n"]) for sql, values in asked]
+    (found,) = await tx.fetch(_PASSED, *(row["id"],) * 6, row["post_no"])
+    reposts, quotes, listed = counts = [int(found[name]) for name in ("reposts", "quotes", "listed")]
     # A repost may be known as a post and from a list too.
-    reposts, quotes, listed = counts
     return Count(max(reposts, listed) + quotes, is_exact=max(counts) < _MOST_PASSED)
 
 

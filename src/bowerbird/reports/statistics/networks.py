@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-import msgspec
 from msgspec import Struct
 
 from bowerbird.ports import Database, Transaction
@@ -33,9 +32,8 @@ _FOLLOWS = """
 select {other} as who from relations where kind = 'follow' and {own} = ? and removed_at is null limit ?
 """
 _AMONG = """
-select r.source, r.target from {sources} cross join {targets}
-join relations r on r.kind = 'follow' and r.source = {source} and r.target = {target}
-where r.removed_at is null
+select source, target from relations
+where kind = 'follow' and source {several} and target {several} and removed_at is null
 """
 WEIGHTS = {"replies": 3, "mentions": 2, "mentioned by": 2, "reposts": 2, "follows": 1, "followed by": 1}
 """What each tie counts when the strongest are chosen: who is answered is nearer than who is followed."""
@@ -140,18 +138,8 @@ def _edge(user: int, who: int, kind: str, n: int) -> Edge:
 async def _among(tx: Transaction, database: Database, chosen: Sequence[int]) -> Sequence[Edge]:
     if not chosen:
         return []
-    if database.dialect == "sqlite":
-        words = {"sources": "json_each(?) a", "targets": "json_each(?) b", "source": "a.value", "target": "b.value"}
-        numbers: object = msgspec.json.encode(list(chosen)).decode()
-    else:
-        words = {
-            "sources": "unnest(?::bigint[]) as a (value)",
-            "targets": "unnest(?::bigint[]) as b (value)",
-            "source": "a.value",
-            "target": "b.value",
-        }
-        numbers = list(chosen)
-    rows = await tx.fetch(_AMONG.format(**words), numbers, numbers)
+    numbers = database.members(list(chosen))
+    rows = await tx.fetch(_AMONG.format(several=database.any("bigint")), numbers, numbers)
     return [Edge(source=row["source"], target=row["target"], weight=1, kind="follows") for row in rows]
 
 

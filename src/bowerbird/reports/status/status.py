@@ -41,10 +41,12 @@ class Status(Struct, frozen=True, kw_only=True):
     """Modules whose last runs failed."""
 
 
-async def read_status(database: Database, now: datetime, *, errors: int = 5, health: Health | None = None) -> Status:
-    """Reads it all; give it `one_moment` of a database, so that the figures agree. `health`: what was read of it a moment ago,
-    for those who look again and again."""
-    summary = await Reader(database).summary(errors=errors)
+async def read_status(
+    database: Database, now: datetime, *, errors: int = 5, health: Health | None = None, with_log: bool = True
+) -> Status:
+    """Reads it all; give it `one_moment` of a database, so that the figures agree. For those who look again and again:
+    `health`, what was read of it a moment ago; `with_log`, whether the calls are counted and timed."""
+    summary = await Reader(database).summary(errors=errors, with_log=with_log)
     health = health or await read_health(database)
     async with database.reading() as tx:
         return Status(

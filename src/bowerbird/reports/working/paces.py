@@ -28,7 +28,8 @@ select leased_at / {_MINUTE} as minute, facet, count(*) as calls, coalesce(sum(n
 from (select * from calls order by call desc limit {_MOST}) as recent
 where crawl = ? and state <> 'flying' and leased_at >= ? group by 1, 2
 """
-_ENDS = "select min(call) as low, max(call) as high from calls"
+# Two questions in one: asked together, SQLite would read the whole log for them.
+_ENDS = "select (select min(call) from calls) as low, (select max(call) from calls) as high"
 _BLOCKS = """
 select call, facet, crawl, leased_at, settled_at, new_items from calls where call >= ? and call < ? order by call
 """

@@ -74,7 +74,7 @@ class _Pages:
         return (await self._crawls.seen.get(name)).value
 
     async def now(self, request: Request) -> Response:
-        seen = await self._seen(request.path_params["name"])
+        seen = (await self._crawls.seen.at_once(request.path_params["name"])).value
         return self._page(request, "", seen, drawing=automaton(seen))
 
     async def live_now(self, name: str) -> str:
@@ -82,7 +82,7 @@ class _Pages:
         return self._site.fragment("crawl/now.html", seen=seen, drawing=automaton(seen), root=f"/crawls/{in_path(name)}")
 
     async def pace(self, request: Request) -> Response:
-        kept = await self._crawls.course.get(request.path_params["name"])
+        kept = await self._crawls.course.at_once(request.path_params["name"])
         course = kept.value
         totals = {facet: sum(rates) for facet, rates in course.rates.items()}
         series = [{"label": each, "values": course.rates[each]} for each in sorted(totals, key=lambda facet: -totals[facet])]
@@ -101,7 +101,7 @@ class _Pages:
 
     async def _read_limits(self, name: str) -> Limits:
         await self._crawls.crawl(name)
-        services = {load.service for load in await self._crawls.loads(name)}
+        services = await self._crawls.services(name)
         async with self._site.database.reading() as tx:
             return await read_limits(tx, name, services, self._site.clock.now())
 

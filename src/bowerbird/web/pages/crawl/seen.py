@@ -104,6 +104,10 @@ class Crawls:
     async def loads(self, name: str) -> list[LaneLoad]:
         return (await self._loads.get(name)).value
 
+    async def services(self, name: str) -> set[str]:
+        """Which services a crawl asks."""
+        return {load.service for load in (await self._loads.at_once(name)).value}
+
     async def _seen(self, name: str) -> Seen:
         crawl, now = await self.crawl(name), self._site.clock.now()
         course, loads = (await self.course.get(name)).value, await self.loads(name)

@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from bowerbird.reports.blocks.choosing import Choice
 from bowerbird.reports.browsing.searching import Search, search
-from bowerbird.reports.histories.changes import Change, find_history
-from bowerbird.reports.histories.find_account import find_accounts
-from bowerbird.reports.sheets.accounts import AccountSheet, hours_of, read_account
+from bowerbird.reports.histories.changes import Change, read_profile_history
+from bowerbird.reports.histories.find_account import Account, find_accounts
+from bowerbird.reports.sheets.accounts import AccountSheet, hours_of, read_account, read_told
 from bowerbird.reports.sheets.ties import TieDay, newest_ties, ties_by_day
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.data.cells import heat
@@ -49,7 +49,7 @@ def newest_posts(site: Site) -> Endpoint:
     """The posts of an account that were stored last, for its page, which does not wait for them."""
 
     async def endpoint(request: Request) -> Response:
-        sheet = await _sheet(site, request)
+        sheet = await _told(site, request)
         posts = await search(site.database, Search(what="posts", choice=Choice(users=(sheet.id,)), size=_POSTS))
         return site.part(request, "data/newest.html", sheet=sheet, posts=posts)
 
@@ -68,11 +68,11 @@ async def _meant(site: Site, name: str) -> Response:
 
 
 async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
-    (history, *_) = await find_history(site.database, sheet.id, ties=False)
+    changes = await read_profile_history(site.database, sheet.number, sheet.id)
     hours = await hours_of(site.database, sheet.number)
     return {
-        "changes": [each for each in reversed(history.changes) if each.field not in _COUNTERS],
-        "counts": [each for each in history.changes if each.field in ("followers", "following", "posts")],
+        "changes": [each for each in reversed(changes) if each.field not in _COUNTERS],
+        "counts": [each for each in changes if each.field in ("followers", "following", "posts")],
         "hours": hours,
         "heat": heat(hours),
         "ties": await newest_ties(site.database, sheet.number, _TIES),
@@ -89,7 +89,7 @@ def ties_plot(site: Site) -> Endpoint:
     """Who came and went, day by day."""
 
     async def endpoint(request: Request) -> Response:
-        sheet = await _sheet(site, request)
+        sheet = await _told(site, request)
         days = await ties_by_day(site.database, sheet.number)
         return JSONResponse(
             {
@@ -115,8 +115,7 @@ def counts_plot(site: Site) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         sheet = await _sheet(site, request)
-        (history, *_) = await find_history(site.database, sheet.id, ties=False)
-        points = _points(sheet, history.changes)
+        points = _points(sheet, await read_profile_history(site.database, sheet.number, sheet.id))
         return JSONResponse(
             {
                 "kind": "lines",
@@ -156,6 +155,13 @@ async def _sheet(site: Site, request: Request) -> AccountSheet:
     if sheet is None or sheet.opts_out:
         raise NotFound("The store knows no such account.")
     return sheet
+
+
+async def _told(site: Site, request: Request) -> Account:
+    account = await read_told(site.database, str(request.path_params["id"]))
+    if account is None:
+        raise NotFound("The store knows no such account.")
+    return account
 
 
 def _second(day: TieDay) -> float:

@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse, Response
 
 from bowerbird.analysis.cascades import Cascade, rebuild
 from bowerbird.model import Passed, post_at
-from bowerbird.reports.histories.changes import Change, find_history
-from bowerbird.reports.sheets.posts import COUNTERS, PostSheet, read_post, read_thread
+from bowerbird.reports.histories.changes import Change, read_edits
+from bowerbird.reports.sheets.posts import COUNTERS, PassedOn, PostSheet, read_passed_on, read_post, read_thread
 from bowerbird.reports.studies.cascades import CascadeReader
 from bowerbird.web.errors import NotFound
 from bowerbird.web.security.guard import Endpoint
@@ -37,8 +37,7 @@ def cascade(site: Site) -> Endpoint:
     """Who passed it on to whom, as a tree."""
 
     async def endpoint(request: Request) -> Response:
-        sheet = await _sheet(site, request)
-        passed, tree = await _cascade(site, sheet)
+        sheet, passed, tree = await _cascade(site, request)
         steps = [(step, *passed.users.get(step.user, ("", None))) for step in tree.steps[:_TREE]]
         return site.part(request, "data/cascade.html", sheet=sheet, tree=tree, steps=steps, more=len(tree.steps) - len(steps))
 
@@ -47,7 +46,7 @@ def cascade(site: Site) -> Endpoint:
 
 def cascade_graph(site: Site) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        passed, tree = await _cascade(site, await _sheet(site, request))
+        _, passed, tree = await _cascade(site, request)
         nodes = [
             {
                 "id": str(place),
@@ -98,21 +97,19 @@ async def _sheet(site: Site, request: Request) -> PostSheet:
     return sheet
 
 
-async def _cascade(site: Site, sheet: PostSheet) -> tuple[Passed, Cascade]:
-    if sheet.post is None or not sheet.passed_on.is_exact:
+async def _cascade(site: Site, request: Request) -> tuple[PassedOn, Passed, Cascade]:
+    sheet = await read_passed_on(site.database, str(request.path_params["id"]))
+    if sheet is None or not sheet.passed_on.is_exact:
         raise NotFound("This cascade is not drawn: the post is gone, or it was passed on too often. Ask bowerbird cascade.")
     passed = await CascadeReader(site.database).read(sheet.number)
-    return passed, rebuild(passed)
+    return sheet, passed, rebuild(passed)
 
 
 async def _edits(site: Site, sheet: PostSheet) -> list[Change]:
     """What changed of it but its counters, and its versions."""
     if sheet.post is None:
         return []
-    for history in await find_history(site.database, sheet.id):
-        if history.subject == "post" and history.id == sheet.id:
-            return [each for each in history.changes if each.what in ("post", "version") and each.field not in _COUNTED]
-    return []
+    return [each for each in await read_edits(site.database, sheet.number) if each.field not in _COUNTED]
 
 
 _COUNTED = frozenset({*COUNTERS, "poll", "emoji"})

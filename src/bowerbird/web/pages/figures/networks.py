@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 from typing import Any
-from urllib.parse import quote
 
+import msgspec
+from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -15,7 +17,9 @@ from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.statistics.networks import WEIGHTS, Graph, read_around, read_friends
 from bowerbird.reports.statistics.people import read_people
 from bowerbird.web.errors import NotFound
+from bowerbird.web.kept import Kept
 from bowerbird.web.pages.figures.shared import Figures
+from bowerbird.web.words import in_path
 
 
 def routes(figures: Figures) -> list[BaseRoute]:
@@ -26,7 +30,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
             graph = await read_friends(tx, database)
         return await figures.page(request, "figures/friends.html", title="Friends", graph=graph)
 
-    async def friends_graph(request: Request) -> JSONResponse:
+    async def friends_graph(request: Request) -> Response:
         async with database.reading() as tx:
             graph = await read_friends(tx, database)
         return drawn(graph)
@@ -61,14 +65,23 @@ def routes(figures: Figures) -> list[BaseRoute]:
     async def around_of(known_id: str) -> Graph | None:
         async with database.reading() as tx:
             found = await find_accounts(database, tx, known_id)
-            return await read_around(tx, database, found[0].number) if found else None
+        return (await graphs.at_once(str(found[0].number))).value if found else None
 
-    async def around_graph(request: Request) -> JSONResponse:
+    async def read_graph(number: str) -> Graph | None:
+        now = figures.site.clock.now()
+        async with database.reading() as tx:
+            graph = await read_around(tx, database, int(number))
+        return None if graph is None else structs.replace(graph, as_of=now)
+
+    # The page asks for it twice, as a drawing and as a table.
+    graphs: Kept[Graph | None] = Kept(figures.site.clock, _LASTS, read_graph)
+
+    async def around_graph(request: Request) -> Response:
         graph = await around_of(request.path_params["id"])
         return drawn(graph, None if graph is None else graph.people[0].number)
 
     async def of_user(request: Request) -> Response:
-        return RedirectResponse(f"/figures/around?account={quote(request.path_params['id'], safe='')}", 307)
+        return RedirectResponse(f"/figures/around?account={in_path(request.path_params['id'])}", 307)
 
     return [
         Route("/figures/friends", friends),
@@ -80,6 +93,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
     ]
 
 
+_LASTS = timedelta(seconds=15)
 _LONGEST = 500
 _MOST_SHOWN = 50
 _BACK = {"follows": "followed by", "mentions": "mentioned by"}
@@ -98,22 +112,24 @@ def strongest(graph: Graph, most: int = 25) -> list[tuple[Any, Counter[str], int
     return [(people[who], ties[who], ties[who].total()) for who in ranked]
 
 
-def drawn(graph: Graph | None, own: int | None = None) -> JSONResponse:
+def drawn(graph: Graph | None, own: int | None = None) -> Response:
     """A graph as it is drawn: sizes by ties, groups by who is tied together."""
     if graph is None:
         return JSONResponse({"nodes": [], "edges": []})
     ties: Counter[int] = Counter()
     for edge in graph.edges:
-        ties.update({edge.source: edge.weight, edge.target: edge.weight})
+        ties[edge.source] += edge.weight
+        ties[edge.target] += edge.weight
     nodes = [
         {
             "id": str(person.number),
             "label": person.label,
             "size": ties[person.number],
             "group": "the account" if person.number == own else str(graph.groups.get(person.number, "alone")),
-            "href": f"/figures/around?account={quote(person.id, safe='')}",
+            "href": f"/figures/around?account={in_path(person.id)}",
         }
         for person in graph.people
     ]
     edges = [{"from": str(edge.source), "to": str(edge.target), "weight": edge.weight, "kind": edge.kind} for edge in graph.edges]
-    return JSONResponse({"nodes": nodes, "edges": edges, "as_of": None if graph.as_of is None else graph.as_of.isoformat()})
+    told = {"nodes": nodes, "edges": edges, "as_of": None if graph.as_of is None else graph.as_of.isoformat()}
+    return Response(msgspec.json.encode(told), media_type="application/json")

@@ -68,7 +68,7 @@ class _Pages:
         }
 
     async def machine(self, request: Request) -> Response:
-        return self._page(request, "", **(await self._seen.get(_EVERYTHING)).value)
+        return self._page(request, "", **(await self._seen.at_once(_EVERYTHING)).value)
 
     async def live_machine(self, argument: str) -> str:
         return self._site.fragment("machine/look.html", **(await self._seen.get(_EVERYTHING)).value)
@@ -77,7 +77,7 @@ class _Pages:
         return await read_sizes(self._site.database)
 
     async def tables(self, request: Request) -> Response:
-        now, kept = self._site.clock.now(), await self._sizes.get(_EVERYTHING)
+        now, kept = self._site.clock.now(), await self._sizes.at_once(_EVERYTHING)
         async with self._site.database.reading() as tx:
             day, week = await read_before(tx, now - _DAY), await read_before(tx, now - _WEEK)
         found = [each for each in kept.value.tables if each.of is None]
@@ -96,7 +96,7 @@ class _Pages:
         async with self._site.database.reading() as tx:
             told = await read_structure(tx, self._site.database.dialect, name)
             log = await read_log(tx, name)
-        kept = await self._sizes.get(_EVERYTHING)
+        kept = await self._sizes.at_once(_EVERYTHING)
         sizes = {each.name: each for each in kept.value.tables}
         return self._page(request, "tables", "table", told=told, log=log, sizes=sizes, at=kept.at)
 

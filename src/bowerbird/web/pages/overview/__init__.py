@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from starlette.requests import Request
@@ -10,22 +11,37 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.app.next_steps import NextSteps
 from bowerbird.reports.overview.course import Incoming, read_incoming
-from bowerbird.reports.overview.reading import OverviewReader
+from bowerbird.reports.overview.reading import Overview, OverviewReader
+from bowerbird.web.kept import Kept
 from bowerbird.web.site import Site
+
+_LASTS = timedelta(seconds=1)
+_PLOT_LASTS = timedelta(seconds=10)
 
 
 def routes(site: Site) -> list[BaseRoute]:
     reader = OverviewReader(site.database, NextSteps().read)
 
+    async def read(about: str) -> Overview:
+        return await reader.read(site.clock.now())
+
+    async def read_plot(about: str) -> dict[str, Any]:
+        return _plotted(await read_incoming(site.database, site.clock.now()))
+
+    seen: Kept[Overview] = Kept(site.clock, _LASTS, read)
+    plots: Kept[dict[str, Any]] = Kept(site.clock, _PLOT_LASTS, read_plot)
+
     async def now(argument: str) -> str:
-        return site.fragment("overview/now.html", seen=await reader.read(site.clock.now()))
+        return site.fragment("overview/now.html", seen=(await seen.get("")).value)
 
     async def index(request: Request) -> Response:
-        return site.page(request, "overview/index.html", title="Overview", seen=await reader.read(site.clock.now()))
+        # What is pushed replaces it a moment later.
+        found = await seen.at_once("")
+        return site.page(request, "overview/index.html", title="Overview", seen=found.value)
 
     async def incoming(request: Request) -> Response:
-        when = site.clock.now()
-        return JSONResponse({**_plotted(await read_incoming(site.database, when)), "as_of": when.isoformat()})
+        found = await plots.at_once("")
+        return JSONResponse({**found.value, "as_of": found.at.isoformat()})
 
     async def keys(request: Request) -> Response:
         return site.page(request, "help.html", title="Help")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -161,7 +162,7 @@ async def _pasted(form: Form) -> str:
 
 
 def _formed(desk: Desk, form: Form, name: str, seeds: tuple[str, ...]) -> Draft:
-    words = vocabulary()
+    words = _words()
     flow, provider = _flow(text(form, "flow"), words), _provider(text(form, "provider"), words)
     country = code_of(text(form, "country")) if flow.needs_community and text(form, "country") else ""
     if flow.needs_community and not country:
@@ -189,7 +190,16 @@ def _formed(desk: Desk, form: Form, name: str, seeds: tuple[str, ...]) -> Draft:
 def _flow(name: str, words: Vocabulary) -> Flow:
     if name not in words.flows:
         raise UserError(f"there is no built-in flow {name!r:.40}")
-    return built_in_flow(name, words)
+    return _built_in(name)
+
+
+# What bowerbird carries stays as it is while it runs: a form that is checked as it is typed need not read it again and again.
+_words = cache(vocabulary)
+
+
+@cache
+def _built_in(name: str) -> Flow:
+    return built_in_flow(name, _words())
 
 
 def _provider(name: str, words: Vocabulary) -> str:
@@ -238,15 +248,15 @@ def _span(written_as: str) -> Any:
 
 def _choices(given: Form | Mapping[str, Any]) -> dict[str, Any]:
     """What the form offers for a flow and a network."""
-    words = vocabulary()
+    words = _words()
     flow_name, provider = str(given.get("flow") or "timelines"), str(given.get("provider") or "mastodon")
-    flow = built_in_flow(flow_name if flow_name in words.flows else "timelines", words)
+    flow = _built_in(flow_name if flow_name in words.flows else "timelines")
     provider = provider if provider in words.providers else "mastodon"
     begin = TRAITS[provider].example
     is_word = bool(flow.seeds) and flow.seeds[0] in ("search", "hashtag")
     is_post = bool(flow.seeds) and flow.seeds[0] in ("posts", "post", "thread")
     return {
-        "flows": [(name, built_in_flow(name, words).about) for name in words.flows],
+        "flows": [(name, _built_in(name).about) for name in words.flows],
         "providers": list(words.providers),
         "flow": flow,
         "provider": provider,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import UserError
 from bowerbird.modules.running.found import KnownModules
+from bowerbird.ports import Module
 from bowerbird.reports.modules import ModuleStanding, read_history, read_standings
 from bowerbird.reports.working.calls import CallFilter, CallPage, read_calls
 from bowerbird.reports.working.errors import ErrorFilter, ErrorSums, read_error_sums, read_errors
@@ -60,6 +63,11 @@ class _Pages:
             request, f"work/{template or part or 'workers'}.html", title="Workers and services", tabs=tabs, **values
         )
 
+    @cached_property
+    def _known(self) -> Mapping[str, Module]:
+        """Looked for once: going through all installed packages takes longer than a page may."""
+        return dict(KnownModules())
+
     async def _read_workers(self, about: str) -> dict[str, Any]:
         now = self._site.clock.now()
         async with self._site.database.reading() as tx:
@@ -103,7 +111,7 @@ class _Pages:
             return await read_spans(tx)
 
     async def timings(self, request: Request) -> Response:
-        kept = await self._spans.get(_EVERYTHING)
+        kept = await self._spans.at_once(_EVERYTHING)
         return self._page(request, "timings", spans=kept.value, steps=STEPS, at=kept.at)
 
     async def _read_sums(self, about: str) -> ErrorSums:
@@ -120,13 +128,13 @@ class _Pages:
         )
         async with self._site.database.reading() as tx:
             page = await read_errors(tx, wanted, _number(asked.get("before", "")))
-        kept = await self._sums.get(_EVERYTHING)
+        kept = await self._sums.at_once(_EVERYTHING)
         return self._page(
             request, "errors", page=page, wanted=wanted, sums=kept.value, next=_next(request, page.before), at=kept.at
         )
 
     async def error_numbers(self, request: Request) -> Response:
-        kept = await self._sums.get(_EVERYTHING)
+        kept = await self._sums.at_once(_EVERYTHING)
         sums = kept.value
         return JSONResponse(
             {
@@ -144,7 +152,7 @@ class _Pages:
     async def _read_standings(self, about: str) -> dict[str, list[ModuleStanding]]:
         by_crawl: dict[str, list[ModuleStanding]] = {}
         async with self._site.database.reading() as tx:
-            for each in await read_standings(tx, KnownModules(), None):
+            for each in await read_standings(tx, self._known, None):
                 by_crawl.setdefault(each.crawl, []).append(each)
         return by_crawl
 
@@ -156,8 +164,7 @@ class _Pages:
         crawl, module = request.path_params["crawl"], request.path_params["module"]
         async with self._site.database.reading() as tx:
             runs = await read_history(tx, crawl, module, 100)
-        known = KnownModules()
-        about = known[module].about if module in known else ""
+        about = self._known[module].about if module in self._known else ""
         return self._page(request, "modules", "history", crawl=crawl, module=module, about=about, history=runs, runs=self._runs)
 
     async def run(self, request: Request, form: Form) -> Response:
