@@ -21,6 +21,7 @@ from bowerbird.clock import RealClock
 from bowerbird.db.beside import open_beside
 from bowerbird.transport.serving import Listening, serving
 from bowerbird.web.dashboard import dashboard, dashboard_routes
+from bowerbird.web.serving import make_ready
 from bowerbird.web.site import Site
 
 EMPTY = "/empty"
@@ -58,6 +59,7 @@ async def _served(store: str, told: Connection) -> None:
     database = await open_beside(store, clock)
     site = Site(database, clock, "benchmark")
     app = dashboard(site)
+    make_ready(site)
     app.router.routes.insert(0, Route(EMPTY, _empty(site)))
     paths = [route.path for route in dashboard_routes(site) if isinstance(route, Route) and "GET" in (route.methods or ())]
     async with serving(_timed(app), Listening()) as base:

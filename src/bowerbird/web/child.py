@@ -18,7 +18,7 @@ from bowerbird.errors import UserError
 from bowerbird.limits.vault import FileVault
 from bowerbird.settings import load_settings
 from bowerbird.transport.serving import Listening
-from bowerbird.web.serving import opened_site, served, tell_entrances
+from bowerbird.web.serving import make_ready, opened_site, served, tell_entrances
 from bowerbird.web.wanted import PORT, Wanted
 
 
@@ -60,6 +60,7 @@ async def _show(asked: Asked) -> None:
     for place, port in enumerate(ports, start=1):
         wanted = Wanted(store=asked.store, where=Listening(host=asked.host, port=port))
         async with opened_site(wanted, clock, vault) as site:
+            make_ready(site)
             try:
                 async with served(site, wanted.where) as base:
                     await tell_entrances(site, base, lambda address: _say(Told(address=address)))

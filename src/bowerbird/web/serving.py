@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -18,6 +19,8 @@ from bowerbird.web.site import Site
 from bowerbird.web.wanted import Wanted
 
 _LOOK_EVERY = timedelta(seconds=1)
+_OBJECTS = 10_000
+"""So many more there may be before garbage is looked for, as in all commands: a page is made of thousands."""
 
 
 @asynccontextmanager
@@ -59,6 +62,15 @@ async def served(site: Site, where: Listening) -> AsyncIterator[str]:
         finally:
             # Otherwise those who watch would be waited for.
             site.live.close()
+
+
+def make_ready(site: Site) -> None:
+    """For a process that shows a site and does nothing else: what the first readers would wait for is done now, and what stays
+    as long as the process is not looked through for garbage while somebody waits for a page."""
+    site.templates.compile()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS)
 
 
 async def entrance_of(site: Site, base: str) -> str:

@@ -33,6 +33,8 @@ class Templates:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            # They are part of the program, and do not change while it runs.
+            auto_reload=False,
         )
         self._environment.filters |= {
             "number": words.number,
@@ -56,6 +58,11 @@ class Templates:
             "area_of": area_of,
             "version": __version__,
         }
+
+    def compile(self) -> None:
+        """All of them, which otherwise the first reader of each page waits for."""
+        for name in self._environment.list_templates(extensions=["html"]):
+            self._environment.get_template(name)
 
     def render(self, template: str, values: Mapping[str, Any], block: str | None = None) -> str:
         """The whole template, or one block of it."""

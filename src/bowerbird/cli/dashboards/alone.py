@@ -19,7 +19,7 @@ from bowerbird.web.wanted import Wanted
 async def show_store(settings: Settings, wanted: Wanted, output: Output, *, opens: bool = False) -> None:
     """Shows a store until the user has had enough."""
     check_installed()
-    from bowerbird.web.serving import opened_site, served, tell_entrances
+    from bowerbird.web.serving import make_ready, opened_site, served, tell_entrances
 
     vault = FileVault(settings.vault, settings.vault_password)
     told: list[str] = []
@@ -33,6 +33,7 @@ async def show_store(settings: Settings, wanted: Wanted, output: Output, *, open
             await asyncio.to_thread(open_browser, address)
 
     async with opened_site(wanted, RealClock(), vault) as site, served(site, wanted.where) as base:
+        make_ready(site)
         telling = asyncio.create_task(tell_entrances(site, base, say))
         with _ended_by_signal(telling), suppress(asyncio.CancelledError):
             await telling

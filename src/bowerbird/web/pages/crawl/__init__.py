@@ -124,7 +124,7 @@ class _Pages:
             return {"messages": await read_messages(tx, number), "at": self._site.clock.now()}
 
     async def messages(self, request: Request) -> Response:
-        return self._page(request, "messages", **(await self._messages.get(request.path_params["name"])).value)
+        return self._page(request, "messages", **(await self._messages.at_once(request.path_params["name"])).value)
 
     async def live_messages(self, name: str) -> str:
         return self._site.fragment("crawl/lines.html", **(await self._messages.get(name)).value)

@@ -129,8 +129,9 @@ class _Pages:
         async with database.reading() as tx:
             activity = await read_activity(tx, now) if database.dialect == "postgresql" else None
             claims = await read_claims(tx)
-        writes = (await self._writes.get(_EVERYTHING)).value
-        return {"writes": writes, "claims": claims, "activity": activity, "rates": self._rates(activity), "at": now}
+        # The oldest of these figures says how old the page is.
+        writes = await self._writes.at_once(_EVERYTHING)
+        return {"writes": writes.value, "claims": claims, "activity": activity, "rates": self._rates(activity), "at": writes.at}
 
     async def _read_writes(self, about: str) -> Writes:
         async with self._site.database.reading() as tx:

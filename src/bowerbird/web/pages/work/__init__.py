@@ -74,7 +74,7 @@ class _Pages:
             return {"workers": await read_workers(tx, now), "services": await read_services(tx), "at": now}
 
     async def workers(self, request: Request) -> Response:
-        return self._page(request, "", **(await self._who.get(_EVERYTHING)).value)
+        return self._page(request, "", **(await self._who.at_once(_EVERYTHING)).value)
 
     async def live_workers(self, argument: str) -> str:
         return self._site.fragment("work/who.html", **(await self._who.get(_EVERYTHING)).value)
@@ -90,13 +90,12 @@ class _Pages:
         before = _number(asked.get("before", ""))
         is_all = wanted == CallFilter() and before is None
         if is_all:
-            page = (await self._newest.get(_EVERYTHING)).value
+            kept = await self._newest.at_once(_EVERYTHING)
+            page, at = kept.value, kept.at
         else:
             async with self._site.database.reading() as tx:
-                page = await read_calls(tx, wanted, before)
-        return self._page(
-            request, "calls", page=page, wanted=wanted, next=_next(request, page.before), is_all=is_all, at=self._site.clock.now()
-        )
+                page, at = await read_calls(tx, wanted, before), self._site.clock.now()
+        return self._page(request, "calls", page=page, wanted=wanted, next=_next(request, page.before), is_all=is_all, at=at)
 
     async def _read_newest(self, about: str) -> CallPage:
         async with self._site.database.reading() as tx:
