@@ -136,6 +136,27 @@ async def test_whoever_watches_is_let_go_when_the_dashboard_ends() -> None:
     assert watched == [event("once")]
 
 
+async def test_whoever_watches_many_topics_keeps_few_of_them_busy() -> None:
+    live, at_once, most = Live(RealClock(), every=timedelta(hours=1)), 0, 0
+
+    async def compute(argument: str) -> str:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        at_once -= 1
+        return argument
+
+    live.add("topic", compute)
+    watched = [live.stream("topic", str(number)) for number in range(20)]
+    told = await asyncio.gather(*(anext(each) for each in watched))
+    for each in watched:
+        await each.aclose()
+    assert sorted(told) == sorted(event(str(number)) for number in range(20))
+    assert most == 4
+
+
 async def _closing(live: Live) -> AsyncIterator[str]:
     async for each in live.stream("topic"):
         yield each

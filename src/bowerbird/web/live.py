@@ -18,6 +18,8 @@ Compute = Callable[[str], Awaitable[str]]
 EVERY = timedelta(seconds=1)
 _SIGN_OF_LIFE = timedelta(seconds=15)
 _MOST_WATCHERS, _MOST_OF_ONE = 500, 100
+_AT_ONCE = 4
+"""Topics that are worked out at the same time: whoever watches a hundred of them waits, and the pages of others do not."""
 _log = logging.getLogger(__name__)
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
@@ -48,6 +50,7 @@ class Live:
         self._topics: dict[str, Compute] = {}
         self._channels: dict[tuple[str, str], _Channel] = {}
         self._is_closed = False
+        self._turns = asyncio.Semaphore(_AT_ONCE)
         self._under_way = UnderWay(_MOST_OF_ONE, _MOST_WATCHERS)
 
     def add(self, topic: str, compute: Compute) -> None:
@@ -107,13 +110,19 @@ class Live:
             self._channels.pop((topic, argument), None)
 
     async def _run(self, channel: _Channel, compute: Compute, argument: str) -> None:
+        problem = ""
         while True:
             begun = self._clock.now()
             try:
-                channel.tell(await compute(argument))
+                async with self._turns:
+                    channel.tell(await compute(argument))
+                problem = ""
             except Exception as error:
-                # What was told last stands, with its age, until it can be told again.
-                _log.warning("%.200r could not be computed: %s: %s", argument or "a live page", type(error).__name__, error)
+                # What was told last stands, with its age, until it can be told again. The same trouble is told once.
+                said = f"{type(error).__name__}: {error}"
+                if said != problem:
+                    _log.warning("%.200r could not be computed: %s", argument or "a live page", said)
+                problem = said
             await self._clock.sleep_until(begun + max(self._every, 2 * (self._clock.now() - begun)))
 
 
