@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -69,7 +70,7 @@ async def test_what_a_former_seed_led_to_rests_unless_something_named_leads_ther
         assert (row["ready"], row["state"]) == (1, "waiting")
 
 
-@pytest.mark.parametrize(("index", "statement"), [("calls_good", moved_service.GOOD_ANSWER), ("tasks_of_seeds", former.SEEDS)])
+@pytest.mark.parametrize(("index", "statement"), [("calls_good", moved_service.GOOD_ANSWER), ("tasks_(of_)?seeds", former.SEEDS)])
 async def test_no_start_reads_the_whole_log_or_all_queues(database: Database, index: str, statement: str) -> None:
     async with database.transaction() as tx:
         _, _, profiles = await lanes(tx)
@@ -83,4 +84,4 @@ async def test_no_start_reads_the_whole_log_or_all_queues(database: Database, in
         value = 1 if statement is moved_service.GOOD_ANSWER else "c"
         rows = await tx.fetch(f"{explain} {statement}", value)
         plan = " ".join(str(tuple(row.values()) if hasattr(row, "values") else tuple(row)) for row in rows)
-    assert index in plan, plan
+    assert re.search(index, plan), plan

@@ -345,7 +345,7 @@ _NEVER = {
 
 
 async def _save_all(migrated: Migrated, pages: list[tuple[Page, str, Service]]) -> None:
-    await migrated.ready()
+    migrated.ready()
     opened = [Crawled(await open_database(migrated.url, RealClock())) for _ in range(2)]
     await opened[0].register()
     saving = (opened[n % 2].save(page, TIMELINE, key, service=service) for n, (page, key, service) in enumerate(pages))
@@ -355,7 +355,7 @@ async def _save_all(migrated: Migrated, pages: list[tuple[Page, str, Service]]) 
     posts = await opened[0].count("posts")
     for each in opened:
         await each.database.close()
-    await migrated.empty()
+    migrated.empty()
     assert not any(wrong.values()), wrong
     assert sum(each.posts_new for each in saved) == len(new) == posts
 

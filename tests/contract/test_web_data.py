@@ -10,8 +10,11 @@ from starlette.datastructures import QueryParams
 from store_pages import FOLLOWERS, TIMELINE, Crawled, followers, post, user
 
 from bowerbird.cli import COMMANDS, load
+from bowerbird.clock import RealClock
 from bowerbird.model import Gone, Media, Outcome, Page, Subject
 from bowerbird.ports import Database
+from bowerbird.store.forgetting.requests import Forgetter, Wish
+from bowerbird.store.searches import saved_searches
 from bowerbird.web.pages.data.asking import asked
 from bowerbird.web.pages.data.media import inside
 from web_site import Client, dashboard
@@ -115,6 +118,18 @@ async def test_a_download_has_the_rows_of_the_search(client: Client) -> None:
     assert table.text.splitlines()[0].startswith('"id","network"')
     assert len(table.text.splitlines()) == 3
     assert (await client.get("/data/posts.csv?user=nobody")).status == 400
+
+
+async def test_whoever_is_forgotten_leaves_the_searches_that_name_them(client: Client, database: Database) -> None:
+    await client.post("/data/saved", {"what": "posts", "name": "hers", "query": "user=%40u1&q=caf%C3%A9+%26+more"})
+    (kept,) = await saved_searches(database)
+    assert kept.query == "q=café+%26+more&user=@u1"
+    assert "café" in (await client.get(f"/data/posts?{quote(kept.query, safe='=&+%@')}")).text
+    async with database.reading() as tx:
+        row = await tx.fetch_one("select user_no from users where id = 'x:1'")
+    assert row is not None
+    await Forgetter(database, RealClock()).forget(Wish(who="u1", why="asked", users=frozenset({row["user_no"]})))
+    assert "u1" not in (await saved_searches(database))[0].query
 
 
 async def test_a_search_is_saved_found_and_deleted(client: Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from io import BytesIO
 
 import aiohttp
 from starlette.routing import Route
@@ -48,9 +49,9 @@ async def attack_bodies(stage: Stage, tally: Tally) -> None:
     for route in _acting(stage):
         address = filled(route)
         sent: dict[str, tuple[object, dict[str, str]]] = {
-            "a form of 2 MiB": (large, form),
+            "a form of 2 MiB": (BytesIO(large), form),
             "a form of 2 MiB in pieces": (_pieces(large), form),
-            "100,000 fields": (b"&".join(b"a%d=1" % number for number in range(100_000)), form),
+            "100,000 fields": (BytesIO(b"&".join(b"a%d=1" % number for number in range(100_000))), form),
             "40 MiB in pieces": (_endless(40), {"Content-Type": "multipart/form-data; boundary=x"}),
             "a file of 20 MiB": (_upload(MOST_UPLOAD + 4 * _MEGABYTE), {}),
         }
@@ -147,5 +148,5 @@ async def _endless(megabytes: int) -> AsyncIterator[bytes]:
 
 def _upload(size: int) -> aiohttp.FormData:
     form = aiohttp.FormData()
-    form.add_field("file", b"a" * size, filename="a.csv")
+    form.add_field("file", BytesIO(b"a" * size), filename="a.csv")
     return form

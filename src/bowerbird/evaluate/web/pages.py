@@ -27,7 +27,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        if tag == MARK or tag in ("style", "base", "iframe", "object", "embed", "svg", "frame"):
+        is_ours = tag == "svg" and given.get("class") == "automaton"
+        if tag == MARK or (tag in ("style", "base", "iframe", "object", "embed", "svg", "frame") and not is_ours):
             self.alive.append(f"<{tag}>")
         self.alive += [f"{name}=" for name in given if name.startswith("on") or name in ("style", "srcdoc")]
         self.alive += [f"{name}={given[name][:40]}" for name in _URLS if _is_script(given.get(name, ""))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote_plus
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -37,11 +37,21 @@ def keeping(site: Site) -> Handler:
         # Written anew from what is understood: nothing else is kept.
         query = asked(what, QueryParams(parse_qsl(str(form.get("query", ""))))).query()
         person = site.guard.person(request)
-        search = SavedSearch(name=name, what=what, query=query, who=person.name if person else "", at=site.clock.now())
+        who = person.name if person else ""
+        search = SavedSearch(name=name, what=what, query=readable(query), who=who, at=site.clock.now())
         await site.act(request, "save search", name, lambda: keep_search(site.database, search))
         return RedirectResponse(f"{ADDRESSES[what]}?{query}", 303)
 
     return handler
+
+
+def readable(query: str) -> str:
+    """The same query with as little encoded as a link allows: whoever is forgotten must be found in it by name."""
+    return "&".join(f"{name}={''.join(map(_encoded, value))}" for name, value in parse_qsl(query))
+
+
+def _encoded(sign: str) -> str:
+    return quote_plus(sign) if sign in "%&#+ ;" or not sign.isprintable() else sign
 
 
 def dropping(site: Site) -> Handler:
