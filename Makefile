@@ -38,7 +38,7 @@ docs: install
 	@$(BIN)/zensical build --strict
 	@echo "Open site/index.html."
 
-# Under eight minutes on two cores. What is marked as long has a shorter form that is run here.
+# About eight minutes on two cores. What is marked as long has a shorter form that is run here.
 test: install
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 
