@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Row, Transaction
+from bowerbird.reports.working.newest import Log, Wanted, read_newest
 
 LOOKED_AT = 20_000
 """So many calls are looked at for those that fit: what is asked for seldom must not cost a reading of the whole log."""
@@ -18,7 +19,7 @@ from (select * from calls where call < ? and call >= ? {which} order by call des
 left join lanes l on l.lane = k.lane left join services s on s.service = l.service left join crawls w on w.crawl = k.crawl
 order by k.call desc
 """
-_TOP = "select max(call) as top from calls"
+_LOG = Log(number="call", top="select max(call) as top from calls", rows=_CALLS, looked_at=LOOKED_AT)
 
 
 class CallFilter(Struct, frozen=True, kw_only=True):
@@ -70,15 +71,9 @@ class CallPage(Struct, frozen=True):
 
 async def read_calls(tx: Transaction, wanted: CallFilter, before: int | None = None, most: int = 50) -> CallPage:
     """The newest calls that fit, before a number; at most `LOOKED_AT` are looked at."""
-    row = await tx.fetch_one(_TOP)
-    below = min(before or 2**62, int(row["top"] or 0) + 1 if row else 1)
-    lowest = max(1, below - LOOKED_AT)
     which, values = _which(wanted)
-    rows = await tx.fetch(_CALLS.format(which=which), below, lowest, *values, most + 1)
-    lines = tuple(_line(row) for row in rows[:most])
-    if len(rows) > most:
-        return CallPage(lines, lines[-1].call)
-    return CallPage(lines, lowest if lowest > 1 else None, is_cut=lowest > 1)
+    found = await read_newest(tx, _LOG, Wanted(which=which, values=values, before=before, most=most))
+    return CallPage(tuple(_line(row) for row in found.rows), found.before, found.is_cut)
 
 
 def _which(wanted: CallFilter) -> tuple[str, list[object]]:

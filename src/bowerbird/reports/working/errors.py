@@ -11,6 +11,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.working.calls import like
+from bowerbird.reports.working.newest import Log, Wanted, read_newest
 
 LOOKED_AT = 20_000
 """So many of the newest errors are looked at."""
@@ -24,7 +25,7 @@ _SUMS = f"""
 select e.at / {_HOUR} as hour, e.part, e.outcome, k.worker, count(*) as errors
 from (select * from errors order by error desc limit ?) e left join calls k on k.call = e.call group by 1, 2, 3, 4
 """
-_TOP = "select max(error) as top from errors"
+_LOG = Log(number="error", top="select max(error) as top from errors", rows=_ERRORS, looked_at=LOOKED_AT)
 
 
 class ErrorFilter(Struct, frozen=True, kw_only=True):
@@ -75,15 +76,9 @@ class ErrorSums(Struct, frozen=True, kw_only=True):
 
 async def read_errors(tx: Transaction, wanted: ErrorFilter, before: int | None = None, most: int = 50) -> ErrorPage:
     """The newest errors that fit, before a number; at most `LOOKED_AT` are looked at."""
-    row = await tx.fetch_one(_TOP)
-    below = min(before or 2**62, int(row["top"] or 0) + 1 if row else 1)
-    lowest = max(1, below - LOOKED_AT)
     which, values = _which(wanted)
-    rows = await tx.fetch(_ERRORS.format(which=which), below, lowest, *values, most + 1)
-    lines = tuple(_line(row) for row in rows[:most])
-    if len(rows) > most:
-        return ErrorPage(lines, lines[-1].error)
-    return ErrorPage(lines, lowest if lowest > 1 else None, is_cut=lowest > 1)
+    found = await read_newest(tx, _LOG, Wanted(which=which, values=values, before=before, most=most))
+    return ErrorPage(tuple(_line(row) for row in found.rows), found.before, found.is_cut)
 
 
 def _which(wanted: ErrorFilter) -> tuple[str, list[object]]:
