@@ -19,7 +19,6 @@ PICTURES = {
     "overview": "/",
     "crawl": "/crawls/demo",
     "workers": "/work",
-    "machine": "/machine",
     "posts": "/data/posts",
     "users": "/data/users",
     "figures": "/figures",
@@ -27,9 +26,8 @@ PICTURES = {
     "figures-accounts": "/figures/accounts",
     "completeness": "/completeness/demo",
     "steering": "/steering",
-    "new-crawl": "/steering/new",
 }
-"""By the name of its picture, each page that is shown, of the demo while it runs."""
+"""By the name of its picture, each page that is shown, of the demo while it runs. Pages that name files of the machine are not."""
 ON_A_PHONE = ("overview", "posts")
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _COLOURS = 128
