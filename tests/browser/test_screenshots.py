@@ -27,7 +27,7 @@ PICTURES = {
     "completeness": "/completeness/demo",
     "steering": "/steering",
 }
-"""By the name of its picture, each page that is shown, of the demo while it runs. Pages that name files of the machine are not."""
+"""By the name of its picture, each page that is shown, of the demo while it runs; none that names files of the machine."""
 ON_A_PHONE = ("overview", "posts")
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _COLOURS = 128
