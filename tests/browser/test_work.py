@@ -43,6 +43,7 @@ def test_a_module_is_run_and_its_run_is_shown(site: Served, page: Page) -> None:
     page.goto(site.address(f"/work/modules/{CRAWL}/growth"))
     page.get_by_role("button", name="Run now").click()
     expect(page.locator("main table.rows")).to_contain_text("by hand")
+    expect(page.get_by_role("button", name="Run now")).to_be_visible()
     page.goto(site.address("/machine"))
     expect(page.locator("[data-plot] canvas")).to_be_visible()
 

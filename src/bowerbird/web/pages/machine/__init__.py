@@ -68,7 +68,11 @@ class _Pages:
         }
 
     async def machine(self, request: Request) -> Response:
-        return self._page(request, "", **(await self._seen.at_once(_EVERYTHING)).value)
+        seen = (await self._seen.at_once(_EVERYTHING)).value
+        async with self._site.database.reading() as tx:
+            # Whoever has just let the growth be written down sees it, however old the rest may be.
+            is_written_down = bool(seen["log"]) or bool(await read_log(tx))
+        return self._page(request, "", **seen, is_written_down=is_written_down)
 
     async def live_machine(self, argument: str) -> str:
         return self._site.fragment("machine/look.html", **(await self._seen.get(_EVERYTHING)).value)
