@@ -19,8 +19,8 @@ import zstandard
 from msgspec import Raw, Struct
 
 from bowerbird.clock import RealClock, to_micros
-from bowerbird.db.short_columns import written
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.sqlite.short_columns import written
 
 _TAG = re.compile(r"<[^>]*>")
 _BREAK = re.compile(r"<br ?/?>|</p>")

@@ -20,8 +20,8 @@ from msgspec import Raw, Struct, field
 
 from benchmarks.bare import Packer
 from bowerbird.clock import RealClock, to_micros
-from bowerbird.db.short_columns import written
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.sqlite.short_columns import written
 
 _BATCH = 1_000
 _POST, _REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"

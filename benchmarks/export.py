@@ -28,7 +28,7 @@ from msgspec import Struct
 from benchmarks.large_store import large_store
 from bowerbird.cli.which import Place, read_place
 from bowerbird.clock import RealClock
-from bowerbird.db.short_columns import SHORT_COLUMNS, whole_in_sql, written
+from bowerbird.db.sqlite.short_columns import SHORT_COLUMNS, whole_in_sql, written
 from bowerbird.export.jobs.manifest import Source
 from bowerbird.export.jobs.request import Request, export
 from bowerbird.settings import load_settings

@@ -35,7 +35,7 @@ from benchmarks.bare_fleet import BareFleet
 from benchmarks.recorded import Recording, record
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.postgres import PostgresDatabase, create_pool
+from bowerbird.db.postgres.database import PostgresDatabase, create_pool
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.model import Answer, Ask, Page, Progress, Service, Task
 from bowerbird.providers import provider

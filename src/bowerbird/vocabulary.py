@@ -15,7 +15,7 @@ from bowerbird.policies.keywords import METHODS, checked
 from bowerbird.policies.registry import RANKERS
 from bowerbird.ports import GeographicProvider, KeywordProvider, StreamProvider
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.providers.common.tables import with_limits
+from bowerbird.providers.common.asking.tables import with_limits
 from bowerbird.settings import load_settings
 
 if TYPE_CHECKING:

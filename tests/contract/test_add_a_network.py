@@ -37,7 +37,7 @@ import msgspec
 
 from bowerbird.errors import UserError
 from bowerbird.model import Door, Facet, Gone, Limit, Outcome, Page, Post, Progress, Request, Subject, User
-from bowerbird.providers.common.tables import table_for, tables_of
+from bowerbird.providers.common.asking.tables import table_for, tables_of
 
 LIMIT = Limit(bucket="{service}/address", allowance=1000, window=timedelta(minutes=1))
 TIMELINE = Facet(

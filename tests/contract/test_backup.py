@@ -16,7 +16,7 @@ from bowerbird.clock import RealClock
 from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
 from bowerbird.db.backup import back_up, restore
-from bowerbird.db.short_columns import read
+from bowerbird.db.sqlite.short_columns import read
 from bowerbird.errors import StoreError
 from bowerbird.model import Facet, Page, Post, Service, Subject, User
 from bowerbird.ports import Database, Row

@@ -15,7 +15,7 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import WorkerClaims, clear_claims
 from bowerbird.db import open_database
 from bowerbird.db.migrate import apply, scripts, statements
-from bowerbird.db.postgres import PostgresDatabase
+from bowerbird.db.postgres.database import PostgresDatabase
 from bowerbird.errors import Fenced
 from bowerbird.model import Claim
 from bowerbird.ports import Database

@@ -15,7 +15,7 @@ from bowerbird.community.looking import Looker
 from bowerbird.community.persons import say, take_back
 from bowerbird.community.weights import read_model, train
 from bowerbird.model import Page, Post, Relation, RelationKind, User
-from bowerbird.model.community import Neighbours
+from bowerbird.model.subjects.community import Neighbours
 from bowerbird.ports import Database
 from bowerbird.reports.community.reading import read_community, read_why
 from bowerbird.settings import load_settings

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bowerbird.db.short_columns import written
+from bowerbird.db.sqlite.short_columns import written
 from bowerbird.model import Facet, Subject
 from bowerbird.ports import Database
 from bowerbird.providers import provider

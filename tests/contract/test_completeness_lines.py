@@ -18,8 +18,8 @@ from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.completeness.views import ViewSums
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from bowerbird.simulated.world.posts.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.simulated.world.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=60, seed=338, following=5.0, posts_per_day=5.0, longest_history=120, history=timedelta(days=30))

@@ -17,7 +17,7 @@ import pytest
 from simulated_server import Server, running
 
 from bowerbird import cli
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.simulated.faults import Faults
 
 PROGRAM = [sys.executable, "-c", "from bowerbird.cli import main; main()"]

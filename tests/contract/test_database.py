@@ -12,10 +12,11 @@ import asyncpg
 import pytest
 
 from bowerbird.clock import RealClock
-from bowerbird.db import open_database, sqlite
+from bowerbird.db import open_database
 from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.moment import one_moment
-from bowerbird.db.postgres import PostgresDatabase
+from bowerbird.db.postgres.database import PostgresDatabase
+from bowerbird.db.sqlite import database as sqlite
 from bowerbird.errors import Busy, DiskFull, StoreError
 from bowerbird.ports import Database, Transaction
 

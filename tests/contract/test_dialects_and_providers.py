@@ -14,7 +14,7 @@ from bowerbird.simulated.bluesky import BlueskyDialect
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.rows import REPLY, REPOST
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST
 from bowerbird.simulated.world.settings import to_ms
 
 NOW = datetime(2026, 1, 9, 15, tzinfo=UTC)

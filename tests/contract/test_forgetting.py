@@ -10,7 +10,7 @@ from store_pages import FEDIVERSE, FOLLOWERS, HOME, SKY, TIMELINE, Crawled, X, f
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.short_columns import read
+from bowerbird.db.sqlite.short_columns import read
 from bowerbird.errors import Busy
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, Post, PostKind, Service, Subject, User
 from bowerbird.ports import Database

@@ -9,7 +9,7 @@ import pytest
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.sqlite import SqliteDatabase
+from bowerbird.db.sqlite.database import SqliteDatabase
 from bowerbird.errors import DiskFull, StoreError
 
 

@@ -10,7 +10,7 @@ from store_pages import POSTS, TIMELINE, Crawled, post, user
 from bowerbird.clock import EPOCH
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import WorkerClaims
-from bowerbird.db.short_columns import read
+from bowerbird.db.sqlite.short_columns import read
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, Poll, PollOption, PostKind, Subject
 from bowerbird.modules.media.rows import Book
 from bowerbird.ports import Database

@@ -18,7 +18,7 @@ from simulated_server import Server, running
 import bowerbird
 from bowerbird import api, cli
 from bowerbird.clock import RealClock
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.errors import UserError
 from bowerbird.simulated.world.hashing import generator
 

@@ -19,7 +19,7 @@ from bowerbird.crawl.work.server_watch import ServerWatch
 from bowerbird.crawl.work.settling import Settler
 from bowerbird.crawl.work.source import LocalWorkSource
 from bowerbird.crawl.work.targets import Targets
-from bowerbird.db.short_columns import written
+from bowerbird.db.sqlite.short_columns import written
 from bowerbird.flows.flow import Stop
 from bowerbird.policies.registry import ranker
 from bowerbird.ports import Part

@@ -20,7 +20,7 @@ from bowerbird.db import open_database
 from bowerbird.db.backup import back_up, restore
 from bowerbird.db.private import SIDE_FILES
 from bowerbird.db.rewriting import rewrite
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.errors import StoreError
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, PostKind, Subject
 from bowerbird.ports import Clock

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 from retuning_scene import Act, Outcome, Told, played
 
-from bowerbird.simulated.world.vocabulary import TOPICS
+from bowerbird.simulated.world.people.vocabulary import TOPICS
 
 _THESE, _THOSE = ["the", "and", "you", "with"], ["que", "para", "con", "uma"]
 _FEW = {"one": {"rules": _THESE}, "both": {"rules": [*_THESE, *_THOSE]}, "other": {"rules": _THOSE}}

@@ -9,7 +9,7 @@ import pytest
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.errors import DiskFull
 from bowerbird.ports import Database
 

@@ -12,7 +12,8 @@ from store_pages import Crawled
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.migrate import apply, scripts, statements
-from bowerbird.db.short_columns import (
+from bowerbird.db.sqlite.database import sqlite_module
+from bowerbird.db.sqlite.short_columns import (
     SHORT_COLUMNS,
     SHORT_FORMS,
     filled_columns,
@@ -21,7 +22,6 @@ from bowerbird.db.short_columns import (
     whole_in_sql,
     written,
 )
-from bowerbird.db.sqlite import sqlite_module
 from bowerbird.model import Page, Post, PostKind
 from bowerbird.ports import Database
 

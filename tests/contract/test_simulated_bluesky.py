@@ -19,7 +19,7 @@ from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.tokens import TokenBook
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.rows import REPOST, author_of
+from bowerbird.simulated.world.posts.rows import REPOST, author_of
 from bowerbird.simulated.world.settings import NEVER, from_ms, to_ms
 
 NOW = datetime(2026, 1, 9, 12, 3, 20, 19685, tzinfo=UTC)

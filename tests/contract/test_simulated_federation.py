@@ -17,7 +17,7 @@ from bowerbird.simulated.mastodon import MastodonDialect
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.tokens import TokenBook
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.rows import REPLY, ms_of
+from bowerbird.simulated.world.posts.rows import REPLY, ms_of
 from bowerbird.simulated.world.settings import to_ms
 
 NOW = datetime(2026, 1, 9, 12, tzinfo=UTC)

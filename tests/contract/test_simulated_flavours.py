@@ -22,8 +22,8 @@ from bowerbird.simulated.mastodon.flavours import FLAVOURS
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import Availability, World, WorldSettings
-from bowerbird.simulated.world.content import visibility
-from bowerbird.simulated.world.rows import REPOST
+from bowerbird.simulated.world.posts.content import visibility
+from bowerbird.simulated.world.posts.rows import REPOST
 from bowerbird.simulated.world.settings import to_ms
 
 NOW = datetime(2026, 1, 9, 12, tzinfo=UTC)

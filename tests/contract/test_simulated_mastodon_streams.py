@@ -17,8 +17,8 @@ from bowerbird.simulated.mastodon import MastodonDialect
 from bowerbird.simulated.tokens import TokenBook
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.content import visibility
-from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.posts.content import visibility
+from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 
 NOW = datetime(2026, 1, 9, 12, tzinfo=UTC)

@@ -17,7 +17,7 @@ from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.twitter_v1 import TwitterV1Dialect
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.rows import author_of
+from bowerbird.simulated.world.posts.rows import author_of
 from bowerbird.simulated.world.settings import DAY, to_ms
 
 NOW = datetime(2026, 1, 9, 12, 3, 20, 400_000, tzinfo=UTC)

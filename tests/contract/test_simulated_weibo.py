@@ -16,7 +16,7 @@ from bowerbird.simulated.weibo import WeiboDialect
 from bowerbird.simulated.weibo.ids import Ids
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.rows import POST, QUOTE
+from bowerbird.simulated.world.posts.rows import POST, QUOTE
 from bowerbird.simulated.world.settings import to_ms
 
 NOW = datetime(2026, 1, 9, 12, 20, tzinfo=UTC)

@@ -17,7 +17,7 @@ from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.twitter_v1 import TwitterV1Dialect
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.rows import REPLY, REPOST, author_of
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, author_of
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.x_v2 import Budget, XV2Dialect
 

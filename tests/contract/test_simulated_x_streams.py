@@ -16,8 +16,8 @@ from bowerbird.simulated.limiter import Limiter
 from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.crowd import Crowd
-from bowerbird.simulated.world.rows import REPOST, ms_of
+from bowerbird.simulated.world.posts.crowd import Crowd
+from bowerbird.simulated.world.posts.rows import REPOST, ms_of
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.x_v2 import Budget, Manner, XV2Dialect
 

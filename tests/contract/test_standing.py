@@ -11,7 +11,7 @@ from bowerbird.clock import RealClock, from_micros, to_micros
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.running import living
 from bowerbird.db import open_database
-from bowerbird.db.short_columns import written
+from bowerbird.db.sqlite.short_columns import written
 from bowerbird.model import Service
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.status.health import Completeness, Pace, read_health

@@ -34,7 +34,7 @@ from store_pages import (
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
-from bowerbird.db.postgres import PostgresDatabase, create_pool
+from bowerbird.db.postgres.database import PostgresDatabase, create_pool
 from bowerbird.model import Broken, Facet, Gone, Outcome, Page, Progress, Saved, Service, Subject, Task, User
 from bowerbird.ports import Transaction
 from bowerbird.store.intake.quarantine import KEPT

@@ -6,7 +6,7 @@ import pytest
 from store_pages import FEDIVERSE, OTHER, POSTS, TIMELINE, Crawled, toot
 
 from bowerbird.db.migrate import scripts, statements
-from bowerbird.db.short_columns import written
+from bowerbird.db.sqlite.short_columns import written
 from bowerbird.model import Page, PostKind
 from bowerbird.ports import Database
 

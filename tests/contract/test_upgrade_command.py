@@ -15,7 +15,7 @@ from bowerbird.clock import RealClock
 from bowerbird.crawl.life import registry
 from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.db.versions import newest, version_of
 from bowerbird.model import Service, to_micros
 

@@ -24,9 +24,9 @@ from bowerbird.model import Passed, PostKind
 from bowerbird.reports.studies.cascades import CascadeReader
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.content import visibility
-from bowerbird.simulated.world.reactions import Reactions
-from bowerbird.simulated.world.rows import QUOTE, REPOST, author_of, ms_of
+from bowerbird.simulated.world.posts.content import visibility
+from bowerbird.simulated.world.posts.reactions import Reactions
+from bowerbird.simulated.world.posts.rows import QUOTE, REPOST, author_of, ms_of
 from bowerbird.simulated.world.settings import to_ms
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)

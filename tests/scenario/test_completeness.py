@@ -18,9 +18,9 @@ from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.simulated.faults import Faults, Outage
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import Availability, WorldSettings
-from bowerbird.simulated.world.rows import REPOST, is_live
+from bowerbird.simulated.world.posts.rows import REPOST, is_live
+from bowerbird.simulated.world.posts.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.simulated.world.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
 from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)

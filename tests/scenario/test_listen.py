@@ -17,7 +17,7 @@ from bowerbird.reports.studies.compared import Comparison, compare
 from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.world.happenings import Kind
+from bowerbird.simulated.world.passing.happenings import Kind
 
 HOURS = 4
 CURSORED = ("jetstream", "jetstream_v2", "firehose")

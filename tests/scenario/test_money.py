@@ -17,7 +17,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.limits.purses import purses
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.world.tags import tag_name
+from bowerbird.simulated.world.posts.tags import tag_name
 from bowerbird.simulated.x_v2 import XV2Dialect
 
 EVENING = datetime(2026, 1, 5, 22, tzinfo=UTC)

@@ -16,7 +16,7 @@ from bowerbird.reports.counting.places import read_places
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.rows import REPOST
+from bowerbird.simulated.world.posts.rows import REPOST
 from bowerbird.simulated.world.settings import to_ms
 from marks import long
 

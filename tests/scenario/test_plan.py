@@ -27,7 +27,7 @@ from bowerbird.planning.probe import Found, check_seeds, fitted, most_dollars, p
 from bowerbird.planning.rehearsal import Scope, rehearse
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.world.population import populate
+from bowerbird.simulated.world.people.population import populate
 
 SMALL = WorldSettings(accounts=300, history=timedelta(days=2), longest_history=50, following=8.0)
 SHORT = Scope(length=timedelta(hours=6), items=400)

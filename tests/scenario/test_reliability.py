@@ -17,7 +17,7 @@ from still_world import MASTODON, SHORT, START, TWITTER, column, differences, in
 
 from bowerbird.app import Crawl, Outside, open_crawl
 from bowerbird.clock import RealClock
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.evaluate.crash.child import CrawlProcess
 from bowerbird.evaluate.crash.inventory import compare
 from bowerbird.evaluate.crash.rounds import opened_round

@@ -16,9 +16,9 @@ from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.reports.histories.absences import AbsentUser, EndedRelation, read_absences
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.content import visibility
-from bowerbird.simulated.world.reactions import Reactions
-from bowerbird.simulated.world.rows import REPLY, author_of
+from bowerbird.simulated.world.posts.content import visibility
+from bowerbird.simulated.world.posts.reactions import Reactions
+from bowerbird.simulated.world.posts.rows import REPLY, author_of
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.world.world import Availability
 from marks import long

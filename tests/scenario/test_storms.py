@@ -13,10 +13,10 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import Recorded, World, WorldSettings
-from bowerbird.simulated.world.content import visibility
-from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.posts.content import visibility
+from bowerbird.simulated.world.posts.crowd import Crowd
+from bowerbird.simulated.world.posts.tags import tag_number
 from bowerbird.simulated.world.settings import DAY, to_ms
-from bowerbird.simulated.world.tags import tag_number
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 HOUR = timedelta(hours=1)

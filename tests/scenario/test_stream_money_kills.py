@@ -15,7 +15,7 @@ from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.tokens import secret_values
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.world.tags import tag_name
+from bowerbird.simulated.world.posts.tags import tag_name
 from bowerbird.simulated.x_v2 import XV2Dialect
 
 BUDGET = 2_400

@@ -21,11 +21,11 @@ from bowerbird.simulated.pictures import Pictures, picture
 from bowerbird.simulated.scale import Scale
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.world.content import visibility
-from bowerbird.simulated.world.crowd import Crowd
-from bowerbird.simulated.world.rows import AUTHOR_MASK
+from bowerbird.simulated.world.posts.content import visibility
+from bowerbird.simulated.world.posts.crowd import Crowd
+from bowerbird.simulated.world.posts.rows import AUTHOR_MASK
+from bowerbird.simulated.world.posts.tags import tag_number
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.simulated.world.tags import tag_number
 from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)

@@ -22,7 +22,7 @@ from bowerbird.ports import Provider
 from bowerbird.providers import Bluesky
 from bowerbird.providers.bluesky.streams.compression import LARGEST_BATCH
 from bowerbird.providers.bluesky.streams.jetstream import JetstreamListener
-from bowerbird.providers.common.amounts import LARGEST_REPO, MOST_BROKEN, MOST_BYTES, SetAside, most_results
+from bowerbird.providers.common.reading.amounts import LARGEST_REPO, MOST_BROKEN, MOST_BYTES, SetAside, most_results
 from bowerbird.simulated.bluesky.car import _archive, cid_of_block
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bowerbird.db.arrays import carried, columns, names_any, over_arrays, together, written_table
+from bowerbird.db.postgres.arrays import carried, columns, names_any, over_arrays, together, written_table
 
 
 def test_an_insert_takes_one_array_per_column() -> None:

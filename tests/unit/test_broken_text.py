@@ -15,7 +15,7 @@ from weibo_payloads import person, remark, weibo_post
 from x_payloads import envelope, x_post, x_user
 
 from bowerbird.model import Outcome, Page
-from bowerbird.providers.common.parting import parted, tree
+from bowerbird.providers.common.reading.parting import parted, tree
 
 CAROL = "did:plc:ewvi7nxzyoun6zhxrhs64oiz"
 SINGLE = frozenset({"profile", "post", "status", "repo", "limits", "usage"})

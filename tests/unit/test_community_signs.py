@@ -14,7 +14,7 @@ from bowerbird.analysis.community.shares import interval
 from bowerbird.analysis.community.signs import Sign, signs_in, weighed
 from bowerbird.analysis.community.zones import apart, hours_from_utc, zone_named
 from bowerbird.model import User
-from bowerbird.model.community import NO, UNDECIDED, YES, Neighbours
+from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Neighbours
 from bowerbird.settings import load_settings
 
 PORTUGAL = example("PT")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.analysis.community.relations import RelationModel
-from bowerbird.model.community import Neighbours
+from bowerbird.model.subjects.community import Neighbours
 from bowerbird.reports.community.wording import judged_words, mended, signs_of, told_of
 
 

@@ -14,7 +14,7 @@ from bowerbird.model import Page, Progress, Service, Task
 from bowerbird.policies import RANKERS
 from bowerbird.policies.registry import Place, ranker
 from bowerbird.providers import provider
-from bowerbird.providers.common.gathering import REPEATED
+from bowerbird.providers.common.reading.gathering import REPEATED
 from bowerbird.reports.completeness.days import Days
 from bowerbird.reports.completeness.entries import Cause, Entry, Missing, Total, given_up
 from bowerbird.reports.completeness.facts import ShortfallFacts, TaskFacts

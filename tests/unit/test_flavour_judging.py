@@ -19,7 +19,7 @@ from bowerbird.flows.built_in import builtin_flows
 from bowerbird.model import Request, Service
 from bowerbird.simulated.service import FLAVOURS, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport
-from bowerbird.simulated.world.rows import POST, Row
+from bowerbird.simulated.world.posts.rows import POST, Row
 from bowerbird.simulated.world.settings import from_ms, to_ms
 
 SCENE = Scene(dialect="mastodon", flavour="gotosocial", flow="timelines", is_small=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import runpy
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ _DRAWING = runpy.run_path(str(ROOT / "docs" / "draw_house.py"))
 ROWS: tuple[tuple[str, ...], ...] = _DRAWING["ROWS"]
 LEVEL = {part: level for level, row in enumerate(ROWS) for part in row}
 LARGEST_FILE = 400
+LARGEST_FOLDER = 17
 ARGUED = {"ports.py": "every seam on one page is what it is for"}
 """Larger files, each with the argument for it."""
 
@@ -174,6 +176,23 @@ def test_pages_hold_no_sql() -> None:
 def test_a_file_is_small_or_argued_for() -> None:
     sizes = {named(path): len(text_of(path).splitlines()) for path in MODULES if named(path) not in ARGUED}
     assert {name: lines for name, lines in sizes.items() if lines > LARGEST_FILE} == {}
+
+
+def test_no_folder_holds_more_files_than_a_reader_keeps_apart() -> None:
+    # `cli/commands` has one file for each command, and is read as a list of them.
+    counted = Counter(named(path.parent) for path in MODULES if path.name != "__init__.py")
+    assert {name: count for name, count in counted.items() if count > LARGEST_FOLDER} in (
+        {},
+        {"cli/commands": counted["cli/commands"]},
+    )
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "providers.md", "store.md"])
+def test_files_that_the_documentation_names_exist(page: str) -> None:
+    told = text_of(ROOT / "docs" / page)
+    linked = re.findall(r"\]\(\.\./([\w/.]+\.py)\)", told)
+    spoken = re.findall(r"`([a-z_]+/[\w/]+\.py)`", told)
+    assert [name for name in {*linked, *spoken} if not ((ROOT / name).is_file() or (PACKAGE / name).is_file())] == []
 
 
 def test_nothing_is_left_for_later() -> None:

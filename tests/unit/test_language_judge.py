@@ -8,7 +8,7 @@ import pytest
 
 from bowerbird.analysis.language.judge import BY_POSTS, LanguageJudge, VarietyJudge, language_judges
 from bowerbird.model import Judgement, Page, Post, PostKind, Ruling, Saved, Seen, Subject, User
-from bowerbird.model.calls import SavedPost
+from bowerbird.model.work.calls import SavedPost
 from language_posts import BRAZILIAN, ENGLISH, EUROPEAN
 
 LANGUAGE, VARIETY = language_judges({"language", "variety"})

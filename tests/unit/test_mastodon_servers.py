@@ -10,7 +10,7 @@ import pytest
 from provider_payloads import NOON, account, answer, read, status
 
 from bowerbird.model import EPOCH, Answer, Ask, Flavour, NotOffered, Outcome, Progress, Request
-from bowerbird.providers.common.tables import with_limits
+from bowerbird.providers.common.asking.tables import with_limits
 from bowerbird.providers.mastodon import Mastodon
 from bowerbird.providers.mastodon.channels import FLAKES, KEY_TIME, ULIDS
 

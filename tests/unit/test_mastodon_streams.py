@@ -12,7 +12,7 @@ from stream_payloads import event, frame, hear, listening
 from bowerbird.errors import UserError
 from bowerbird.model import Ask, Gone, KeyTime, NoticeKind, Opening, Outcome, PostKind, Subject, Wire
 from bowerbird.ports import StreamProvider
-from bowerbird.providers.common.listening import Recent
+from bowerbird.providers.common.reading.listening import Recent
 from bowerbird.providers.mastodon.channels import FLAKES, ULIDS
 
 BIRDS = {"tag": ("#Birds", "trees")}

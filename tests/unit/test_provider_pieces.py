@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bowerbird.model import Answer, Reading
-from bowerbird.providers.common.headers import next_position, reading, retry_after
-from bowerbird.providers.common.items import Reader, count, identified, listed, shortened
-from bowerbird.providers.common.markup import plain, text_and_links
-from bowerbird.providers.common.paths import segment
+from bowerbird.providers.common.asking.paths import segment
+from bowerbird.providers.common.reading.headers import next_position, reading, retry_after
+from bowerbird.providers.common.reading.items import Reader, count, identified, listed, shortened
+from bowerbird.providers.common.reading.markup import plain, text_and_links
+from bowerbird.providers.common.reading.times import classic, epoch, iso, moment
 from bowerbird.providers.common.snowflakes import below, newest, oldest
-from bowerbird.providers.common.times import classic, epoch, iso, moment
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from bowerbird.errors import UserError
 from bowerbird.model import Ask, Limit
 from bowerbird.ports import Provider, StreamProvider
 from bowerbird.providers import PROVIDERS, Mastodon, TwitterV1, provider, with_limits
-from bowerbird.providers.common.tables import limit_name
+from bowerbird.providers.common.asking.tables import limit_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 

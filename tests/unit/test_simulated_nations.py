@@ -12,8 +12,8 @@ from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.nations.people import residence
 from bowerbird.simulated.world.nations.tables import EMIGRATION, JOKES, NATIONS, SHARES
 from bowerbird.simulated.world.nations.tongues import NAMES, STYLES
+from bowerbird.simulated.world.people.vocabulary import TOWNS, WORDS_PER_LANGUAGE
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.simulated.world.vocabulary import TOWNS, WORDS_PER_LANGUAGE
 
 HOME = 3
 

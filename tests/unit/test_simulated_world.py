@@ -11,10 +11,10 @@ import pytest
 from bowerbird.errors import UserError
 from bowerbird.simulated.world import Truth, World, WorldSettings
 from bowerbird.simulated.world.hashing import mix, mix_many
-from bowerbird.simulated.world.reactions import Reactions
-from bowerbird.simulated.world.rows import LIKE, QUOTE, REPLY, REPOST, author_of, is_live, ms_of
+from bowerbird.simulated.world.posts.reactions import Reactions
+from bowerbird.simulated.world.posts.rows import LIKE, QUOTE, REPLY, REPOST, author_of, is_live, ms_of
+from bowerbird.simulated.world.posts.tags import event_tag, tag_name, tag_number
 from bowerbird.simulated.world.settings import DAY, NEVER, to_ms
-from bowerbird.simulated.world.tags import event_tag, tag_name, tag_number
 
 NOW = datetime(2026, 1, 12, 18, 30, tzinfo=UTC)
 

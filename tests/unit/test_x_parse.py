@@ -13,7 +13,7 @@ from x_payloads import PROBLEMS, envelope, missing, referring, suspended, unauth
 from bowerbird.model import Gone, Media, Outcome, Page, Place, Post, PostKind, Relation, RelationKind, Subject, Trend
 from bowerbird.providers.x.billing import billed
 from bowerbird.providers.x.facets import TABLES
-from bowerbird.providers.x.parse import usage
+from bowerbird.providers.x.reading.parse import usage
 
 KEY = "1212092628029698048"
 NEW_NAMES = {

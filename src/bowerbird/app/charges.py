@@ -12,7 +12,7 @@ from bowerbird.limits.filling import fill
 from bowerbird.limits.purses import budgeted
 from bowerbird.model import Charge, Credential, Facet, Service
 from bowerbird.ports import TabledProvider, Vault
-from bowerbird.providers.common.tables import thrifty_facet
+from bowerbird.providers.common.asking.tables import thrifty_facet
 
 Options = Mapping[str | None, tuple[Charge, ...]]
 """By credential: what one call takes from which bucket."""

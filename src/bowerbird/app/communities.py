@@ -10,7 +10,7 @@ from bowerbird.community.looking import Looker
 from bowerbird.community.part import Attendant, Keeping
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.targets import Targets
-from bowerbird.model.community import Community
+from bowerbird.model.subjects.community import Community
 from bowerbird.ports import Database, Judge, Part
 from bowerbird.settings import load_settings
 

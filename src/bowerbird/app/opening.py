@@ -58,7 +58,7 @@ from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.limits.filling import login_charges, renewal_charges
 from bowerbird.limits.purses import Means, money_in
-from bowerbird.model.places import Area
+from bowerbird.model.subjects.places import Area
 from bowerbird.modules.parts import Around, module_parts
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.ports import Database, Judge, Part, Transaction

@@ -35,7 +35,7 @@ from bowerbird.policies.focus import Focus
 from bowerbird.policies.registry import WALKS, Place, is_batched_lookup, ranker
 from bowerbird.ports import Clock, FlavouredProvider, KeywordProvider, Neighbourhood, Ranker, TabledProvider, Transaction
 from bowerbird.providers import provider
-from bowerbird.providers.common.tables import thrifty, with_limits
+from bowerbird.providers.common.asking.tables import thrifty, with_limits
 from bowerbird.reports.studies.walks import stored_links
 from bowerbird.store.posts.listed import is_source
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bowerbird.community.weights import read_model
-from bowerbird.model.community import NOBODY
+from bowerbird.model.subjects.community import NOBODY
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of, users_named
 

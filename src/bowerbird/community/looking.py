@@ -12,7 +12,7 @@ from bowerbird.analysis.community.relations import RelationModel
 from bowerbird.community.reading import Person, read_people
 from bowerbird.community.weights import read_model
 from bowerbird.model import Judgement, Ruling, Subject
-from bowerbird.model.community import JUDGE, NOBODY, UNDECIDED, Neighbours
+from bowerbird.model.subjects.community import JUDGE, NOBODY, UNDECIDED, Neighbours
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of
 from bowerbird.store.judgements.rows import RulingWriter, read_judgements

@@ -13,7 +13,7 @@ from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.work.targets import Targets
 from bowerbird.model import Arrival, to_micros
-from bowerbird.model.community import JUDGE, YES
+from bowerbird.model.subjects.community import JUDGE, YES
 from bowerbird.ports import Claims, Clock, Database, Part, Transaction
 
 EVERY = timedelta(minutes=30)

@@ -8,7 +8,7 @@ import msgspec
 
 from bowerbird.analysis.community.judge import BY_PERSON
 from bowerbird.model import to_micros
-from bowerbird.model.community import JUDGE
+from bowerbird.model.subjects.community import JUDGE
 from bowerbird.ports import Transaction
 from bowerbird.store.judgements.history import keep_former
 

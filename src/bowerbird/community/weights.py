@@ -10,7 +10,7 @@ from msgspec import Struct
 from bowerbird.analysis.community.judge import is_by_neighbours
 from bowerbird.analysis.community.relations import PERSONS, Example, RelationModel, estimated
 from bowerbird.model import to_micros
-from bowerbird.model.community import JUDGE, NO, NOBODY, YES
+from bowerbird.model.subjects.community import JUDGE, NO, NOBODY, YES
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.db.addresses import in_vault, is_no_file, is_postgres, public
-from bowerbird.db.sqlite import SqliteDatabase
+from bowerbird.db.sqlite.database import SqliteDatabase
 from bowerbird.errors import StoreError
 from bowerbird.ports import Clock, Database
 
@@ -16,7 +16,7 @@ async def open_database(where: str, clock: Clock, *, waits_for_disk: bool = True
     """
     if is_postgres(where):
         # The driver takes longer to load than most commands take to run.
-        from bowerbird.db.postgres import PostgresDatabase
+        from bowerbird.db.postgres.database import PostgresDatabase
 
         return await PostgresDatabase.open(where, clock)
     if in_vault(where) is not None:

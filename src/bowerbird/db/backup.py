@@ -20,8 +20,8 @@ from msgspec import Struct
 from bowerbird.db.addresses import check_address, is_postgres, without_password
 from bowerbird.db.migrate import scripts
 from bowerbird.db.private import create_private
-from bowerbird.db.short_columns import read, written, written_rows
-from bowerbird.db.sqlite import SqliteDatabase, sqlite_module
+from bowerbird.db.sqlite.database import SqliteDatabase, sqlite_module
+from bowerbird.db.sqlite.short_columns import read, written, written_rows
 from bowerbird.errors import StoreError
 from bowerbird.ports import Clock
 
@@ -253,7 +253,7 @@ async def _columns(connection: Any, table: str) -> list[str]:
 
 
 async def _into_postgres(source: Any, where: str, clock: Clock, said: Said) -> None:
-    from bowerbird.db.postgres import PostgresDatabase
+    from bowerbird.db.postgres.database import PostgresDatabase
 
     database = await PostgresDatabase.open(where, clock)
     try:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from bowerbird.db import open_database
 from bowerbird.db.addresses import is_postgres
-from bowerbird.db.sqlite import SqliteDatabase
-from bowerbird.db.sqlite_transaction import SqliteTransaction
+from bowerbird.db.sqlite.database import SqliteDatabase
+from bowerbird.db.sqlite.transaction import SqliteTransaction
 from bowerbird.errors import StoreError, UserError
 from bowerbird.model import Backoff
 from bowerbird.ports import Clock, Database, Row, Transaction

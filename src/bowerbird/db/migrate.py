@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from bowerbird.db.remaking import remake, shorten
+from bowerbird.db.sqlite.remaking import remake, shorten
 from bowerbird.errors import StoreError
 from bowerbird.model import to_micros
 from bowerbird.ports import Transaction

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bowerbird.db.private import SIDE_FILES, create_private
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.errors import StoreError
 from bowerbird.ports import Clock
 

@@ -29,7 +29,7 @@ from bowerbird.planning.rehearsal import Scope
 from bowerbird.ports import Clock
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.world.tags import tag_name
+from bowerbird.simulated.world.posts.tags import tag_name
 from bowerbird.simulated.x_v2 import XV2Dialect
 
 ALLOWED = 0.2

@@ -22,9 +22,9 @@ from bowerbird.flows.keywords import KeywordUse
 from bowerbird.flows.language import condition
 from bowerbird.flows.modules import ModuleUse
 from bowerbird.model import Area, Channel, Facet, Geography, KeywordStream, Subject, Subscription
-from bowerbird.model.community import JUDGE as COMMUNITY
-from bowerbird.model.keywords import Methods
 from bowerbird.model.modules import Modules
+from bowerbird.model.subjects.community import JUDGE as COMMUNITY
+from bowerbird.model.subjects.keywords import Methods
 from bowerbird.model.times import span
 
 STREAM = "stream"

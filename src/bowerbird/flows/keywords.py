@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.tables import Table
-from bowerbird.model.keywords import MethodOption, Methods
+from bowerbird.model.subjects.keywords import MethodOption, Methods
 
 WAYS = ("stream", "search")
 BACKGROUND = "public"

@@ -4,30 +4,7 @@ Ids are text and global (`https://…` for Mastodon, `x:12` for X); a `key` is w
 Times are zoned UTC `datetime`; durations are `timedelta`; nothing here reads a clock or touches I/O.
 """
 
-from bowerbird.model.backoff import Backoff
-from bowerbird.model.calls import (
-    Answer,
-    Answered,
-    Ask,
-    Call,
-    Charge,
-    Door,
-    Fetched,
-    Lease,
-    Recalled,
-    Request,
-    Saved,
-    SavedPost,
-    SavedUser,
-    Service,
-    Trial,
-    asked_about,
-)
-from bowerbird.model.cascades import Passed, Passing
-from bowerbird.model.changes import Reason
-from bowerbird.model.claims import Claim
 from bowerbird.model.flavours import Flavour, NotOffered
-from bowerbird.model.hashtags import tag_form, tags_by_form, tags_once
 from bowerbird.model.items import (
     Broken,
     Gone,
@@ -52,18 +29,41 @@ from bowerbird.model.items import (
     Volume,
     WithdrawnPlaces,
 )
-from bowerbird.model.judgements import Judgement, Ruling, Seen, Standing
-from bowerbird.model.keywords import KeywordStream
 from bowerbird.model.kinds import COUNTED_SIGNALS, Outcome, PostKind, ReactionKind, RelationKind, Side, Signal, Subject
-from bowerbird.model.limits import Credential, Facet, Limit, Secret, WindowKind
 from bowerbird.model.networks import NETWORKS, TRAITS, KeyForm, Network, Traits
-from bowerbird.model.places import Area, Box, Finding, Geography, Source
 from bowerbird.model.states import CallState, CrawlState, CredentialState, MediaState, PostFate, StreamState, TaskState
-from bowerbird.model.streams import Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Retuned, Subscription, Wire
-from bowerbird.model.tasks import Arrival, Draw, Placement, Progress, Setback, Settled, Task, Turn, Visit
+from bowerbird.model.subjects.cascades import Passed, Passing
+from bowerbird.model.subjects.hashtags import tag_form, tags_by_form, tags_once
+from bowerbird.model.subjects.judgements import Judgement, Ruling, Seen, Standing
+from bowerbird.model.subjects.keywords import KeywordStream
+from bowerbird.model.subjects.places import Area, Box, Finding, Geography, Source
 from bowerbird.model.times import EPOCH, from_micros, to_micros
 from bowerbird.model.web_addresses import ids_at, origin, post_address, post_at
-from bowerbird.model.work import CallReport, Due, Later, Leased, Loss, Nothing, Offer
+from bowerbird.model.work.backoff import Backoff
+from bowerbird.model.work.calls import (
+    Answer,
+    Answered,
+    Ask,
+    Call,
+    Charge,
+    Door,
+    Fetched,
+    Lease,
+    Recalled,
+    Request,
+    Saved,
+    SavedPost,
+    SavedUser,
+    Service,
+    Trial,
+    asked_about,
+)
+from bowerbird.model.work.changes import Reason
+from bowerbird.model.work.claims import Claim
+from bowerbird.model.work.leases import CallReport, Due, Later, Leased, Loss, Nothing, Offer
+from bowerbird.model.work.limits import Credential, Facet, Limit, Secret, WindowKind
+from bowerbird.model.work.streams import Channel, Ended, Heard, KeyTime, Notice, NoticeKind, Opening, Retuned, Subscription, Wire
+from bowerbird.model.work.tasks import Arrival, Draw, Placement, Progress, Setback, Settled, Task, Turn, Visit
 
 __all__ = [
     "COUNTED_SIGNALS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.model.kinds import Outcome
-from bowerbird.model.streams import Notice, NoticeKind
+from bowerbird.model.work.streams import Notice, NoticeKind
 
 _WORDS = {
     "ok": "answered",

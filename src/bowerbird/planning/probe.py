@@ -20,10 +20,10 @@ from bowerbird.model import Subject
 from bowerbird.planning.booking import book, lend
 from bowerbird.ports import Database, Row
 from bowerbird.providers import provider
-from bowerbird.providers.common.tables import with_limits
+from bowerbird.providers.common.asking.tables import with_limits
 from bowerbird.providers.x.billing import PRICES, resource
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.world.population import populate
+from bowerbird.simulated.world.people.population import populate
 from bowerbird.store.opening import open_store
 
 _FLOW = 'seeds = ["0"]\nflow.name = "probe"\nflow.seeds = ["profiles", "profile"]\n'

@@ -21,12 +21,12 @@ from bowerbird.simulated.tokens import secret_values
 from bowerbird.simulated.transport import InProcessTransport, Network
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.hashing import generator, mix
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.reactions import Reactions
-from bowerbird.simulated.world.rows import REPOST, Row
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.people.vocabulary import TOWNS, VOCABULARY
+from bowerbird.simulated.world.posts.reactions import Reactions
+from bowerbird.simulated.world.posts.rows import REPOST, Row
+from bowerbird.simulated.world.posts.tags import TAGS_PER_TOWN, tag_name
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.simulated.world.tags import TAGS_PER_TOWN, tag_name
-from bowerbird.simulated.world.vocabulary import TOWNS, VOCABULARY
 
 _UNLIMITED = Scale(limits=1e6)
 """The crawl's own table of limits is what counts: the user may have written other numbers than the real service has."""

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from msgspec import structs
 
 from bowerbird.model import Arrival, Draw, Placement, Task, Visit
-from bowerbird.model.community import JUDGE, UNDECIDED, YES
+from bowerbird.model.subjects.community import JUDGE, UNDECIDED, YES
 from bowerbird.policies.moments import lot
 from bowerbird.ports import Ranker
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bowerbird.errors import UserError
 from bowerbird.ports import TabledProvider
-from bowerbird.providers.common.tables import Now, Overrides, with_limits
+from bowerbird.providers.common.asking.tables import Now, Overrides, with_limits
 
 if TYPE_CHECKING:
     from bowerbird.providers.bluesky import Bluesky

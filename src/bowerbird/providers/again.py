@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from bowerbird.model import TRAITS, KeptItem, Post, Subject, User
-from bowerbird.providers.common.items import UNREADABLE
+from bowerbird.providers.common.reading.items import UNREADABLE
 
 
 def read_again(kept: KeptItem) -> User | Post | None:

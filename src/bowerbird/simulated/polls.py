@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.rows import POST, Row
+from bowerbird.simulated.world.posts.rows import POST, Row
 
 _ONE_IN = 24
 _TITLES = ("yes", "no", "perhaps", "ask me later")

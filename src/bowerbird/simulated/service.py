@@ -32,7 +32,7 @@ from bowerbird.simulated.twitter_v1 import TwitterV1Dialect
 from bowerbird.simulated.weibo import WeiboDialect
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import Truth, World, WorldSettings
-from bowerbird.simulated.world.rows import REPOST, Row, author_of
+from bowerbird.simulated.world.posts.rows import REPOST, Row, author_of
 from bowerbird.simulated.world.settings import NEVER, from_ms, to_ms
 from bowerbird.simulated.x_v2 import XV2Dialect
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from bowerbird.db.short_columns import filled_columns
+from bowerbird.db.sqlite.short_columns import filled_columns
 from bowerbird.db.texts import Checked
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.posts.counting import PostCounting

@@ -8,7 +8,7 @@ from pathlib import Path
 from bowerbird.analysis.community.world import Country, country
 from bowerbird.analysis.names.fitting import tables
 from bowerbird.flows.files.community_file import VARIETIES, parse_community
-from bowerbird.model.community import Community
+from bowerbird.model.subjects.community import Community
 
 EXAMPLES = ("BR", "IT", "JP", "PT")
 """Countries of which a description comes with the package."""

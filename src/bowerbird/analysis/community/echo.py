@@ -22,7 +22,7 @@ from bowerbird.analysis.language.echo import echo_variety
 from bowerbird.analysis.names.fitting import name_fit, tables
 from bowerbird.analysis.places.names import fold
 from bowerbird.model import User
-from bowerbird.model.community import NO, UNDECIDED, YES, Community
+from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Community
 
 _MOST_WORDS = 4
 _FAR = 0.6

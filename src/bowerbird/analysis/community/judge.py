@@ -17,7 +17,7 @@ from bowerbird.analysis.community.writing import WritingReader
 from bowerbird.analysis.language.identify import require_model
 from bowerbird.analysis.places.opened import resolver_in
 from bowerbird.model import Judgement, PostKind, Ruling, Seen, Standing, Subject, User
-from bowerbird.model.community import JUDGE, NO, YES, Community
+from bowerbird.model.subjects.community import JUDGE, NO, YES, Community
 
 BY_PROFILE, BY_POSTS, BY_RELATIONS, BY_PERSON = "profile", "posts", "relations", "person"
 BY_MACHINE = frozenset({BY_PROFILE, BY_POSTS, BY_RELATIONS})

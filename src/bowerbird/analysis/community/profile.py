@@ -15,7 +15,7 @@ from bowerbird.analysis.places.phrases import flags_in
 from bowerbird.analysis.places.prose import described
 from bowerbird.analysis.places.resolver import Resolver
 from bowerbird.model import User
-from bowerbird.model.community import Community
+from bowerbird.model.subjects.community import Community
 
 _LEAST = 0.45
 """A place that is less certain than this is no sign."""

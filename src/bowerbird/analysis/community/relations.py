@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bowerbird.analysis.community.signs import RELATIONS, Sign
-from bowerbird.model.community import NOBODY, Neighbours
+from bowerbird.model.subjects.community import NOBODY, Neighbours
 
 LEAST = 3
 """With fewer judged neighbours nothing is said."""

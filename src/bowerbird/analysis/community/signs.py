@@ -7,7 +7,7 @@ from math import exp
 
 from msgspec import Struct
 
-from bowerbird.model.community import NO, UNDECIDED, YES, Community
+from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Community
 
 VERSION = "1"
 """Changes with the weights and rules of this folder."""

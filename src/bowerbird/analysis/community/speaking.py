@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import log
 
 from bowerbird.analysis.community.world import share_of_speakers
-from bowerbird.model.community import Community
+from bowerbird.model.subjects.community import Community
 
 ENGLISH = "en"
 """What people write besides their own language, and set because a device came so."""

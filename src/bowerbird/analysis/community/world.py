@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
-from bowerbird.model.countries import COUNTRIES
+from bowerbird.model.subjects.countries import COUNTRIES
 
 _TOWNS = 12
 _LEAST_PEOPLE = 0.001

@@ -12,7 +12,7 @@ from bowerbird.analysis.community.zones import hours_of
 from bowerbird.analysis.language.identify import LEAST_POSTS
 from bowerbird.analysis.language.reading import PostRead, Reader, Reading
 from bowerbird.analysis.rhythm import rhythm
-from bowerbird.model.community import Community
+from bowerbird.model.subjects.community import Community
 
 _SOME = 0.1
 _MOSTLY = 0.5

@@ -26,7 +26,7 @@ from bowerbird.flows.flow import Flow
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.booked_ledgers import BookedLedgers
 from bowerbird.model import Arrival, Page, Saved, Service, Task
-from bowerbird.model.community import Community
+from bowerbird.model.subjects.community import Community
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Ran

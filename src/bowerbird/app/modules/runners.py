@@ -11,7 +11,7 @@ from bowerbird.errors import UserError
 from bowerbird.flows.flow import Flow
 from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.modules import ModuleUse
-from bowerbird.model.community import Community
+from bowerbird.model.subjects.community import Community
 from bowerbird.modules.judging.place_names import folded
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.modules.running.found import KnownModules

@@ -20,7 +20,7 @@ from bowerbird.cli.screens.money import month_words
 from bowerbird.db import open_database
 from bowerbird.db.addresses import public
 from bowerbird.db.nearby import stores_in
-from bowerbird.db.sqlite import sqlite_module
+from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import BowerbirdError, UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan

@@ -17,7 +17,7 @@ from bowerbird.flows.files.crawl_file import CrawlPlan, ServicePlan
 from bowerbird.model import TRAITS, Answer, Flavour, Request, Service, origin
 from bowerbird.ports import FlavouredProvider, Vault
 from bowerbird.providers import PROVIDERS, provider
-from bowerbird.providers.common.doors import recognised
+from bowerbird.providers.common.asking.doors import recognised
 
 _MOST_QUESTIONS = 6
 

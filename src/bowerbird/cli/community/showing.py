@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bowerbird.cli.screens.numbers import many
 from bowerbird.cli.screens.output import Output, printable
-from bowerbird.model.community import VALUES, Neighbours
+from bowerbird.model.subjects.community import VALUES, Neighbours
 from bowerbird.reports.community.reading import Said, Standing, share_of_mentioned
 from bowerbird.reports.community.wording import signs_of
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from bowerbird.flows.flow import Filters
 from bowerbird.flows.language.condition import Facts
 from bowerbird.model import Judged, Page, Post, PostKind, Saved, SavedPost, SavedUser, Subject, Task, User, asked_about
-from bowerbird.model.community import JUDGE as COMMUNITY
+from bowerbird.model.subjects.community import JUDGE as COMMUNITY
 
 
 class Found(NamedTuple):

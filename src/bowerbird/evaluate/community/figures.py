@@ -12,10 +12,10 @@ from msgspec import Struct, to_builtins
 from bowerbird.evaluate.coverage.truth import Written, captured, written
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.evaluate.nationality.candidates import HOME, START
-from bowerbird.model.community import JUDGE, NO, UNDECIDED, YES
+from bowerbird.model.subjects.community import JUDGE, NO, UNDECIDED, YES
 from bowerbird.ports import Database
 from bowerbird.reports.community.reading import read_community, share_of_mentioned
-from bowerbird.simulated.world.population import Array
+from bowerbird.simulated.world.people.population import Array
 from bowerbird.simulated.world.settings import to_ms
 
 _SAID = f"select id, value from judgements where judge = '{JUDGE}' and subject = 'user'"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from bowerbird.simulated.world.population import Array
+from bowerbird.simulated.world.people.population import Array
 
 NEWEST = 200
 """Posts of each account that TwitterEcho's measurement asked for at most (Oliveira 2011, section 5.2.3)."""

@@ -13,8 +13,8 @@ from msgspec import structs
 from bowerbird.evaluate.coverage.truth import Written, written
 from bowerbird.model import Outcome
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.rows import AUTHOR_MASK, QUOTE, REPOST, numbers_of, times_of
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.posts.rows import AUTHOR_MASK, QUOTE, REPOST, numbers_of, times_of
 from bowerbird.simulated.world.settings import NEVER, from_ms, to_ms
 from bowerbird.simulated.world.world import Availability
 

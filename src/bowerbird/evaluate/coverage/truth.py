@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from bowerbird.evaluate.coverage.activity import Measured, measured, tallied
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.rows import AUTHOR_MASK, times_of
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.posts.rows import AUTHOR_MASK, times_of
 from bowerbird.simulated.world.settings import to_ms
 
 _TOP = 451 / 19_841

@@ -20,7 +20,7 @@ from bowerbird.ports import Transport
 
 _HOUSE = str(Path(bowerbird.__file__).parent)
 # A connection that is not given back to its pool stays away: no exception of ours comes between the two lines that do it.
-_SPARED = ("db/postgres.py",)
+_SPARED = ("db/postgres/database.py",)
 # Of kinds that no reader of a malformed item expects: those lose the item alone, as they should.
 _KINDS = (RuntimeError, MemoryError, AttributeError, ArithmeticError)
 

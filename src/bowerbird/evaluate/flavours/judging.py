@@ -17,9 +17,9 @@ from bowerbird.ports import Row as StoredRow
 from bowerbird.providers import provider
 from bowerbird.reports.completeness import Cause, ledger
 from bowerbird.simulated.service import SimulatedService
-from bowerbird.simulated.world.rows import REPLY, REPOST, Row
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row
+from bowerbird.simulated.world.posts.tags import NO_TAG
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.simulated.world.tags import NO_TAG
 
 _LATE = timedelta(minutes=2)
 """What was written so shortly before the last look need not have been there then."""

@@ -24,7 +24,7 @@ from bowerbird.model import Credential, Secret
 from bowerbird.ports import Vault
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.transport import InProcessTransport
-from bowerbird.simulated.world.tags import NO_TAG, tag_number
+from bowerbird.simulated.world.posts.tags import NO_TAG, tag_number
 
 SERVICE = "simulated"
 _SETTLED = timedelta(seconds=30)

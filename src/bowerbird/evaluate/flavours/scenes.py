@@ -12,10 +12,10 @@ from bowerbird.flows.built_in import builtin_flows
 from bowerbird.simulated.mastodon import MastodonDialect
 from bowerbird.simulated.service import FLAVOURS, SimulatedService
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.reactions import Reactions
-from bowerbird.simulated.world.rows import REPOST, Row
+from bowerbird.simulated.world.posts.reactions import Reactions
+from bowerbird.simulated.world.posts.rows import REPOST, Row
+from bowerbird.simulated.world.posts.tags import NO_TAG, tag_name
 from bowerbird.simulated.world.settings import to_ms
-from bowerbird.simulated.world.tags import NO_TAG, tag_name
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HERE, ELSEWHERE = "one.example", "two.example"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from bowerbird.simulated.world import World, WorldSettings
-from bowerbird.simulated.world.rows import Row
+from bowerbird.simulated.world.posts.rows import Row
 from bowerbird.simulated.world.world import Availability
 
 

@@ -22,7 +22,7 @@ from bowerbird.ports import Connection, Database
 from bowerbird.simulated.service import Setup, SimulatedService
 from bowerbird.simulated.transport import InProcessTransport
 from bowerbird.simulated.world import WorldSettings
-from bowerbird.simulated.world.happenings import Kind
+from bowerbird.simulated.world.passing.happenings import Kind
 
 _HOSTILE = timedelta(minutes=40)
 _HEALTHY = timedelta(hours=3)

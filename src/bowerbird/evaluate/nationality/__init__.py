@@ -21,7 +21,7 @@ from bowerbird.analysis.community.judge import NOTHING, POSTS, Examiner
 from bowerbird.analysis.community.relations import Example, RelationModel, estimated
 from bowerbird.analysis.community.signs import Verdict
 from bowerbird.evaluate.nationality.candidates import Candidate, Scene
-from bowerbird.model.community import NO, UNDECIDED, YES, Neighbours
+from bowerbird.model.subjects.community import NO, UNDECIDED, YES, Neighbours
 
 PUBLISHED = {"precision_yes": 0.908, "precision_no": 0.995, "recall": 0.7, "undecided_by_profile": 0.2, "undecided": 0.23}
 """TwitterEcho's own (Oliveira 2011, sections 3.4.3 and 5.2.1); recall and the last are estimated from its counts."""

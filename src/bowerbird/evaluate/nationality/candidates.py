@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from bowerbird.analysis.community.judge import Written
 from bowerbird.model import Post, PostKind, User
-from bowerbird.model.community import YES, Neighbours
-from bowerbird.providers.twitter_v1.shapes import Account, Tweet, post_of, user_of
+from bowerbird.model.subjects.community import YES, Neighbours
+from bowerbird.providers.twitter_v1.reading.shapes import Account, Tweet, post_of, user_of
 from bowerbird.simulated.twitter_v1.payloads import Payloads
 from bowerbird.simulated.world import World, WorldSettings
 from bowerbird.simulated.world.nations.people import residence
-from bowerbird.simulated.world.rows import REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import PUBLISHED_SPREAD, to_ms
 from bowerbird.simulated.world.world import first
 

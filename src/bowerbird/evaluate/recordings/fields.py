@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.inspect import Field, StructType, Type, type_info
 
 from bowerbird.model import Page
-from bowerbird.providers.common.parting import tree
-from bowerbird.providers.mastodon import shapes as mastodon
-from bowerbird.providers.twitter_v1 import shapes as twitter
-from bowerbird.providers.weibo import shapes as weibo
-from bowerbird.providers.x import shapes as x
+from bowerbird.providers.common.reading.parting import tree
+from bowerbird.providers.mastodon.reading import shapes as mastodon
+from bowerbird.providers.twitter_v1.reading import shapes as twitter
+from bowerbird.providers.weibo.reading import shapes as weibo
+from bowerbird.providers.x.reading import shapes as x
 
 _SHAPES: Mapping[str, tuple[type[Struct], type[Struct]]] = {
     "mastodon": (mastodon.Account, mastodon.Status),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from bowerbird.db.short_columns import SHORT_COLUMNS, shortened
+from bowerbird.db.sqlite.short_columns import SHORT_COLUMNS, shortened
 from bowerbird.evaluate.web.first_rows import WHEN, add_first_rows
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.store.absences.content import PURGED, WITHOUT_CONTENT

@@ -17,7 +17,7 @@ from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator
-from bowerbird.simulated.world.rows import REPLY, REPOST, author_of
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, author_of
 from bowerbird.simulated.world.settings import to_ms
 
 NETWORKS = ("bluesky", "mastodon", "x", "weibo", "twitter_v1")

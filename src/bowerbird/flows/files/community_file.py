@@ -25,8 +25,8 @@ from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import read
 from bowerbird.model import Service
-from bowerbird.model.community import RULES, Community
-from bowerbird.model.countries import COUNTRIES
+from bowerbird.model.subjects.community import RULES, Community
+from bowerbird.model.subjects.countries import COUNTRIES
 
 COMMUNITY_KEYS = ("name", "rule", "yes", "no", "places", "time", "languages", "names", "words", "relations")
 TABLE_KEYS = {

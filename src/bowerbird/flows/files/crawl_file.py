@@ -37,8 +37,8 @@ from bowerbird.flows.language.spelling import listed, meant
 from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import Document, read
 from bowerbird.model import TRAITS, Facet, Service
-from bowerbird.model.community import Community
 from bowerbird.model.money import DEFAULT_DOLLARS, Budget
+from bowerbird.model.subjects.community import Community
 
 CRAWL_KEYS = (
     "name",

@@ -14,8 +14,8 @@ from bowerbird.flows.language.tables import Table
 from bowerbird.flows.language.toml_lines import Document, read
 from bowerbird.flows.modules import module_uses
 from bowerbird.model import Facet
-from bowerbird.model.keywords import Methods
 from bowerbird.model.modules import Modules
+from bowerbird.model.subjects.keywords import Methods
 
 FLOW_KEYS = ("name", "about", "seeds", "weight", "facets", "edges", "stop", "filters", "keywords", "modules")
 FACET_KEYS = (

@@ -16,9 +16,9 @@ from bowerbird.flows.flow import TAKES, Vocabulary
 from bowerbird.flows.keywords import WAYS as KEYWORD_WAYS
 from bowerbird.flows.language.spelling import spell
 from bowerbird.model import Signal
-from bowerbird.model.community import RULES
-from bowerbird.model.keywords import MethodOption
 from bowerbird.model.modules import ModuleOption
+from bowerbird.model.subjects.community import RULES
+from bowerbird.model.subjects.keywords import MethodOption
 
 Schema = dict[str, Any]
 _DURATION = {"type": "string", "pattern": r"^\s*(\d+(\.\d+)?\s*[wdhmsWDHMS]\s*)+$"}

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.db.pages_lock import ALONE
+from bowerbird.db.postgres.pages_lock import ALONE
 from bowerbird.model import Backoff, Claim, Fetched, MediaState
 from bowerbird.modules.media.files import StoredFile
 from bowerbird.ports import Claims, Database, Row, Transaction

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bowerbird.errors import UserError
-from bowerbird.model.keywords import MethodOption, Methods
+from bowerbird.model.subjects.keywords import MethodOption, Methods
 from bowerbird.policies.keywords.baseline import Baseline
 from bowerbird.policies.keywords.colift import Colift
 from bowerbird.policies.keywords.rkwa import READINGS, Rkwa

@@ -22,12 +22,13 @@ from bowerbird.model import (
     Trial,
 )
 from bowerbird.ports import Listener
-from bowerbird.providers.bluesky import facets, outcomes, requests, sessions, streams, targets
+from bowerbird.providers.bluesky import facets, requests, sessions, streams, targets
 from bowerbird.providers.bluesky import keywords as keywords_of
 from bowerbird.providers.bluesky.door import DOOR
+from bowerbird.providers.bluesky.reading import outcomes
 from bowerbird.providers.bluesky.streams import positions
-from bowerbird.providers.common.amounts import LARGEST_REPO, bounded
-from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
+from bowerbird.providers.common.asking.tables import FacetTable, Now, Tables, table_for
+from bowerbird.providers.common.reading.amounts import LARGEST_REPO, bounded
 
 _ANYBODY = "bsky.app"
 
@@ -87,7 +88,7 @@ class Bluesky:
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         # Loaded with the first answer: most commands read none.
-        from bowerbird.providers.bluesky import parse
+        from bowerbird.providers.bluesky.reading import parse
 
         return parse.parse(ask, self.facets[ask.facet], answer)
 

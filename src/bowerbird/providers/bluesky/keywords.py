@@ -8,7 +8,7 @@ from bowerbird.model import KeywordStream
 from bowerbird.providers.bluesky.streams import subscription
 from bowerbird.providers.bluesky.streams.channels import JETSTREAM
 from bowerbird.providers.bluesky.syntax import POST
-from bowerbird.providers.common.searching import plain_search
+from bowerbird.providers.common.asking.searching import plain_search
 
 WAYS = ("full", "search")
 MOST = 400

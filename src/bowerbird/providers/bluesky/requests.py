@@ -5,7 +5,7 @@ from __future__ import annotations
 from bowerbird.model import Ask, Facet, Progress, Request
 from bowerbird.providers.bluesky.facets import HINTS
 from bowerbird.providers.bluesky.syntax import FOLLOW, POST, REPOST
-from bowerbird.providers.common.paths import page_size
+from bowerbird.providers.common.asking.paths import page_size
 
 _METHODS = {
     "profiles": "app.bsky.actor.getProfiles",

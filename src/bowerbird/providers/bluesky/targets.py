@@ -7,7 +7,7 @@ import re
 from bowerbird.errors import UserError
 from bowerbird.model import Facet, Subject, tag_form
 from bowerbird.providers.bluesky.syntax import LIST, POST, AtUri, at_uri, is_did, is_handle, is_record_key
-from bowerbird.providers.common.targets import Spelling
+from bowerbird.providers.common.asking.targets import Spelling
 
 _PROFILE_URL = re.compile(r"https?://[^/\s]+/profile/([^/\s?#]+)/?(?:[?#].*)?")
 _RECORD_URL = re.compile(r"https?://[^/\s]+/profile/([^/\s]+)/(post|lists)/([^/\s?#]+)/?(?:[?#].*)?")

@@ -10,9 +10,9 @@ from typing import ClassVar, Self
 import msgspec
 
 from bowerbird.model import Ask, Backoff, Channel, Facet, Request, Secret, Wire
-from bowerbird.providers.common.oauth import Signer, fresh_nonce
+from bowerbird.providers.common.asking.oauth import Signer, fresh_nonce
+from bowerbird.providers.common.asking.tables import FacetTable, Now, Tables, table_for
 from bowerbird.providers.common.snowflakes import FLAKES
-from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
 
 LOST = Backoff(first=timedelta(milliseconds=250), most=timedelta(seconds=16), is_linear=True)
 REFUSED = Backoff(first=timedelta(seconds=5), most=timedelta(seconds=320))

@@ -26,8 +26,8 @@ from bowerbird.model import (
     Trial,
 )
 from bowerbird.ports import Listener
-from bowerbird.providers.common.amounts import bounded
-from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
+from bowerbird.providers.common.asking.tables import FacetTable, Now, Tables, table_for
+from bowerbird.providers.common.reading.amounts import bounded
 from bowerbird.providers.mastodon import channels, facets, flavours, requests, survey, targets, trials
 from bowerbird.providers.mastodon import keywords as keywords_of
 from bowerbird.providers.mastodon.door import DOOR
@@ -94,7 +94,7 @@ class Mastodon:
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         # Loaded with the first answer: most commands read none.
-        from bowerbird.providers.mastodon import parse
+        from bowerbird.providers.mastodon.reading import parse
 
         return parse.parse(ask, self.facets[ask.facet], answer, service, self.flavour)
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from bowerbird.errors import UserError
 from bowerbird.model import EPOCH, Backoff, Channel, Facet, KeyTime, Limit, Subject, Subscription, WindowKind, Wire, tag_form
-from bowerbird.providers.common.subscribing import Desk, Values, chosen, flag, single
+from bowerbird.providers.common.asking.subscribing import Desk, Values, chosen, flag, single
 
 EVENTS = "_events"
 """Ends the names of the channels that come as server-sent events; the others are WebSockets."""

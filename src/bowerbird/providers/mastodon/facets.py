@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from bowerbird.model import Facet, Limit, Side, Subject
-from bowerbird.providers.common.tables import closed_to, tables_of
+from bowerbird.providers.common.asking.tables import closed_to, tables_of
 
 _WINDOW = timedelta(minutes=5)
 _PAGING_WINDOW = timedelta(minutes=15)

@@ -11,7 +11,7 @@ import msgspec
 
 from bowerbird.model import Channel, Facet, Flavour, Limit
 from bowerbird.model.wording import quoted
-from bowerbird.providers.common.tables import Tables, closed_to
+from bowerbird.providers.common.asking.tables import Tables, closed_to
 from bowerbird.providers.mastodon.channels import CHANNELS, EVENTS, FLAKES, ULIDS, base_name
 from bowerbird.providers.mastodon.facets import ADDRESS
 from bowerbird.providers.mastodon.requests import ALONE

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bowerbird.model import KeywordStream, Subscription
 from bowerbird.model.terms import Kind, kind_of
-from bowerbird.providers.common.searching import plain_search
+from bowerbird.providers.common.asking.searching import plain_search
 from bowerbird.providers.mastodon.channels import DESK, MOST_TAGS, base_name
 
 WAYS = ("full", "search")

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bowerbird.errors import CredentialError
 from bowerbird.model import Answer, Request
-from bowerbird.providers.common.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
 
 NAME = "bowerbird"
 SCOPES = "read"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
-from bowerbird.providers.common.paths import page_size, segment
+from bowerbird.providers.common.asking.paths import page_size, segment
 from bowerbird.providers.mastodon.facets import HINTS
 
 _PATHS = {

@@ -25,15 +25,15 @@ from bowerbird.model import (
     Subject,
     Subscription,
 )
-from bowerbird.providers.common import headers
-from bowerbird.providers.common.items import Reader
-from bowerbird.providers.common.listening import NO_ANSWER, Hearing, MessageListener, no_stream
+from bowerbird.providers.common.reading import headers
+from bowerbird.providers.common.reading.items import Reader
+from bowerbird.providers.common.reading.listening import NO_ANSWER, Hearing, MessageListener, no_stream
+from bowerbird.providers.common.reading.times import iso
 from bowerbird.providers.common.snowflakes import is_number
-from bowerbird.providers.common.times import iso
 from bowerbird.providers.mastodon.channels import EVENTS, FLAKES, KEY_TIME, LATEST, ULIDS, base_name, has_only_media
-from bowerbird.providers.mastodon.gather import MastodonGathering
-from bowerbird.providers.mastodon.outcomes import outcome
-from bowerbird.providers.mastodon.shapes import Status, statuses
+from bowerbird.providers.mastodon.reading.gather import MastodonGathering
+from bowerbird.providers.mastodon.reading.outcomes import outcome
+from bowerbird.providers.mastodon.reading.shapes import Status, statuses
 
 _PATH = "/api/v1/streaming"
 _STREAMS = {"local": "public:local", "remote": "public:remote", "hashtag_local": "hashtag:local"}

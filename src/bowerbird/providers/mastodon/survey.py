@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from bowerbird.model import Answer, Flavour, Request
-from bowerbird.providers.common.items import UNREADABLE, Reader, shortened
+from bowerbird.providers.common.reading.items import UNREADABLE, Reader, shortened
 
 INSTANCE, INSTANCE_V1, NODEINFO = "/api/v2/instance", "/api/v1/instance", "/.well-known/nodeinfo"
 _SCHEMAS = ("http://nodeinfo.diaspora.software/ns/schema/2.1", "http://nodeinfo.diaspora.software/ns/schema/2.0")

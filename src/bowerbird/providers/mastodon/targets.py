@@ -6,7 +6,7 @@ import re
 
 from bowerbird.errors import UserError
 from bowerbird.model import Facet, Subject, tag_form
-from bowerbird.providers.common.targets import Spelling
+from bowerbird.providers.common.asking.targets import Spelling
 from bowerbird.providers.mastodon.requests import SCOPES, TRENDING, scope_and_tags
 
 _HANDLE = re.compile(r"@?([\w.-]*\w)(@[\w.-]+\.[\w-]+(?::\d+)?|@localhost(?::\d+)?)?", re.ASCII)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bowerbird.model import Answer, Facet, Outcome, Request, Trial
-from bowerbird.providers.mastodon import outcomes
+from bowerbird.providers.mastodon.reading import outcomes
 
 _PATHS = {"user": "/api/v1/accounts/verify_credentials", "app": "/api/v1/apps/verify_credentials"}
 _UNSCOPED = "scope"

@@ -22,11 +22,12 @@ from bowerbird.model import (
     Trial,
 )
 from bowerbird.ports import Listener
-from bowerbird.providers.common.amounts import bounded
+from bowerbird.providers.common.reading.amounts import bounded
 from bowerbird.providers.common.x_family import XFamily
-from bowerbird.providers.twitter_v1 import channels, facets, geography, outcomes, requests, targets
+from bowerbird.providers.twitter_v1 import channels, facets, geography, requests, targets
 from bowerbird.providers.twitter_v1 import keywords as keywords_of
 from bowerbird.providers.twitter_v1.door import DOOR
+from bowerbird.providers.twitter_v1.reading import outcomes
 
 
 class TwitterV1(XFamily):
@@ -49,7 +50,7 @@ class TwitterV1(XFamily):
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         # Loaded with the first answer: most commands read none.
-        from bowerbird.providers.twitter_v1 import parse
+        from bowerbird.providers.twitter_v1.reading import parse
 
         return parse.parse(ask, self.facets[ask.facet], answer)
 

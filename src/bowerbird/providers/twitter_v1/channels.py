@@ -13,7 +13,7 @@ import msgspec
 
 from bowerbird.errors import UserError
 from bowerbird.model import Channel, Facet, Limit, Subject, Subscription, WindowKind
-from bowerbird.providers.common.subscribing import Check, Desk, Values, at_most
+from bowerbird.providers.common.asking.subscribing import Check, Desk, Values, at_most
 from bowerbird.providers.common.x_family import any_of, line_channel
 
 _CONNECTIONS = Limit(

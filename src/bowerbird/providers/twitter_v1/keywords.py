@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bowerbird.model import KeywordStream
-from bowerbird.providers.common.searching import plain_search
+from bowerbird.providers.common.asking.searching import plain_search
 from bowerbird.providers.twitter_v1.channels import LONGEST_WORD, MOST_WORDS, subscription
 
 WAYS = ("filter", "search")

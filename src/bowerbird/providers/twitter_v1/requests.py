@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.model import Ask, Facet, Progress, Request
-from bowerbird.providers.common.paths import page_size, segment
+from bowerbird.providers.common.asking.paths import page_size, segment
 from bowerbird.providers.common.snowflakes import below
 from bowerbird.providers.twitter_v1.facets import HINTS
 

@@ -7,13 +7,13 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from bowerbird.model import Answer, Ask, Facet, NoticeKind, Opening, Outcome, Page, Request, Subject, Subscription
-from bowerbird.providers.common import headers
-from bowerbird.providers.common.items import Reader, count
-from bowerbird.providers.common.listening import NO_ANSWER, Hearing, MessageListener, no_stream
-from bowerbird.providers.common.times import classic
-from bowerbird.providers.twitter_v1.gather import TwitterGathering
-from bowerbird.providers.twitter_v1.outcomes import verdict
-from bowerbird.providers.twitter_v1.shapes import Tweet, key_of, tweets
+from bowerbird.providers.common.reading import headers
+from bowerbird.providers.common.reading.items import Reader, count
+from bowerbird.providers.common.reading.listening import NO_ANSWER, Hearing, MessageListener, no_stream
+from bowerbird.providers.common.reading.times import classic
+from bowerbird.providers.twitter_v1.reading.gather import TwitterGathering
+from bowerbird.providers.twitter_v1.reading.outcomes import verdict
+from bowerbird.providers.twitter_v1.reading.shapes import Tweet, key_of, tweets
 
 _PATHS = {"filter": "/1.1/statuses/filter.json", "sample": "/1.1/statuses/sample.json"}
 _FORM = {"content-type": "application/x-www-form-urlencoded"}

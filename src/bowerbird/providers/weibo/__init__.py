@@ -23,11 +23,12 @@ from bowerbird.model import (
     Subscription,
     Trial,
 )
-from bowerbird.providers.common.amounts import bounded
-from bowerbird.providers.common.tables import FacetTable, Now, Tables, table_for
-from bowerbird.providers.weibo import facets, geography, outcomes, requests, targets
+from bowerbird.providers.common.asking.tables import FacetTable, Now, Tables, table_for
+from bowerbird.providers.common.reading.amounts import bounded
+from bowerbird.providers.weibo import facets, geography, requests, targets
 from bowerbird.providers.weibo import keywords as keywords_of
 from bowerbird.providers.weibo.door import DOOR
+from bowerbird.providers.weibo.reading import outcomes
 
 
 class Weibo:
@@ -69,7 +70,7 @@ class Weibo:
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         # Loaded with the first answer: most commands read none.
-        from bowerbird.providers.weibo import parse
+        from bowerbird.providers.weibo.reading import parse
 
         return parse.parse(ask, self._facet(ask), answer)
 

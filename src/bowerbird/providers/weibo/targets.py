@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bowerbird.model import Facet, Subject
-from bowerbird.providers.common.targets import Spelling, by_id
+from bowerbird.providers.common.asking.targets import Spelling, by_id
 from bowerbird.providers.weibo.ids import from_mid
 from bowerbird.providers.weibo.requests import PERIODS
 

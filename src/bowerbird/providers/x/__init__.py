@@ -25,11 +25,13 @@ from bowerbird.model import (
     Trial,
 )
 from bowerbird.ports import Listener
-from bowerbird.providers.common.amounts import bounded
+from bowerbird.providers.common.reading.amounts import bounded
 from bowerbird.providers.common.x_family import XFamily
-from bowerbird.providers.x import channels, facets, geography, outcomes, requests, targets
+from bowerbird.providers.x import facets, geography, requests, targets
 from bowerbird.providers.x import keywords as keywords_of
 from bowerbird.providers.x.door import DOOR
+from bowerbird.providers.x.reading import outcomes
+from bowerbird.providers.x.streams import channels
 
 _NOBODYS_POST = "1"
 """Numbers begin at 20."""
@@ -68,7 +70,7 @@ class XV2(XFamily):
 
     def parse(self, ask: Ask, answer: Answer, service: Service) -> Page:
         # Loaded with the first answer: most commands read none.
-        from bowerbird.providers.x import parse
+        from bowerbird.providers.x.reading import parse
 
         return parse.parse(ask, self.facets[ask.facet], answer)
 
@@ -91,22 +93,22 @@ class XV2(XFamily):
         return channels.DESK.subscription(channel, options)
 
     def open(self, wanted: Subscription, cursor: str | None, answers: Sequence[Answer]) -> Request | Opening | Page:
-        from bowerbird.providers.x import streams
+        from bowerbird.providers.x.streams import messages as streams
 
         return streams.next_step(wanted, answers)
 
     def refused(self, wanted: Subscription, answer: Answer) -> Page:
-        from bowerbird.providers.x import streams
+        from bowerbird.providers.x.streams import messages as streams
 
         return streams.refused(answer)
 
     def listener(self, wanted: Subscription, opening: Opening, service: Service, cursor: str | None) -> Listener:
-        from bowerbird.providers.x import streams
+        from bowerbird.providers.x.streams import messages as streams
 
         return streams.XListener(self.channels[wanted.channel].facet, opening.rules)
 
     def retune(self, before: Subscription, after: Subscription, answers: Sequence[Answer]) -> Request | Retuned | Page | None:
-        from bowerbird.providers.x import streams
+        from bowerbird.providers.x.streams import messages as streams
 
         return streams.retuned(after, answers)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bowerbird.model import Area, Box, Geography
-from bowerbird.providers.common.geography import degrees, tiles
-from bowerbird.providers.x.channels import DESK
+from bowerbird.providers.common.asking.geography import degrees, tiles
+from bowerbird.providers.x.streams.channels import DESK
 
 WAYS = ("stream", "search")
 _SIDE = 40.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bowerbird.model import KeywordStream
 from bowerbird.model.terms import Kind, kind_of
-from bowerbird.providers.x.channels import DESK
+from bowerbird.providers.x.streams.channels import DESK
 
 WAYS = ("filter", "search")
 MOST = 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from bowerbird.model import Ask, Facet, Progress, Request
-from bowerbird.providers.common.paths import page_size, segment
+from bowerbird.providers.common.asking.paths import page_size, segment
 from bowerbird.providers.x.facets import HINTS, SMALLEST_PAGES
 from bowerbird.providers.x.ids import is_key, taken_in
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bowerbird.model import Facet, Subject
-from bowerbird.providers.common.targets import Spelling, by_id, hashtag
+from bowerbird.providers.common.asking.targets import Spelling, by_id, hashtag
 from bowerbird.providers.common.x_names import Names
 
 _names = Names(digits=19, letters=15)

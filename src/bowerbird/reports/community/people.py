@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
-from bowerbird.model.community import JUDGE
+from bowerbird.model.subjects.community import JUDGE
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.browsing.pages import PageOf
 from bowerbird.reports.community.wording import LANGUAGE

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.analysis.community.shares import interval
 from bowerbird.model import from_micros
-from bowerbird.model.community import JUDGE, NO, VALUES, YES, Neighbours
+from bowerbird.model.subjects.community import JUDGE, NO, VALUES, YES, Neighbours
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.judgements.neighbours import neighbours_of
 

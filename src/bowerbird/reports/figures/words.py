@@ -10,7 +10,7 @@ from string import ascii_lowercase, ascii_uppercase
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
-from bowerbird.model.hashtags import tag_form
+from bowerbird.model.subjects.hashtags import tag_form
 from bowerbird.ports import Transaction
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.figures.written import HOUR, WRITTEN, Chosen

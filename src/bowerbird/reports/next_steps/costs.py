@@ -10,7 +10,7 @@ from bowerbird.limits.filling import fill
 from bowerbird.limits.purses import money_in
 from bowerbird.model import Facet
 from bowerbird.providers import provider
-from bowerbird.providers.common.tables import thrifty_facet
+from bowerbird.providers.common.asking.tables import thrifty_facet
 
 
 def paid_services(plan: CrawlPlan) -> list[ServicePlan]:

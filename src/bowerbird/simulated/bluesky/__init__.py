@@ -21,7 +21,7 @@ from bowerbird.simulated.scale import REAL, Scale
 from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.wire import Params, RefusedError, Reply
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 
 __all__ = ["BlueskyDialect"]

@@ -13,8 +13,8 @@ from bowerbird.simulated.bluesky.ids import LIST, cid_of, number_spelled, spelle
 from bowerbird.simulated.bluesky.payloads import Payloads
 from bowerbird.simulated.bluesky.records import stamp
 from bowerbird.simulated.wire import JSON, Reply, encode, reply
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.vocabulary import TOWNS
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.people.vocabulary import TOWNS
 
 _BATCH = 25
 _REFILLS = 10

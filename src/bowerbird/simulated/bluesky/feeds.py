@@ -17,11 +17,11 @@ from bowerbird.simulated.bluesky.payloads import Payloads
 from bowerbird.simulated.bluesky.records import stamp
 from bowerbird.simulated.faults import page as html
 from bowerbird.simulated.wire import RefusedError, Reply, encode, reply
-from bowerbird.simulated.world.cascades import Day
-from bowerbird.simulated.world.crowd import Crowd
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, number_of
+from bowerbird.simulated.world.posts.cascades import Day
+from bowerbird.simulated.world.posts.crowd import Crowd
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, REPOST, Row, number_of
+from bowerbird.simulated.world.posts.tags import tag_number
 from bowerbird.simulated.world.settings import DAY, to_ms
-from bowerbird.simulated.world.tags import tag_number
 from bowerbird.simulated.world.world import FAR
 
 _BATCH = 25

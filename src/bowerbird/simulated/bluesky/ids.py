@@ -8,7 +8,7 @@ import libipld
 
 from bowerbird.simulated.world import World
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.rows import REPOST, SNOWFLAKE_EPOCH, author_of, ms_of, number_of
+from bowerbird.simulated.world.posts.rows import REPOST, SNOWFLAKE_EPOCH, author_of, ms_of, number_of
 
 POST = "app.bsky.feed.post"
 LIKED = "app.bsky.feed.like"

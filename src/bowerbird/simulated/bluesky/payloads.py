@@ -11,9 +11,9 @@ from bowerbird.simulated.bluesky.ids import POST, PROFILE, REPOSTED, Ids, cid_of
 from bowerbird.simulated.bluesky.records import Records, indexed_ms, picture, stamp, written
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability, World
-from bowerbird.simulated.world.portraits import Portraits
-from bowerbird.simulated.world.reactions import Counters, Reactions
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.people.portraits import Portraits
+from bowerbird.simulated.world.posts.reactions import Counters, Reactions
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import NEVER
 
 _CDN = "https://cdn.simulated.example/img"

@@ -11,9 +11,9 @@ from bowerbird.simulated.bluesky.car import cid_of_block, linked
 from bowerbird.simulated.bluesky.ids import FOLLOW, LIKED, POST, PROFILE, REPOSTED, Ids, cid_of, tid
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability, World
-from bowerbird.simulated.world.content import Content
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.rows import QUOTE, REPLY, Row, author_of, ms_of
+from bowerbird.simulated.world.posts.content import Content
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, Row, author_of, ms_of
 from bowerbird.simulated.world.settings import DAY, from_ms
 
 _LONGEST_CHAIN = 60

@@ -15,7 +15,7 @@ from bowerbird.simulated.bluesky.ids import FOLLOW, LIKED, POST, PROFILE, REPOST
 from bowerbird.simulated.bluesky.payloads import Payloads
 from bowerbird.simulated.bluesky.records import Written, follow_key, like_key, written
 from bowerbird.simulated.wire import Reply, encode, reply
-from bowerbird.simulated.world.rows import REPOST
+from bowerbird.simulated.world.posts.rows import REPOST
 
 _ERRORS = {"takendown": "RepoTakendown", "deactivated": "RepoDeactivated", "deleted": "RepoNotFound"}
 _WORDS = {"takendown": "has been taken down", "deactivated": "has been deactivated", "deleted": "could not be found"}

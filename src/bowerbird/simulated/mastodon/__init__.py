@@ -25,7 +25,7 @@ from bowerbird.simulated.scale import REAL, Scale
 from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.wire import JSON, Params, RefusedError, Reply, reply
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 
 __all__ = ["MastodonDialect"]

@@ -12,9 +12,9 @@ from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.mastodon.reasons import NOT_FOUND, UNKNOWN_NAME
 from bowerbird.simulated.wire import Reply, raw_list, reply
 from bowerbird.simulated.world import Availability
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.rows import REPLY, REPOST, Row
-from bowerbird.simulated.world.tags import NO_TAG, tag_name, tag_number
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row
+from bowerbird.simulated.world.posts.tags import NO_TAG, tag_name, tag_number
 from bowerbird.simulated.world.world import FAR, Wanted
 
 _BATCH = 40

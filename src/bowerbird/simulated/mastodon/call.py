@@ -12,7 +12,7 @@ from bowerbird.simulated.mastodon.limits import PAGED
 from bowerbird.simulated.mastodon.reasons import NEEDS_USER
 from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.wire import Params, RefusedError, reply
-from bowerbird.simulated.world.population import Array
+from bowerbird.simulated.world.people.population import Array
 from bowerbird.simulated.world.world import FAR
 
 Read = Callable[[str], int | None]

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.wire import Params
-from bowerbird.simulated.world.rows import REPLY, REPOST, Row
-from bowerbird.simulated.world.tags import tag_number
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row
+from bowerbird.simulated.world.posts.tags import tag_number
 
 _PATHS = {
     "user": "user",

@@ -10,10 +10,10 @@ from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.tokens import TokenBook
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
-from bowerbird.simulated.world.crowd import Crowd
-from bowerbird.simulated.world.rows import REPOST, Row
+from bowerbird.simulated.world.posts.crowd import Crowd
+from bowerbird.simulated.world.posts.rows import REPOST, Row
+from bowerbird.simulated.world.posts.tags import NO_TAG, tag_number
 from bowerbird.simulated.world.settings import DAY
-from bowerbird.simulated.world.tags import NO_TAG, tag_number
 
 _SEARCHED = 30 * DAY
 

@@ -12,8 +12,8 @@ from bowerbird.simulated.mastodon.flavours import NEWEST, Flavour
 from bowerbird.simulated.mastodon.ids import FORMS
 from bowerbird.simulated.world import World
 from bowerbird.simulated.world.hashing import mix, mix_many
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.rows import Row
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.posts.rows import Row
 from bowerbird.simulated.world.settings import NEVER
 
 _LOST_ONE_IN = 40

@@ -9,7 +9,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.rows import SNOWFLAKE_EPOCH, author_of, ms_of, number_of
+from bowerbird.simulated.world.posts.rows import SNOWFLAKE_EPOCH, author_of, ms_of, number_of
 
 _LARGEST = (1 << 62) - 1
 FIRST_FOLLOW = 7_000_000

@@ -14,12 +14,12 @@ from bowerbird.simulated.mastodon.flavours.model import Addresses
 from bowerbird.simulated.polls import ballot
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability
-from bowerbird.simulated.world.content import Content
-from bowerbird.simulated.world.portraits import Portraits
-from bowerbird.simulated.world.reactions import Counters, Reactions
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.people.portraits import Portraits
+from bowerbird.simulated.world.people.vocabulary import APPS
+from bowerbird.simulated.world.posts.content import Content
+from bowerbird.simulated.world.posts.reactions import Counters, Reactions
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import DAY, from_ms
-from bowerbird.simulated.world.vocabulary import APPS
 
 decode = msgspec.json.Decoder().decode
 _KEPT = 50_000

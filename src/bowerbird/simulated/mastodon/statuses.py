@@ -8,8 +8,8 @@ from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads, iso
 from bowerbird.simulated.mastodon.reasons import NO_POST, NOT_FOUND
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
-from bowerbird.simulated.world.reactions import Reactions
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.posts.reactions import Reactions
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, REPOST, Row, author_of
 
 _BATCH = 20
 _GUEST_ANCESTORS, _GUEST_DESCENDANTS, _GUEST_DEPTH = 40, 60, 20

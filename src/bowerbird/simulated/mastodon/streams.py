@@ -18,7 +18,7 @@ from bowerbird.simulated.streaming.agenda import LATEST, Agenda, in_order
 from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.wire import Params, RefusedError, Reply, encode
 from bowerbird.simulated.world import Happening, Kind
-from bowerbird.simulated.world.rows import Row
+from bowerbird.simulated.world.posts.rows import Row
 from bowerbird.simulated.world.settings import to_ms
 
 PREFIX = "/api/v1/streaming"

@@ -13,11 +13,11 @@ from bowerbird.simulated.mastodon.call import Call, refuse
 from bowerbird.simulated.mastodon.payloads import Payloads
 from bowerbird.simulated.mastodon.reasons import NOT_FOUND
 from bowerbird.simulated.wire import Reply, raw_list, reply
-from bowerbird.simulated.world.cascades import Day
-from bowerbird.simulated.world.crowd import Crowd, Mask
-from bowerbird.simulated.world.rows import REPLY, Row
+from bowerbird.simulated.world.posts.cascades import Day
+from bowerbird.simulated.world.posts.crowd import Crowd, Mask
+from bowerbird.simulated.world.posts.rows import REPLY, Row
+from bowerbird.simulated.world.posts.tags import NO_TAG, tag_number
 from bowerbird.simulated.world.settings import DAY
-from bowerbird.simulated.world.tags import NO_TAG, tag_number
 from bowerbird.simulated.world.world import FAR
 
 _LINKING = 2_000

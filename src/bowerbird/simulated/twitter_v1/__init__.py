@@ -22,7 +22,7 @@ from bowerbird.simulated.twitter_v1.tweets import Tweets
 from bowerbird.simulated.twitter_v1.users import Users
 from bowerbird.simulated.wire import Params, RefusedError, Reply, reply
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 
 __all__ = ["Manner", "TwitterV1Dialect"]

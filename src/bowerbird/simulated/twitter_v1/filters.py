@@ -12,8 +12,8 @@ from bowerbird.simulated.twitter_v1.call import account_number
 from bowerbird.simulated.twitter_v1.call import refuse as invalid
 from bowerbird.simulated.wire import Params, RefusedError, Reply
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.content import Content
-from bowerbird.simulated.world.rows import REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.posts.content import Content
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row, author_of
 
 Box = tuple[float, float, float, float]
 """West, south, east, north."""

@@ -10,12 +10,12 @@ from msgspec import Struct
 from bowerbird.simulated.twitter_v1.call import user_key
 from bowerbird.simulated.wire import encode
 from bowerbird.simulated.world import Availability, World
-from bowerbird.simulated.world.content import Content
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.reactions import Counters, Reactions
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.people.vocabulary import SOURCES
+from bowerbird.simulated.world.posts.content import Content
+from bowerbird.simulated.world.posts.reactions import Counters, Reactions
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import from_ms
-from bowerbird.simulated.world.vocabulary import SOURCES
 
 _KEPT = 50_000
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

@@ -17,7 +17,7 @@ from bowerbird.simulated.twitter_v1.payloads import Payloads
 from bowerbird.simulated.wire import JSON, Params, Reply, encode
 from bowerbird.simulated.world import Happening, Kind
 from bowerbird.simulated.world.hashing import mix, unit
-from bowerbird.simulated.world.rows import Row
+from bowerbird.simulated.world.posts.rows import Row
 from bowerbird.simulated.world.settings import to_ms
 
 _FILTER, _SAMPLE = "/1.1/statuses/filter.json", "/1.1/statuses/sample.json"

@@ -16,12 +16,12 @@ from bowerbird.simulated.twitter_v1.payloads import Payloads
 from bowerbird.simulated.twitter_v1.users import Users
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
 from bowerbird.simulated.world import Availability
-from bowerbird.simulated.world.cascades import Day
-from bowerbird.simulated.world.crowd import Crowd
-from bowerbird.simulated.world.rows import REPLY, REPOST, Row, number_of
+from bowerbird.simulated.world.people.vocabulary import TOWNS
+from bowerbird.simulated.world.posts.cascades import Day
+from bowerbird.simulated.world.posts.crowd import Crowd
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row, number_of
+from bowerbird.simulated.world.posts.tags import tag_number
 from bowerbird.simulated.world.settings import DAY, to_ms
-from bowerbird.simulated.world.tags import tag_number
-from bowerbird.simulated.world.vocabulary import TOWNS
 from bowerbird.simulated.world.world import FAR
 
 REACH = 3_200

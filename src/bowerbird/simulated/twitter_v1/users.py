@@ -11,8 +11,8 @@ from bowerbird.simulated.twitter_v1.call import Call, account_number, find_user,
 from bowerbird.simulated.twitter_v1.payloads import Payloads, stamp
 from bowerbird.simulated.wire import JSON, Reply, raw_list, reply
 from bowerbird.simulated.world import Availability
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.vocabulary import TOWNS
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.people.vocabulary import TOWNS
 
 _BATCH = 100
 _CURSOR = 1_480_000_000_000_000_000

@@ -19,7 +19,7 @@ from bowerbird.simulated.weibo.statuses import Statuses
 from bowerbird.simulated.weibo.users import Users
 from bowerbird.simulated.wire import Params, RefusedError, Reply, reply
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 
 __all__ = ["ERAS", "WeiboDialect"]

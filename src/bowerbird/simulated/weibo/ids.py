@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.rows import author_of, ms_of, number_of
+from bowerbird.simulated.world.posts.rows import author_of, ms_of, number_of
 
 _OFFSET = 515_483_463
 _LOW = 22

@@ -8,12 +8,12 @@ from typing import Any
 
 from bowerbird.simulated.weibo.ids import Ids
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.content import Content
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.reactions import Counters, Reactions
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row
+from bowerbird.simulated.world.people.vocabulary import SOURCES
+from bowerbird.simulated.world.posts.content import Content
+from bowerbird.simulated.world.posts.reactions import Counters, Reactions
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, REPOST, Row
 from bowerbird.simulated.world.settings import from_ms
-from bowerbird.simulated.world.vocabulary import SOURCES
 
 DELETED = "此微博已被原作者删除。"
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

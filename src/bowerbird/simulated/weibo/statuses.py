@@ -11,10 +11,10 @@ from bowerbird.simulated.weibo.eras import Era
 from bowerbird.simulated.weibo.payloads import Item, Payloads
 from bowerbird.simulated.weibo.users import Users
 from bowerbird.simulated.wire import Reply, reply
-from bowerbird.simulated.world.crowd import Crowd
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row
+from bowerbird.simulated.world.posts.crowd import Crowd
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, REPOST, Row
+from bowerbird.simulated.world.posts.tags import tag_number
 from bowerbird.simulated.world.settings import DAY, from_ms
-from bowerbird.simulated.world.tags import tag_number
 from bowerbird.simulated.world.world import FAR
 
 _BATCH = 50

@@ -13,8 +13,8 @@ from bowerbird.simulated.weibo.payloads import Payloads
 from bowerbird.simulated.wire import Reply, reply
 from bowerbird.simulated.world import Availability
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.vocabulary import TOPICS, TRADES
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.people.vocabulary import TOPICS, TRADES
 
 _REACH = 5_000
 _FIRST_TAG = 221_012_100_000_000_000

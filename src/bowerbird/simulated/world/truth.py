@@ -7,9 +7,9 @@ from datetime import datetime
 import numpy as np
 from msgspec import Struct
 
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.profiles import Profile
-from bowerbird.simulated.world.rows import Row
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.people.profiles import Profile
+from bowerbird.simulated.world.posts.rows import Row
 from bowerbird.simulated.world.settings import NEVER, from_ms, to_ms
 from bowerbird.simulated.world.world import Availability, World
 

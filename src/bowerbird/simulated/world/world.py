@@ -9,19 +9,19 @@ from itertools import islice
 
 import numpy as np
 
-from bowerbird.simulated.world.calendar import Calendar
-from bowerbird.simulated.world.cascades import Day
-from bowerbird.simulated.world.changes import Changes
-from bowerbird.simulated.world.content import Contents
-from bowerbird.simulated.world.doings import Doings
-from bowerbird.simulated.world.graph import FollowGraph
-from bowerbird.simulated.world.happenings import Chronicle, Happening
-from bowerbird.simulated.world.history import Histories
 from bowerbird.simulated.world.nations.tongues import Tongues
-from bowerbird.simulated.world.population import populate
-from bowerbird.simulated.world.profiles import Profiles
-from bowerbird.simulated.world.recorded import Recorded, RecordedWriters
-from bowerbird.simulated.world.rows import Row, author_of, is_live, ms_of, number_of
+from bowerbird.simulated.world.passing.calendar import Calendar
+from bowerbird.simulated.world.passing.changes import Changes
+from bowerbird.simulated.world.passing.doings import Doings
+from bowerbird.simulated.world.passing.happenings import Chronicle, Happening
+from bowerbird.simulated.world.passing.recorded import Recorded, RecordedWriters
+from bowerbird.simulated.world.people.graph import FollowGraph
+from bowerbird.simulated.world.people.history import Histories
+from bowerbird.simulated.world.people.population import populate
+from bowerbird.simulated.world.people.profiles import Profiles
+from bowerbird.simulated.world.posts.cascades import Day
+from bowerbird.simulated.world.posts.content import Contents
+from bowerbird.simulated.world.posts.rows import Row, author_of, is_live, ms_of, number_of
 from bowerbird.simulated.world.settings import WorldSettings
 
 Wanted = Callable[[Row], bool]

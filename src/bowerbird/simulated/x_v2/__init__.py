@@ -18,7 +18,7 @@ from bowerbird.simulated.tokens import Token, TokenBook
 from bowerbird.simulated.twitter_v1.call import account_number, user_key
 from bowerbird.simulated.wire import Params, RefusedError, Reply
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.x_v2.answers import Answers
 from bowerbird.simulated.x_v2.call import Call

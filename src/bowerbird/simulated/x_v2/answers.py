@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from bowerbird.simulated.twitter_v1.call import user_key
 from bowerbird.simulated.wire import Reply, reply
-from bowerbird.simulated.world.rows import REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.posts.rows import REPLY, REPOST, Row, author_of
 from bowerbird.simulated.x_v2.call import Call, page_token
 from bowerbird.simulated.x_v2.fields import in_new_spelling, only
 from bowerbird.simulated.x_v2.meter import Meter

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bowerbird.simulated.tokens import Token
 from bowerbird.simulated.wire import Params
-from bowerbird.simulated.world.rows import number_of
+from bowerbird.simulated.world.posts.rows import number_of
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.x_v2.fields import Asked
 from bowerbird.simulated.x_v2.problems import invalid

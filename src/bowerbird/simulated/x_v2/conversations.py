@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.cascades import REACH
-from bowerbird.simulated.world.rows import REPLY, Row, ms_of
+from bowerbird.simulated.world.posts.cascades import REACH
+from bowerbird.simulated.world.posts.rows import REPLY, Row, ms_of
 
 _KEPT = 50_000
 

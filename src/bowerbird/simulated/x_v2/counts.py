@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from bowerbird.simulated.wire import Reply
-from bowerbird.simulated.world.crowd import Crowd
+from bowerbird.simulated.world.posts.crowd import Crowd
 from bowerbird.simulated.world.settings import DAY
 from bowerbird.simulated.x_v2.answers import Answers
 from bowerbird.simulated.x_v2.call import Call

@@ -9,11 +9,11 @@ from math import cos, hypot, radians
 import numpy as np
 
 from bowerbird.simulated.world import World
-from bowerbird.simulated.world.cascades import Day
-from bowerbird.simulated.world.content import Content
-from bowerbird.simulated.world.crowd import Mask
 from bowerbird.simulated.world.hashing import mix_many
-from bowerbird.simulated.world.rows import REPOST, Row
+from bowerbird.simulated.world.posts.cascades import Day
+from bowerbird.simulated.world.posts.content import Content
+from bowerbird.simulated.world.posts.crowd import Mask
+from bowerbird.simulated.world.posts.rows import REPOST, Row
 
 Holds = Callable[[Row], bool]
 

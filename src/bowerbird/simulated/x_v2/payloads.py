@@ -7,13 +7,13 @@ from typing import Any
 from bowerbird.simulated.polls import ballot
 from bowerbird.simulated.twitter_v1.call import user_key
 from bowerbird.simulated.world import Availability, World
-from bowerbird.simulated.world.content import Content
 from bowerbird.simulated.world.hashing import mix
-from bowerbird.simulated.world.portraits import Portraits
-from bowerbird.simulated.world.reactions import Counters, Reactions
-from bowerbird.simulated.world.rows import QUOTE, REPLY, REPOST, Row, author_of
+from bowerbird.simulated.world.people.portraits import Portraits
+from bowerbird.simulated.world.people.vocabulary import Town
+from bowerbird.simulated.world.posts.content import Content
+from bowerbird.simulated.world.posts.reactions import Counters, Reactions
+from bowerbird.simulated.world.posts.rows import QUOTE, REPLY, REPOST, Row, author_of
 from bowerbird.simulated.world.settings import from_ms
-from bowerbird.simulated.world.vocabulary import Town
 from bowerbird.simulated.x_v2.conversations import Conversations
 
 _KEPT = 50_000

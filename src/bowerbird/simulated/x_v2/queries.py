@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowerbird.simulated.twitter_v1.call import account_number
-from bowerbird.simulated.world.cascades import Day
-from bowerbird.simulated.world.crowd import Crowd, Mask
-from bowerbird.simulated.world.rows import AUTHOR_MASK, QUOTE, REPLY, REPOST
-from bowerbird.simulated.world.tags import NO_TAG, tag_number
-from bowerbird.simulated.world.vocabulary import TOWNS
+from bowerbird.simulated.world.people.vocabulary import TOWNS
+from bowerbird.simulated.world.posts.cascades import Day
+from bowerbird.simulated.world.posts.crowd import Crowd, Mask
+from bowerbird.simulated.world.posts.rows import AUTHOR_MASK, QUOTE, REPLY, REPOST
+from bowerbird.simulated.world.posts.tags import NO_TAG, tag_number
 from bowerbird.simulated.x_v2.operators import carried, each
 from bowerbird.simulated.x_v2.payloads import Payloads
 from bowerbird.simulated.x_v2.problems import invalid

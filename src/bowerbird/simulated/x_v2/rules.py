@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.simulated.wire import RefusedError, Reply, reply
-from bowerbird.simulated.world.crowd import Mask
-from bowerbird.simulated.world.rows import number_of
+from bowerbird.simulated.world.posts.crowd import Mask
+from bowerbird.simulated.world.posts.rows import number_of
 from bowerbird.simulated.x_v2.call import Call, page_token
 from bowerbird.simulated.x_v2.payloads import Item, stamp
 from bowerbird.simulated.x_v2.problems import duplicate_rule, invalid, invalid_rule, too_many_rules

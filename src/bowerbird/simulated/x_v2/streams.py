@@ -15,9 +15,9 @@ from bowerbird.simulated.feeds import Sent
 from bowerbird.simulated.streaming.agenda import Agenda
 from bowerbird.simulated.wire import JSON, encode
 from bowerbird.simulated.world import Happening, Kind, World
-from bowerbird.simulated.world.cascades import Day, References
 from bowerbird.simulated.world.hashing import mix, unit
-from bowerbird.simulated.world.rows import REPOST, Row
+from bowerbird.simulated.world.posts.cascades import Day, References
+from bowerbird.simulated.world.posts.rows import REPOST, Row
 from bowerbird.simulated.world.settings import to_ms
 from bowerbird.simulated.x_v2.answers import Answers
 from bowerbird.simulated.x_v2.call import Call

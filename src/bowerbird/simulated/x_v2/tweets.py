@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from bowerbird.simulated.wire import Reply
-from bowerbird.simulated.world.cascades import Day
-from bowerbird.simulated.world.crowd import Crowd
-from bowerbird.simulated.world.rows import AUTHOR_MASK, QUOTE, REPLY, REPOST, Row, number_of
+from bowerbird.simulated.world.people.vocabulary import TOWNS
+from bowerbird.simulated.world.posts.cascades import Day
+from bowerbird.simulated.world.posts.crowd import Crowd
+from bowerbird.simulated.world.posts.rows import AUTHOR_MASK, QUOTE, REPLY, REPOST, Row, number_of
 from bowerbird.simulated.world.settings import DAY
-from bowerbird.simulated.world.vocabulary import TOWNS
 from bowerbird.simulated.x_v2.answers import Answers, page_meta
 from bowerbird.simulated.x_v2.call import FARTHEST, Call, checked_id
 from bowerbird.simulated.x_v2.payloads import Item, Payloads

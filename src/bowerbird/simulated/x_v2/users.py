@@ -10,8 +10,8 @@ import numpy as np
 from bowerbird.simulated.twitter_v1.call import account_number, user_key
 from bowerbird.simulated.wire import Reply
 from bowerbird.simulated.world import Availability, World
-from bowerbird.simulated.world.population import Array
-from bowerbird.simulated.world.vocabulary import TOWNS
+from bowerbird.simulated.world.people.population import Array
+from bowerbird.simulated.world.people.vocabulary import TOWNS
 from bowerbird.simulated.x_v2.answers import Answers, page_meta
 from bowerbird.simulated.x_v2.call import Call, checked_id
 from bowerbird.simulated.x_v2.fields import only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from bowerbird.db.short_columns import written
+from bowerbird.db.sqlite.short_columns import written
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import HOME, RETAINED, WITHDRAWN, is_home, withdrawing
 from bowerbird.store.context import SaveContext

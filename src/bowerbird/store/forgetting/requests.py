@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.db.pages_lock import ALONE
+from bowerbird.db.postgres.pages_lock import ALONE
 from bowerbird.ports import Clock, Database, Transaction
 from bowerbird.store.context import SaveContext
 from bowerbird.store.forgetting.erasing import KINDS, Erased, EraseStatements, erase, names_of

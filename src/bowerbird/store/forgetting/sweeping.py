@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import to_micros
-from bowerbird.db.pages_lock import ALONE
-from bowerbird.db.short_columns import written
+from bowerbird.db.postgres.pages_lock import ALONE
+from bowerbird.db.sqlite.short_columns import written
 from bowerbird.ports import Clock, Database, Row, Transaction
 from bowerbird.store.context import SaveContext
 from bowerbird.store.forgetting.erasing import Erased, EraseStatements, erase

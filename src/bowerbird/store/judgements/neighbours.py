@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
-from bowerbird.model.community import JUDGE, NO, YES, Neighbours
+from bowerbird.model.subjects.community import JUDGE, NO, YES, Neighbours
 from bowerbird.ports import Database, Transaction
 
 # Cross joins: SQLite goes from the accounts asked about to those around them, and never through all that were judged.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from zlib import crc32
 
-from bowerbird.db.pages_lock import ALONE
+from bowerbird.db.postgres.pages_lock import ALONE
 from bowerbird.model import Gone, Page
 from bowerbird.ports import Database, Transaction
 from bowerbird.store.context import SaveContext

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from bowerbird.db.short_columns import written, written_rows
+from bowerbird.db.sqlite.short_columns import written, written_rows
 from bowerbird.model import NETWORKS, Post, SavedPost
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import is_first_word, may_change, teller

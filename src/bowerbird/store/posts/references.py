@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from bowerbird.db.short_columns import written, written_rows
+from bowerbird.db.sqlite.short_columns import written, written_rows
 from bowerbird.model import Post
 from bowerbird.ports import Database, Row
 from bowerbird.store.context import SaveContext, Writes

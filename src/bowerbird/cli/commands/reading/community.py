@@ -16,7 +16,7 @@ from bowerbird.cli.which import Place, PlaceArgument, find_place, opened_place, 
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
-from bowerbird.model.community import NO, YES
+from bowerbird.model.subjects.community import NO, YES
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.community.reading import read_community, read_why, share_of_mentioned
 from bowerbird.reports.histories.find_account import Account, find_accounts

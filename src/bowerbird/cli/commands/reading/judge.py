@@ -19,7 +19,7 @@ from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, o
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
-from bowerbird.model.community import JUDGE, VALUES
+from bowerbird.model.subjects.community import JUDGE, VALUES
 from bowerbird.ports import Database
 from bowerbird.reports.labels import Labelled, Sampled, read_labelled, read_labels, read_latest, read_sample
 from bowerbird.store.judgements.labels import Group, Label, draw, keep_label, keep_labels

@@ -21,7 +21,7 @@ from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, m
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
-from bowerbird.model.community import Community
+from bowerbird.model.subjects.community import Community
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Ran
 from bowerbird.ports import Messenger

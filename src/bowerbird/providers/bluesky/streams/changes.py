@@ -7,8 +7,8 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from bowerbird.model import NoticeKind, Subject, User
-from bowerbird.providers.bluesky.outcomes import STATUSES
-from bowerbird.providers.bluesky.records import (
+from bowerbird.providers.bluesky.reading.outcomes import STATUSES
+from bowerbird.providers.bluesky.reading.records import (
     UNSEEN,
     Seen,
     follow_records,
@@ -19,7 +19,7 @@ from bowerbird.providers.bluesky.records import (
 )
 from bowerbird.providers.bluesky.streams.telling import Telling
 from bowerbird.providers.bluesky.syntax import FOLLOW, POST, PROFILE, REPOST, AtUri, is_did, is_handle, is_record_key
-from bowerbird.providers.common.items import UNREADABLE
+from bowerbird.providers.common.reading.items import UNREADABLE
 
 _NO_HANDLE = "handle.invalid"
 _NO_RECORD = (b"", b"null")

@@ -11,16 +11,16 @@ import msgspec
 from msgspec import Struct, field
 
 from bowerbird.model import Heard, NoticeKind, Subject, Subscription
-from bowerbird.providers.bluesky import car
-from bowerbird.providers.bluesky.repo import as_json
+from bowerbird.providers.bluesky.reading import car
+from bowerbird.providers.bluesky.reading.repo import as_json
 from bowerbird.providers.bluesky.streams import changes, positions
 from bowerbird.providers.bluesky.streams.channels import MAPPED
 from bowerbird.providers.bluesky.streams.notices import closed, informed, unread
 from bowerbird.providers.bluesky.streams.subscriptions import collections
 from bowerbird.providers.bluesky.streams.telling import Telling, listen
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.common.items import UNREADABLE
-from bowerbird.providers.common.times import iso
+from bowerbird.providers.common.reading.items import UNREADABLE
+from bowerbird.providers.common.reading.times import iso
 
 _MESSAGE, _ERROR = 1, -1
 

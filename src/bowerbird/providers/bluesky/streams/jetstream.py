@@ -13,8 +13,8 @@ from bowerbird.providers.bluesky.streams.compression import Unpacker
 from bowerbird.providers.bluesky.streams.notices import unread
 from bowerbird.providers.bluesky.streams.telling import Telling
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.common.amounts import check_values
-from bowerbird.providers.common.items import UNREADABLE, Reader
+from bowerbird.providers.common.reading.amounts import check_values
+from bowerbird.providers.common.reading.items import UNREADABLE, Reader
 
 _MAPPED = frozenset(MAPPED)
 _LATEST = 10**16

@@ -15,9 +15,9 @@ from bowerbird.providers.bluesky.streams.jetstream import Account, Identity
 from bowerbird.providers.bluesky.streams.notices import closed, informed, unread
 from bowerbird.providers.bluesky.streams.telling import Telling, listen
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.common.amounts import check_values
-from bowerbird.providers.common.items import UNREADABLE, Reader
-from bowerbird.providers.common.times import iso
+from bowerbird.providers.common.reading.amounts import check_values
+from bowerbird.providers.common.reading.items import UNREADABLE, Reader
+from bowerbird.providers.common.reading.times import iso
 
 _MAPPED = frozenset(MAPPED)
 

@@ -22,8 +22,8 @@ from bowerbird.model import (
     Subject,
     User,
 )
-from bowerbird.providers.common.amounts import SetAside
-from bowerbird.providers.common.items import shortened
+from bowerbird.providers.common.reading.amounts import SetAside
+from bowerbird.providers.common.reading.items import shortened
 
 
 class Numbered(Protocol):

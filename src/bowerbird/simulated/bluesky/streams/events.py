@@ -12,7 +12,7 @@ from bowerbird.simulated.bluesky.payloads import Payloads
 from bowerbird.simulated.bluesky.records import Written, follow_key, like_key, written
 from bowerbird.simulated.feeds import Tape
 from bowerbird.simulated.world import Happening, Kind
-from bowerbird.simulated.world.rows import REPOST, Row
+from bowerbird.simulated.world.posts.rows import REPOST, Row
 from bowerbird.simulated.world.settings import to_ms
 
 _PER_MS = 4096

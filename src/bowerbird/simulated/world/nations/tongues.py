@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bowerbird.simulated.world.hashing import mix, mix_many, unit, unit_many
-from bowerbird.simulated.world.rows import AUTHOR_MASK
-from bowerbird.simulated.world.vocabulary import TOWNS, VOCABULARY, WORDS_PER_LANGUAGE
+from bowerbird.simulated.world.people.vocabulary import TOWNS, VOCABULARY, WORDS_PER_LANGUAGE
+from bowerbird.simulated.world.posts.rows import AUTHOR_MASK
 
 Array = npt.NDArray[Any]
 

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.community.persons import say, undo
 from bowerbird.crawl.life.controls import Changed
 from bowerbird.errors import UserError
-from bowerbird.model.community import NO, UNDECIDED, YES
+from bowerbird.model.subjects.community import NO, UNDECIDED, YES
 from bowerbird.ports import Transaction
 from bowerbird.reports.community.people import Person, Which, read_people, read_person, read_written
 from bowerbird.reports.community.reading import read_why

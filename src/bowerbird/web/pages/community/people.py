@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.db.moment import one_moment
-from bowerbird.model.community import JUDGE
+from bowerbird.model.subjects.community import JUDGE
 from bowerbird.reports.community.people import Which, read_people
 from bowerbird.reports.community.reading import Standing, read_community, share_of_mentioned
 from bowerbird.reports.labels import read_labelled

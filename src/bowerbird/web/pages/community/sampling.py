@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.analysis.agreement import NO, UNSURE, YES
 from bowerbird.errors import UserError
-from bowerbird.model.community import JUDGE, VALUES
+from bowerbird.model.subjects.community import JUDGE, VALUES
 from bowerbird.ports import Transaction
 from bowerbird.reports.community.people import Person, Written, read_person, read_written
 from bowerbird.reports.labels import Labelled, read_labelled, read_labels, read_sample

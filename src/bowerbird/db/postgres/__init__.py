@@ -1,0 +1,1 @@
+"""PostgreSQL, for crawls on more than one machine."""

@@ -1,0 +1,71 @@
+"""A table of SQLite made anew with another definition, for what `alter table` cannot change there."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+
+from bowerbird.db.sqlite.short_columns import shortened_in_sql, whole_in_sql, written
+from bowerbird.errors import StoreError
+from bowerbird.ports import Transaction
+
+_AT_ONCE = 50_000
+_MANY = 500_000
+"""Rows from which on it takes long enough to be told about."""
+_log = logging.getLogger(__name__)
+
+
+async def remake(tx: Transaction, table: str, before: str, after: str) -> None:
+    """Replaces a part of the table's definition and keeps its rows, indexes and numbers, all in the caller's transaction."""
+    made = await _definition(tx, table)
+    if before not in made:
+        raise StoreError(f"cannot bring the table {table} up to date: its definition does not say {before!r}")
+    await _replace(tx, table, made.replace(before, after), {})
+
+
+async def shorten(tx: Transaction, table: str, *columns: str) -> None:
+    """Keeps the ids in these columns short from now on, and reads them as before."""
+    made = await _definition(tx, table)
+    for column in columns:
+        short = written("sqlite", column)
+        kept = rf"{short} text\1, {column} text generated always as ({whole_in_sql(short)}) virtual"
+        made, found = re.subn(rf"\b{column} text( not null)?(?=[,\n)])", kept, made, count=1)
+        if not found:
+            raise StoreError(f"cannot bring the table {table} up to date: its definition has no text {column!r}")
+    await _replace(tx, table, made, {written("sqlite", column): shortened_in_sql(column) for column in columns})
+
+
+async def _definition(tx: Transaction, table: str) -> str:
+    (row,) = await tx.fetch("select sql from sqlite_master where type = 'table' and name = ?", table)
+    return str(row["sql"])
+
+
+async def _replace(tx: Transaction, table: str, made: str, values: Mapping[str, str]) -> None:
+    """The same rows in a table of this definition; `values` are those of columns that it did not have."""
+    indexes = await tx.fetch("select sql from sqlite_master where type = 'index' and tbl_name = ? and sql is not null", table)
+    views = await tx.fetch("select name, sql from sqlite_master where type = 'view'")
+    for view in views:
+        # A view of a table that is not there for a moment would make the renaming fail.
+        await tx.execute(f"drop view {view['name']}")
+    head, _, columns = made.partition("(")
+    await tx.execute(f"{head.replace(table, f'{table}_anew')}({columns}")
+    stored = [row["name"] for row in await tx.fetch(f"pragma table_info({table}_anew)")]
+    await _copy(tx, table, stored, [values.get(name, name) for name in stored])
+    await tx.execute(f"drop table {table}")
+    await tx.execute(f"alter table {table}_anew rename to {table}")
+    for index in indexes:
+        await tx.execute(index["sql"])
+    for view in views:
+        await tx.execute(view["sql"])
+
+
+async def _copy(tx: Transaction, table: str, stored: Sequence[str], values: Sequence[str]) -> None:
+    """Generated columns are not copied."""
+    row = await tx.fetch_one(f"select count(*) as rows, coalesce(max(rowid), 0) as last from {table}")
+    rows, last = (row["rows"], row["last"]) if row else (0, 0)
+    copy = f"insert into {table}_anew ({', '.join(stored)}) select {', '.join(values)} from {table}"
+    for after in range(0, last, _AT_ONCE):
+        await tx.execute(f"{copy} where rowid > ? and rowid <= ?", after, after + _AT_ONCE)
+        if rows >= _MANY and after % _MANY == 0:
+            _log.warning("bringing the store up to date: the table %s, %d %% of %s rows", table, after * 100 // last, f"{rows:,}")

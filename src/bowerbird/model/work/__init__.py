@@ -1,0 +1,1 @@
+"""Work as values: tasks, calls, limits, streams, and who may do what until when."""

@@ -1,0 +1,1 @@
+"""Bluesky's answers, read."""

@@ -1,0 +1,1 @@
+"""How networks are asked: what every network shares."""

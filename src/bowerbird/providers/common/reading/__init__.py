@@ -1,0 +1,1 @@
+"""How answers and messages are read: what every network shares."""

@@ -1,0 +1,1 @@
+"""A Mastodon server's answers, read."""

@@ -1,0 +1,1 @@
+"""The answers of the v1.1 API, read."""

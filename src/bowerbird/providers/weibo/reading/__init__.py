@@ -1,0 +1,1 @@
+"""Weibo's answers, read."""

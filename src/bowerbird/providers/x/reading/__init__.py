@@ -1,0 +1,1 @@
+"""The X API's answers, read."""

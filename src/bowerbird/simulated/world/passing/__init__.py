@@ -1,0 +1,1 @@
+"""What happens in the world, in the order of time."""

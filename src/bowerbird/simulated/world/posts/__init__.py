@@ -1,0 +1,1 @@
+"""What is posted in the world, and how others react to it."""
