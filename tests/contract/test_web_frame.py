@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from bowerbird.clock import RealClock
 from bowerbird.errors import Busy, UserError
 from bowerbird.ports import Database
 from bowerbird.web import words
-from bowerbird.web.crowd import Crowd
+from bowerbird.web.crowd import OF_STRANGERS, Crowd
 from bowerbird.web.errors import NotFound
 from bowerbird.web.live import Live, event
 from bowerbird.web.navigation import AREAS, Area, area_of
@@ -196,6 +196,55 @@ async def test_an_action_needs_the_token_of_the_page(database: Database) -> None
     assert done == ["a"]
 
 
+SOMEBODY = {"type": "http", "visitor": "ada"}
+STRANGER = {"type": "http", "path": "/login", "visitor": None}
+
+
+async def test_a_flood_of_strangers_takes_no_turn_from_people_and_is_refused_late_and_cheaply() -> None:
+    inside, go, clock, told = 0, asyncio.Event(), Later(), list[int]()
+
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal inside
+        inside += 1
+        if scope["visitor"] is None:
+            await go.wait()
+        await PlainTextResponse("wrong", 429 if scope["visitor"] is None else 200)(scope, receive, send)
+
+    async def send(message: Any) -> None:
+        told.extend([message["status"]] if "status" in message else [])
+
+    crowd = Crowd(page, clock)
+    strangers = [asyncio.create_task(crowd(STRANGER, None, send)) for _ in range(100)]
+    await settled()
+    assert inside == OF_STRANGERS
+    await crowd({**SOMEBODY, "path": "/"}, None, send)
+    assert told == [200]
+    go.set()
+    await settled()
+    # A refusal is told after a while, and holds no turn meanwhile.
+    assert (inside, told) == (1 + OF_STRANGERS + 40, [200])
+    clock.later.set()
+    await asyncio.gather(*strangers)
+    assert told == [200] + 100 * [429]
+
+
+async def settled() -> None:
+    """Lets everything run that can."""
+    for _ in range(300):
+        await asyncio.sleep(0)
+
+
+class Later(RealClock):
+    """A clock on which whoever waits for a time waits for the test's word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.later = asyncio.Event()
+
+    async def sleep_until(self, when: datetime) -> None:
+        await self.later.wait()
+
+
 async def test_a_crowd_waits_its_turn_and_those_who_watch_are_not_counted() -> None:
     inside, most, go = 0, 0, asyncio.Event()
 
@@ -206,9 +255,9 @@ async def test_a_crowd_waits_its_turn_and_those_who_watch_are_not_counted() -> N
         await go.wait()
         inside -= 1
 
-    crowd = Crowd(page, at_once=3)
-    asked = [asyncio.create_task(crowd({"type": "http", "path": "/"}, None, None)) for _ in range(9)]
-    watching = asyncio.create_task(crowd({"type": "http", "path": "/live/overview"}, None, None))
+    crowd = Crowd(page, RealClock(), at_once=3)
+    asked = [asyncio.create_task(crowd({**SOMEBODY, "path": "/"}, None, None)) for _ in range(9)]
+    watching = asyncio.create_task(crowd({**SOMEBODY, "path": "/live/overview"}, None, None))
     for _ in range(5):
         await asyncio.sleep(0)
     assert inside == 4
@@ -228,10 +277,10 @@ async def test_what_is_sent_piece_by_piece_takes_no_turn_from_others() -> None:
 
     async def taken(message: Any) -> None: ...
 
-    crowd = Crowd(page, at_once=1)
-    slow = asyncio.create_task(crowd({"type": "http", "path": "/"}, None, send))
+    crowd = Crowd(page, RealClock(), at_once=1)
+    slow = asyncio.create_task(crowd({**SOMEBODY, "path": "/"}, None, send))
     await asyncio.sleep(0)
     async with asyncio.timeout(5):
-        await crowd({"type": "http", "path": "/"}, None, taken)
+        await crowd({**SOMEBODY, "path": "/"}, None, taken)
     read.set()
     await slow

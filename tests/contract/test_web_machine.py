@@ -128,7 +128,8 @@ async def test_people_who_do_not_read_their_downloads_keep_nobody_waiting_and_no
     async with asyncio.timeout(20):
         for _ in readers:
             await begun.acquire()
-        assert (await client.get("/data/users.csv")).status == 503
+        refused = await client.get("/data/users.csv")
+        assert (refused.status, refused.headers["retry-after"]) == (429, "2")
         assert (await client.get("/help")).status == 200
         await ended(readers)
         assert (await client.get("/data/users.csv")).status == 200

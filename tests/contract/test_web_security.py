@@ -304,9 +304,9 @@ async def test_a_thousand_wrong_logins_at_once_are_few_hashes_and_leave_few_rows
     site = await with_people(store)
     answers: list[Answer] = await asyncio.gather(*(Client(site).log_in("rita", "wrong") for _ in range(200)))
     statuses = [answer.status for answer in answers]
-    assert statuses.count(429) + statuses.count(503) >= 200 - MOST_BY_NAME
+    assert statuses.count(429) >= 200 - MOST_BY_NAME
     assert statuses.count(401) <= MOST_BY_NAME
-    assert set(statuses) <= {401, 429, 503}
+    assert set(statuses) <= {401, 429}
     assert len(await recorded(store)) <= MOST_BY_NAME
     assert (await Client(site).log_in("rita", PASSWORD)).status == 429
 

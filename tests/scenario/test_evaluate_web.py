@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from html import unescape
 from typing import Any
@@ -25,8 +26,7 @@ def evaluated(*only: str, build: Callable[[Site], Any] = dashboard, logins: int 
 def test_nobody_gets_in_and_nothing_runs() -> None:
     figures = evaluated("roles", "tokens", "redirects", "keys", "caches", "markup", "logins", logins=60)
     assert (figures["let_in"], figures["executed"], figures["what"]) == (0, 0, [])
-    # On a busy machine a question may be given up; a mistake of ours is another thing.
-    assert [each for each in figures["failures"] if not each.endswith("503")] == []
+    assert figures["failures"] == []
     assert figures["tried"] > 500
     assert figures["fields"] > 100
     assert figures["pages_with_markup"] > 5
@@ -38,6 +38,7 @@ def test_nobody_gets_in_and_nothing_runs() -> None:
 def test_nobody_gets_in_by_any_attack() -> None:
     figures = evaluate_web(Wish(say=lambda words: None))
     assert (figures["let_in"], figures["executed"], figures["what"]) == (0, 0, [])
+    assert figures["failures"] == []
     assert figures["by_kind"]["wrong logins"] == 1_000
 
 
@@ -109,6 +110,25 @@ def test_a_dashboard_that_does_not_escape_is_found_out() -> None:
     figures = evaluated("markup", build=unescaping)
     assert figures["executed"] > 5
     assert not figures["is_clean"]
+
+
+def test_markup_at_the_end_of_a_page_that_comes_in_pieces_is_found_out() -> None:
+    def late(site: Site) -> App:
+        app = dashboard(site)
+
+        async def weak(scope: Any, receive: Any, send: Any) -> None:
+            if scope["path"] != "/machine":
+                await app(scope, receive, send)
+                return
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+            await send({"type": "http.response.body", "body": b"<p>first</p>", "more_body": True})
+            for _ in range(50):
+                await asyncio.sleep(0)
+            await send({"type": "http.response.body", "body": b"<bb-mark>"})
+
+        return weak
+
+    assert any("/machine" in each for each in evaluated("markup", build=late)["what"])
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def dashboard(site: Site) -> Starlette:
     return Starlette(
         routes=routes,
         # The watch first: a turn is for those who are let in, and strangers get one when all they send has come.
-        middleware=[*site.guard.middleware(), Middleware(Crowd)],
+        middleware=[*site.guard.middleware(), Middleware(Crowd, clock=site.clock)],
         exception_handlers={
             HTTPException: _http(site),
             UserError: _said(site, 400),
@@ -83,7 +83,9 @@ def _http(site: Site) -> _Answer:
         status = error.status_code if isinstance(error, HTTPException) else 500
         heading = "There is no such page" if status == 404 else "This cannot be done"
         words = "Go on with the navigation." if status == 404 else str(getattr(error, "detail", ""))
-        return site.page(request, "said.html", title=heading, status=status, words=words, again=False)
+        told = site.page(request, "said.html", title=heading, status=status, words=words, again=False)
+        told.headers.update(getattr(error, "headers", None) or {})
+        return told
 
     return answer
 

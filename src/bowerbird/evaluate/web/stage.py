@@ -97,7 +97,7 @@ class Stage:
             async with self._session.request(
                 method, address, headers={**cookies, **(headers or {})}, data=data, allow_redirects=False
             ) as answer:
-                body = await answer.content.read(_MOST_READ) if not _is_endless(answer) else await _first_event(answer)
+                body = await _whole(answer) if not _is_endless(answer) else await _first_event(answer)
                 told = {name.lower(): "\n".join(answer.headers.getall(name)) for name in answer.headers}
                 return Got(answer.status, told, body)
         except (aiohttp.ClientError, ConnectionError, TimeoutError, ValueError):
@@ -106,6 +106,9 @@ class Stage:
     async def log_in(self, name: str, password: str, **more: str) -> tuple[Got, Mapping[str, str]]:
         """Fills in the login; the answer, and the cookies that it gave."""
         page = await self.ask("GET", "/login")
+        if page.status != 200:
+            # In a crowd not even the form is shown.
+            return page, {}
         token = page.text.partition('name="token" value="')[2].partition('"')[0]
         before = Visit(cookies_of(page), token)
         got = await self.ask("POST", "/login", visit=before, data={"name": name, "password": password, "token": token, **more})
@@ -172,6 +175,14 @@ async def _add_people(site: Site, database: Database) -> None:
 
 def _is_endless(answer: aiohttp.ClientResponse) -> bool:
     return answer.headers.get("content-type", "").startswith("text/event-stream")
+
+
+async def _whole(answer: aiohttp.ClientResponse) -> bytes:
+    """All of it, to a limit: who leaves a download in the middle has it open still when the next one is asked for."""
+    body = bytearray()
+    while len(body) < _MOST_READ and (piece := await answer.content.read(_MOST_READ - len(body))):
+        body += piece
+    return bytes(body)
 
 
 async def _first_event(answer: aiohttp.ClientResponse) -> bytes:

@@ -53,7 +53,7 @@ class Entrance:
             fits = await self.passwords.fits(person.hash if person else None, password)
             newer = await self.passwords.hash(password) if fits and person and self.passwords.is_outdated(person.hash) else ""
         except Crowded:
-            raise Refused(503, _CROWD, 5) from None
+            raise Refused(429, _CROWD, 5) from None
         now = self._clock.now()
         async with self._database.transaction() as tx:
             session = await self._begun(tx, person, address, now) if person and fits else None
@@ -74,7 +74,7 @@ class Entrance:
         try:
             return await self.passwords.fits(found.hash if found else None, password)
         except Crowded:
-            raise Refused(503, _CROWD, 5) from None
+            raise Refused(429, _CROWD, 5) from None
 
     async def _charge(self, name: str, address: str) -> None:
         now = self._clock.now()
