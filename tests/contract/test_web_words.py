@@ -10,9 +10,11 @@ from working_scene import at, fill
 
 from bowerbird.ports import Database
 from bowerbird.reports.sheets.names import read_names
-from web_site import CRAWL, dashboard
+from web_site import CRAWL, Client, dashboard
 
-_USER = "insert into users (user_no, id, network, handle, name, opts_out, found_at, seen_at) values (?, ?, 'bluesky', ?, ?, ?, 1, 1)"
+_USER = """
+insert into users (user_no, id, network, handle, name, opts_out, found_at, seen_at) values (?, ?, 'bluesky', ?, ?, ?, 1, 1)
+"""
 
 
 async def _people(database: Database) -> None:
@@ -66,3 +68,38 @@ async def test_calls_of_one_crawl_are_chosen_by_its_name(database: Database) -> 
 async def test_what_is_new_in_the_store_is_called_items(crawled_database: Database, address: str) -> None:
     shown = re.sub(r"<[^>]*>", " ", (await (await dashboard(crawled_database)).get(address)).text)
     assert re.findall(r"(?i)\brecords?\b|new items", shown) == []
+
+
+async def _standing(client: Client, argument: str) -> str:
+    stream = client.site.live.stream("steering", argument)
+    told = await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    return told
+
+
+async def test_only_what_somebody_else_wants_is_told_as_changed(crawled_database: Database) -> None:
+    client = await dashboard(crawled_database)
+    async with crawled_database.transaction() as tx:
+        await tx.execute("update crawls set state = 'stopped', wanted = 'stopped'")
+    told = {
+        where: await _standing(client, f"{CRAWL}/{where}")
+        for where in ("rest/stopped", "run/stopped", "run/running", "rest/running/starting")
+    }
+    is_told = {where: ("Somebody else" in text, "data-again" in text) for where, text in told.items()}
+    assert is_told == {
+        "rest/stopped": (False, False),
+        "run/stopped": (False, True),
+        "run/running": (True, False),
+        "rest/running/starting": (False, False),
+    }
+
+
+async def test_a_crawl_that_rests_as_wanted_is_no_warning_and_has_a_button(crawled_database: Database) -> None:
+    async with crawled_database.transaction() as tx:
+        await tx.execute("update crawls set state = 'stopped', wanted = 'stopped', reason = 'asked to'")
+    shown = (await (await dashboard(crawled_database)).get("/")).text
+    needs = shown[shown.index('<section id="needs"') : shown.index('id="figures"')]
+    assert "Nothing needs you." in needs
+    assert '<li class="wished">' in needs
+    assert f'<p class="for-steer"><a class="button" href="/steering/crawls/{CRAWL}">Start …</a></p>' in needs
+    assert 'data-role="admin"' in shown
