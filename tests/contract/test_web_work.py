@@ -22,7 +22,7 @@ from bowerbird.web.words import brief
 from web_site import CRAWL, Answer, Client, dashboard
 
 PAGES = {
-    "/crawls/{}": ('class="automaton"', "Records a minute", "What each facet brings"),
+    "/crawls/{}": ('class="automaton"', "Items a minute", "What each facet brings"),
     "/crawls/{}/limits": ("Windows", "calls of account"),
     "/crawls/{}/frontier": ("By age of the last visit", "within the hour"),
     "/crawls/{}/messages": ("results,",),

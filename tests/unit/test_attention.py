@@ -73,6 +73,13 @@ def test_a_crawl_that_does_not_run_is_told_with_the_command_that_goes_on(
     (need,) = told(structs.replace(CRAWL, state=state, reason=reason), processes=())
     assert words in need.what
     assert (need.command, need.advice, need.is_bad) == ("bowerbird crawl a.toml", "raise calls", is_bad)
+    assert (need.is_wished, need.label, need.crawl) == (not is_bad, "Start", "a")
+
+
+def test_a_crawl_that_was_paused_is_told_without_alarm() -> None:
+    (need,) = told(structs.replace(CRAWL, state=CrawlState.PAUSED, wanted=CrawlState.PAUSED))
+    assert (need.is_bad, need.is_wished, need.label, need.command) == (False, True, "Resume", "bowerbird resume --crawl a")
+    assert told(structs.replace(CRAWL, state=CrawlState.PAUSED)) == [], "it is about to go on"
 
 
 def test_a_refused_credential_comes_first_with_the_command_that_renews_it() -> None:

@@ -75,7 +75,7 @@ def _plural(name: str, count: int) -> str:
 
 def _speed(glimpse: Glimpse) -> Text:
     calls, items = numbers.rate(glimpse.calls_per_second), numbers.rate(glimpse.items_per_second)
-    return Text(f"{calls} calls   {items} new items   (last half minute)", style="cyan", no_wrap=True, overflow="crop")
+    return Text(f"{calls} calls   {items} items   (last half minute)", style="cyan", no_wrap=True, overflow="crop")
 
 
 def _spent(glimpse: Glimpse) -> list[Text]:
@@ -85,7 +85,7 @@ def _spent(glimpse: Glimpse) -> list[Text]:
 
 
 def _lanes(lanes: tuple[Lane, ...]) -> RenderableType:
-    table = _columns("asks for", "calls", "new items", "waiting")
+    table = _columns("asks for", "calls", "items", "waiting")
     for lane in lanes:
         about = "" if lane.is_exact else "~"
         table.add_row(lane.facet, f"{lane.calls:,}", f"{lane.items:,}", f"{about}{lane.waiting:,}")

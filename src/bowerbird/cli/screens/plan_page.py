@@ -14,7 +14,7 @@ from bowerbird.planning.probe import Found
 from bowerbird.reports.status.limit_names import limit_word
 
 _MEGABYTE = 1e6
-_COUNTS = {"calls": "calls", "items": "new items", "users": "accounts", "posts": "posts"}
+_COUNTS = {"calls": "calls", "items": "items", "users": "accounts", "posts": "posts"}
 
 
 def learned(found: Found) -> str:

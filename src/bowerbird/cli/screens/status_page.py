@@ -143,7 +143,7 @@ def _pace(page: StatusPage) -> str:
     seconds = pace.span.total_seconds()
     if not pace.calls or seconds <= 0 or pace.until is None:
         return "no calls yet" if not pace.calls else f"{numbers.many(pace.calls, 'call')} so far"
-    rates = f"{numbers.rate(pace.calls / seconds)} calls and {numbers.rate(pace.items / seconds)} new items"
+    rates = f"{numbers.rate(pace.calls / seconds)} calls and {numbers.rate(pace.items / seconds)} items"
     newest = numbers.span(page.status.now - pace.until)
     return f"{rates} over the last {numbers.many(pace.calls, 'call')}, the newest {newest} ago"
 

@@ -158,7 +158,7 @@ def _crawl(crawl: CrawlFacts) -> Iterator[Block]:
     why = f" ({report.reason})" if report.reason else ""
     yield Paragraph(
         f"Crawl {report.name}: flow {flow}, begun {_minute(report.created_at)}, last heard of {_minute(report.updated_at)}, "
-        f"{report.state}{why}. {report.calls:,} calls brought {report.items:,} new items."
+        f"{report.state}{why}. {report.calls:,} calls brought {report.items:,} items."
     )
     facets: dict[str, Any] = plan.get("facets", {})
     rows = tuple((facet, _ranker(facets.get(facet)), count.value) for facet, count in sorted(crawl.calls.items()))

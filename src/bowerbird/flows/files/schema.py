@@ -31,7 +31,7 @@ _TEXTS: Schema = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"typ
 _ANY: Schema = {"type": "object"}
 _STOP: dict[str, tuple[Schema, str]] = {
     "calls": (_COUNT, "So many calls made."),
-    "items": (_COUNT, "So many new items collected."),
+    "items": (_COUNT, "So many items collected: accounts, posts, relations, reactions and tags, each counted once."),
     "users": (_COUNT, "So many accounts collected."),
     "posts": (_COUNT, "So many posts collected."),
     "dollars": (_DOLLARS, "So many dollars spent in all (X)."),

@@ -202,7 +202,7 @@ class Saved(Struct, frozen=True, kw_only=True):
 
     @property
     def items_new(self) -> int:
-        """Records of whatever kind that were not stored before. What counts as new is said here and nowhere else."""
+        """Items of whatever kind that were not stored before. What counts as new is said here and nowhere else."""
         return self.users_new + self.posts_new + self.entries_new
 
 

@@ -36,6 +36,11 @@ class Need(Struct, frozen=True, kw_only=True):
     """The page that shows it."""
     is_bad: bool = False
     """Something does not run that should."""
+    is_wished: bool = False
+    """It is as somebody wanted it: told, and no cause for alarm."""
+    label: str = ""
+    """What whoever may steer can do about it on the page of the crawl: start it, or resume it."""
+    crawl: str = ""
 
 
 def needs(status: Status, steps: Mapping[str, Step]) -> list[Need]:
@@ -50,27 +55,37 @@ def needs(status: Status, steps: Mapping[str, Step]) -> list[Need]:
         *_left_out(status),
         *_set_aside(status),
     ]
-    return sorted(found, key=lambda need: not need.is_bad)
+    return sorted(found, key=lambda need: (not need.is_bad, need.is_wished))
 
 
 def _crawls(status: Status, steps: Mapping[str, Step]) -> Iterator[Need]:
     running = {process.crawl for process in status.processes}
     for crawl in status.summary.crawls:
-        step = steps.get(crawl.name, Step())
-        path = f"/crawls/{quote(crawl.name)}"
-        advice = "; ".join((*step.first, *filter(None, [step.about])))
+        is_run, step = crawl.name in running, steps.get(crawl.name, Step())
         if crawl.state == CrawlState.FAILED:
-            yield Need(what=f"{crawl.name} failed: {crawl.reason}", advice=advice, command=step.command, path=path, is_bad=True)
-        elif crawl.state.is_under_way and crawl.name not in running:
-            yield Need(
-                what=f"{crawl.name} is run by no process, though none said goodbye: it may have been killed. Nothing is lost.",
-                advice=advice,
-                command=step.command,
-                path=path,
-                is_bad=True,
-            )
-        elif is_open(crawl) and crawl.name not in running and step.command:
-            yield Need(what=f"{crawl.name} has {_ended(crawl)}", advice=advice, command=step.command, path=path)
+            yield _resting(crawl, step, f"{crawl.name} failed: {crawl.reason}", is_bad=True)
+        elif crawl.state.is_under_way and not is_run:
+            what = f"{crawl.name} is run by no process, though none said goodbye: it may have been killed. Nothing is lost."
+            yield _resting(crawl, step, what, is_bad=True)
+        elif crawl.state == CrawlState.PAUSED and crawl.wanted == CrawlState.PAUSED:
+            resume = Step(command=f"bowerbird resume --crawl {crawl.name}")
+            yield _resting(crawl, resume, f"{crawl.name} is paused, as somebody wanted", label="Resume")
+        elif is_open(crawl) and not is_run and step.command:
+            yield _resting(crawl, step, f"{crawl.name} has {_ended(crawl)}")
+
+
+def _resting(crawl: CrawlReport, step: Step, what: str, *, is_bad: bool = False, label: str = "Start") -> Need:
+    """A crawl that does not go on by itself, and how it does."""
+    return Need(
+        what=what,
+        advice="; ".join((*step.first, *filter(None, [step.about]))),
+        command=step.command,
+        path=f"/crawls/{quote(crawl.name)}",
+        is_bad=is_bad,
+        is_wished=not is_bad,
+        label=label,
+        crawl=crawl.name,
+    )
 
 
 def is_open(crawl: CrawlReport) -> bool:

@@ -1,6 +1,6 @@
-"""What each facet brings: records in all and per minute, now and over the life of a crawl.
+"""What each facet brings: items in all and per minute, now and over the life of a crawl.
 
-Records are whatever was not stored before: accounts, posts, relations, reactions, tags (`Saved.items_new`), so that facets can be
+Items are whatever was not stored before: accounts, posts, relations, reactions, tags (`Saved.items_new`), so that facets can be
 compared; per minute they are what the literature calls the average crawling rate of a robot.
 """
 
@@ -59,18 +59,18 @@ class Pace(Struct, frozen=True, kw_only=True):
     items: int
     is_exact: bool
     a_minute: float
-    """Records per minute in the minutes that were asked for."""
+    """Items per minute in the minutes that were asked for."""
     calls_a_minute: float
     objects_a_minute: float
 
 
 class Course(Struct, frozen=True):
-    """Records per minute over the life of a crawl: the middle of each stretch of time, and by facet the rate in it."""
+    """Items per minute over the life of a crawl: the middle of each stretch of time, and by facet the rate in it."""
 
     at: Sequence[datetime]
     rates: Mapping[str, Sequence[float]]
     sums: Mapping[str, tuple[int, int]]
-    """By facet: calls and records in all."""
+    """By facet: calls and items in all."""
     is_exact: bool
 
 

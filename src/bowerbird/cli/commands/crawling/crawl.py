@@ -61,7 +61,7 @@ def command(
         typer.Option("--seed", metavar="SEED", help="One more seed: an id, a handle or an address; may be given several times."),
     ] = None,
     calls: Annotated[int | None, typer.Option("--calls", min=1, help="End after so many more calls.")] = None,
-    items: Annotated[int | None, typer.Option("--items", min=1, help="End after so many more new items.")] = None,
+    items: Annotated[int | None, typer.Option("--items", min=1, help="End after so many more items.")] = None,
     dollars: Annotated[
         float | None, typer.Option("--dollars", min=0.001, help="End before more than so many more dollars are spent.")
     ] = None,

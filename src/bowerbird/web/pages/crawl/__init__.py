@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.crawl.process.running import living
+from bowerbird.reports.sheets.names import parts, read_names
 from bowerbird.reports.working.frontier import AGES, read_next
 from bowerbird.reports.working.messages import read_messages
 from bowerbird.web.kept import Kept
@@ -91,8 +92,8 @@ class _Pages:
                 "kind": "lines",
                 "x": "time",
                 "x_label": "time (UTC)",
-                "y_label": "records per minute",
-                "unit": "records/min",
+                "y_label": "items per minute",
+                "unit": "items/min",
                 "xs": [at.isoformat() for at in course.at],
                 "series": series,
                 "as_of": kept.at.isoformat(),
@@ -115,13 +116,19 @@ class _Pages:
         loads = await self._crawls.loads((await self._crawls.crawl(request.path_params["name"])).name)
         async with self._site.database.reading() as tx:
             first = {load.lane: await read_next(tx, load.lane, 5) for load in loads if load.waiting}
+            asked = [(load.service, task.target) for load in loads for task in first.get(load.lane, ())]
+            names = await read_names(self._site.database, tx, asked)
         several = len({load.service for load in loads}) > 1
-        return self._page(request, "frontier", loads=loads, first=first, ages=list(AGES), classes=_ECHO, several=several)
+        values = {"ages": list(AGES), "classes": _ECHO, "several": several, "names": names, "at": self._site.clock.now()}
+        return self._page(request, "frontier", loads=loads, first=first, **values)
 
     async def _read_messages(self, name: str) -> dict[str, Any]:
         number = (await self._crawls.crawl(name)).crawl
         async with self._site.database.reading() as tx:
-            return {"messages": await read_messages(tx, number), "at": self._site.clock.now()}
+            messages = await read_messages(tx, number)
+            asked = [(line.service, part) for lines in messages.values() for line in lines for part in parts(line.targets)]
+            names = await read_names(self._site.database, tx, asked)
+        return {"messages": messages, "names": names, "crawl": name, "at": self._site.clock.now()}
 
     async def messages(self, request: Request) -> Response:
         return self._page(request, "messages", **(await self._messages.at_once(request.path_params["name"])).value)
@@ -139,7 +146,7 @@ class _Pages:
         return self._page(request, "plan", seen, standing=standing, foreseen=foreseen, lines=lines)
 
     async def plan_numbers(self, request: Request) -> Response:
-        """Records over the time that the crawl was run: three rehearsals and what happened."""
+        """Items over the time that the crawl was run: three rehearsals and what happened."""
         name = request.path_params["name"]
         seen, standing = await self._seen(name), await self._preparing.standing(f"plan of {name}")
         hours = max(seen.ran / timedelta(hours=1), 0.25)
@@ -156,8 +163,8 @@ class _Pages:
                 "kind": "lines",
                 "x": "number",
                 "x_label": "hours run",
-                "y_label": "records",
-                "unit": "records",
+                "y_label": "items",
+                "unit": "items",
                 "xs": [round(at, 3) for at in times],
                 "series": [*series, {"label": "happened", "values": done}],
                 "as_of": seen.now.isoformat(),
@@ -165,7 +172,7 @@ class _Pages:
         )
 
     async def _happened(self, name: str, times: list[float], ran: float) -> list[float | None]:
-        """Records in all by the hours run, as if it had been run without a break."""
+        """Items in all by the hours run, as if it had been run without a break."""
         course, items = (await self._crawls.course.get(name)).value, (await self._crawls.crawl(name)).items
         if len(course.at) < 2:
             return [items if at >= ran else None for at in times]

@@ -20,7 +20,10 @@ def automaton(seen: Seen) -> Markup:
         facets={use.name: list(_lines(seen, use.name)) for use in seen.flow.facets} | {STREAM: list(_stream_lines(seen))},
         edges={edge: _led(led) for edge, led in seen.led.items()},
         states={use.name: _state(seen, use.name) for use in seen.flow.facets} | {STREAM: _stream_state(seen)},
-        links={use.name: f"/work/calls?facet={words.in_path(use.name)}" for use in seen.flow.facets},
+        links={
+            use.name: f"/work/calls?crawl={words.in_path(seen.crawl.name)}&facet={words.in_path(use.name)}"
+            for use in seen.flow.facets
+        },
     )
     return Markup(as_counted_svg(seen.flow, counted))  # noqa: S704 every text in it is escaped by its maker
 
@@ -35,7 +38,7 @@ def _lines(seen: Seen, facet: str) -> Iterator[str]:
         yield f"{sign}{failed:,} given up"
     pace = next((pace for pace in seen.paces if pace.facet == facet), None)
     if pace is not None:
-        yield f"{words.number(round(pace.a_minute, 1))} records/min"
+        yield f"{words.number(round(pace.a_minute, 1))} items/min"
 
 
 def _stream_lines(seen: Seen) -> Iterator[str]:

@@ -64,8 +64,13 @@ class Seen(Struct, frozen=True, kw_only=True):
     def calls_a_minute(self) -> float:
         return sum(pace.calls_a_minute for pace in self.paces)
 
+    @property
+    def is_long(self) -> bool:
+        """What is said per minute is over the last ten; otherwise since it began."""
+        return self.now - self.crawl.created_at >= _RECENT
+
     def mean(self, pace: Pace) -> float:
-        """Records per minute over all the time that the crawl was run."""
+        """Items per minute over all the time that the crawl was run."""
         return pace.items / max(self.ran / timedelta(minutes=1), 1.0)
 
 

@@ -13,6 +13,7 @@ from bowerbird.reports.browsing.searching import Search, search
 from bowerbird.reports.histories.changes import Change, read_profile_history
 from bowerbird.reports.histories.find_account import Account, find_accounts
 from bowerbird.reports.sheets.accounts import AccountSheet, hours_of, read_account, read_told
+from bowerbird.reports.sheets.names import Names, asked_about, read_names
 from bowerbird.reports.sheets.ties import TieDay, newest_ties, ties_by_day
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.data.cells import heat
@@ -76,8 +77,14 @@ async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
         "hours": hours,
         "heat": heat(hours),
         "ties": await newest_ties(site.database, sheet.number, _TIES),
+        "names": await _names(site, sheet),
         "read_at": site.clock.now(),
     }
+
+
+async def _names(site: Site, sheet: AccountSheet) -> Names:
+    async with site.database.reading() as tx:
+        return await read_names(site.database, tx, asked_about(sheet.brought))
 
 
 def _title(sheet: AccountSheet) -> str:

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from bowerbird.analysis.cascades import Cascade, rebuild
 from bowerbird.model import Passed, post_at
 from bowerbird.reports.histories.changes import Change, read_edits
+from bowerbird.reports.sheets.names import Names, asked_about, read_names
 from bowerbird.reports.sheets.posts import COUNTERS, PassedOn, PostSheet, read_passed_on, read_post, read_thread
 from bowerbird.reports.studies.cascades import CascadeReader
 from bowerbird.web.errors import NotFound
@@ -20,12 +21,14 @@ from bowerbird.web.words import in_path
 _LARGEST = 2_000
 """Of the cascades that a page draws."""
 _TREE = 200
+_OTHERS = ("repost_of", "quote_of", "root")
 
 
 def post(site: Site) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         sheet = await _sheet(site, request)
         values: dict[str, Any] = {"sheet": sheet, "edits": await _edits(site, sheet), "read_at": site.clock.now()}
+        values["names"] = await _names(site, sheet)
         values["thread"] = await read_thread(site.database, sheet)
         values["is_drawn"] = sheet.passed_on.is_exact and 0 < sheet.passed_on.value <= _LARGEST and sheet.post is not None
         return site.page(request, "data/post.html", title=_title(sheet), **values)
@@ -95,6 +98,13 @@ async def _sheet(site: Site, request: Request) -> PostSheet:
     if sheet is None:
         raise NotFound(f"The store has no post {name}. Search for it among the posts, or hydrate it by its id.")
     return sheet
+
+
+async def _names(site: Site, sheet: PostSheet) -> Names:
+    """Of whom and what it speaks of, and of what the call that brought it asked about."""
+    spoken = [*sheet.post["mentions"], *filter(None, (sheet.post[each] for each in _OTHERS))] if sheet.post else []
+    async with site.database.reading() as tx:
+        return await read_names(site.database, tx, [*(("", id_) for id_ in spoken), *asked_about(sheet.brought)])
 
 
 async def _cascade(site: Site, request: Request) -> tuple[PassedOn, Passed, Cascade]:

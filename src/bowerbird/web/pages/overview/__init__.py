@@ -55,7 +55,7 @@ def _plotted(found: Incoming) -> dict[str, Any]:
         "kind": "stacked",
         "x": "time",
         "x_label": "last hour, UTC" if found.is_lately else "whole life of the newest crawl, UTC",
-        "y_label": "new items per minute",
+        "y_label": "items per minute",
         "unit": "per min",
         "xs": [when.timestamp() for when in found.at],
         "series": [{"label": name, "values": [round(rate, 2) for rate in rates]} for name, rates in found.rates.items()],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -53,19 +54,37 @@ def routes(desk: Desk) -> list[BaseRoute]:
         return desk.back("/steering", _DONE[verb].format(what=what))
 
     async def standing(argument: str) -> str:
-        """How one crawl stands now, beside what the page says: `NAME/state/wanted` as it was shown."""
-        name, state, wanted, where = (*argument.split("/", 3), "", "", "")[:4]
+        """How one crawl stands now, beside what the page says: `NAME/run or rest/wanted` as it was shown."""
+        name, runs, wanted, where = (*argument.split("/", 3), "", "", "")[:4]
         found = [each for each in await read_steered(site.database, site.clock.now()) if each.crawl.name == name]
-        at = f"/steering/crawls/{in_path(name)}" if where else ""
-        values = {"each": found[0] if found else None, "is_new": _is_new(found, state, wanted), "at": at}
-        return site.fragment("steering/standing.html", **values)
+        shown = Shown(wanted, is_running=runs == "run", is_starting=where == "starting")
+        return site.fragment(
+            "steering/standing.html",
+            each=found[0] if found else None,
+            is_elsewhere=bool(found) and shown.is_overtaken(found[0]),
+            is_followed=bool(found) and shown.is_followed(found[0]),
+            at=f"/steering/crawls/{in_path(name)}" if where else "",
+        )
 
     site.live.add("steering", standing)
     return [Route("/steering", index), Route("/steering/control", site.acting(Role.STEER, control), methods=["POST"])]
 
 
-def _is_new(found: list[SteeredCrawl], state: str, wanted: str) -> bool:
-    return bool(found) and (found[0].state, str(found[0].crawl.wanted)) != (state, wanted)
+class Shown(Struct, frozen=True):
+    """What a page said of a crawl when it was made."""
+
+    wanted: str
+    is_running: bool
+    is_starting: bool = False
+    """Whoever looks has just started it."""
+
+    def is_overtaken(self, now: SteeredCrawl) -> bool:
+        """Somebody else wants something else of it."""
+        return not self.is_starting and str(now.crawl.wanted) != self.wanted
+
+    def is_followed(self, now: SteeredCrawl) -> bool:
+        """It came to what was wanted when the page was made, and has other controls for that."""
+        return not self.is_overtaken(now) and self.is_running != now.is_running
 
 
 def _part(form: Form) -> Part | None:

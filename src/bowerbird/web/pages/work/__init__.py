@@ -16,7 +16,8 @@ from bowerbird.errors import UserError
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.ports import Module
 from bowerbird.reports.modules import ModuleStanding, read_history, read_standings
-from bowerbird.reports.working.calls import CallFilter, CallPage, read_calls
+from bowerbird.reports.sheets.names import parts, read_names
+from bowerbird.reports.working.calls import CallFilter, read_calls
 from bowerbird.reports.working.errors import ErrorFilter, ErrorSums, read_error_sums, read_errors
 from bowerbird.reports.working.services import read_services
 from bowerbird.reports.working.spans import STEPS, Spans, read_spans
@@ -52,7 +53,7 @@ class _Pages:
         self._site = site
         self._runs = Runs(site.database, site.clock)
         self._who: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_workers)
-        self._newest: Kept[CallPage] = Kept(site.clock, timedelta(seconds=1), self._read_newest)
+        self._newest: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_newest)
         self._standings: Kept[dict[str, list[ModuleStanding]]] = Kept(site.clock, timedelta(seconds=2), self._read_standings)
         self._spans: Kept[Spans] = Kept(site.clock, timedelta(seconds=5), self._read_spans)
         self._sums: Kept[ErrorSums] = Kept(site.clock, timedelta(seconds=5), self._read_sums)
@@ -86,24 +87,36 @@ class _Pages:
             outcome=asked.get("outcome", ""),
             worker=_number(asked.get("worker", "")),
             target=asked.get("target", "")[:200],
+            crawl=await self._number_of(asked.get("crawl", "")),
         )
         before = _number(asked.get("before", ""))
         is_all = wanted == CallFilter() and before is None
-        if is_all:
-            kept = await self._newest.at_once(_EVERYTHING)
-            page, at = kept.value, kept.at
-        else:
-            async with self._site.database.reading() as tx:
-                page, at = await read_calls(tx, wanted, before), self._site.clock.now()
-        return self._page(request, "calls", page=page, wanted=wanted, next=_next(request, page.before), is_all=is_all, at=at)
+        shown = (await self._newest.at_once(_EVERYTHING)).value if is_all else await self._read_page(wanted, before)
+        crawls = [crawl.name for crawl in await self._site.reader.crawls()]
+        values = {"wanted": wanted, "crawl": asked.get("crawl", ""), "crawls": crawls, "is_all": is_all, **shown}
+        return self._page(request, "calls", next=_next(request, shown["page"].before), **values)
 
-    async def _read_newest(self, about: str) -> CallPage:
+    async def _number_of(self, crawl: str) -> int | None:
+        """Raises `UserError` for what is no crawl of the store."""
+        if not crawl:
+            return None
+        found = await self._site.reader.crawl(crawl)
+        if found is None:
+            raise UserError(f"there is no crawl {crawl[:80]!r} in this store")
+        return found.crawl
+
+    async def _read_page(self, wanted: CallFilter, before: int | None = None) -> dict[str, Any]:
         async with self._site.database.reading() as tx:
-            return await read_calls(tx, CallFilter())
+            page = await read_calls(tx, wanted, before)
+            asked = [(line.service, part) for line in page.lines for part in parts(line.targets)]
+            names = await read_names(self._site.database, tx, asked)
+        return {"page": page, "names": names, "at": self._site.clock.now()}
+
+    async def _read_newest(self, about: str) -> dict[str, Any]:
+        return await self._read_page(CallFilter())
 
     async def live_calls(self, argument: str) -> str:
-        kept = await self._newest.get(_EVERYTHING)
-        return self._site.fragment("work/call_rows.html", page=kept.value, at=kept.at)
+        return self._site.fragment("work/call_rows.html", **(await self._newest.get(_EVERYTHING)).value)
 
     async def _read_spans(self, about: str) -> Spans:
         async with self._site.database.reading() as tx:

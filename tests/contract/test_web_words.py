@@ -1,0 +1,105 @@
+"""The dashboard as somebody reads it who sees it for the first time: names instead of ids, one word for one thing, every number
+with its age and what stands behind it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from working_scene import at, fill
+
+from bowerbird.ports import Database
+from bowerbird.reports.sheets.names import read_names
+from web_site import CRAWL, Client, dashboard
+
+_USER = """
+insert into users (user_no, id, network, handle, name, opts_out, found_at, seen_at) values (?, ?, 'bluesky', ?, ?, ?, 1, 1)
+"""
+
+
+async def _people(database: Database) -> None:
+    """One account that may be told of, one that opted out, one that is gone, one without any name."""
+    await fill(database)
+    async with database.transaction() as tx:
+        await tx.execute_many(
+            _USER,
+            [
+                (1, "did:1", "one", "The One", 0),
+                (2, "did:2", "two", "Two", 1),
+                (3, "did:3", "three", "Three", 0),
+                (4, "did:4", None, None, None),
+                (5, "did:5", None, "Five", 0),
+            ],
+        )
+        await tx.execute(f"insert into unavailable (user_no, reason, since) values (3, 'suspended', {at(1)})")
+        await tx.execute("insert into user_keys (service, key, user_no) select service, '77', 1 from services")
+
+
+async def test_targets_have_names_where_they_may_be_told(database: Database) -> None:
+    await _people(database)
+    asked = [("here", key) for key in ("did:1", "did:2", "did:3", "did:4", "did:5", "77", "nobody")]
+    async with database.reading() as tx:
+        names = await read_names(database, tx, asked)
+        elsewhere = await read_names(database, tx, [("", "did:1"), ("", "77")])
+        nothing = await read_names(database, tx, [])
+    assert {target: each.label for (_, target), each in names.items()} == {"did:1": "@one", "did:5": "Five", "77": "@one"}
+    assert ({target for _, target in elsewhere}, nothing) == ({"did:1"}, {})
+
+
+@pytest.mark.parametrize("address", ["/crawls/small/frontier", "/crawls/small/messages", "/work/calls", "/steering/seeds"])
+async def test_pages_show_names_and_keep_ids_of_whom_nothing_is_told(database: Database, address: str) -> None:
+    await _people(database)
+    async with database.transaction() as tx:
+        await tx.execute("update calls set targets = 'did:1,did:2,did:3' where call >= 29")
+    shown = (await (await dashboard(database)).get(address)).text
+    assert '<a class="handle" href="/users/did%3A1" title="did:1"><bdi>@one</bdi></a>' in shown
+    assert "did:2" in shown
+    assert ("@two" in shown, "@three" in shown) == (False, False)
+
+
+async def test_calls_of_one_crawl_are_chosen_by_its_name(database: Database) -> None:
+    await fill(database)
+    client = await dashboard(database)
+    assert "did:29" in (await client.get("/work/calls?crawl=small&facet=profiles")).text
+    assert (await client.get("/work/calls?crawl=other")).status == 400
+
+
+@pytest.mark.parametrize("address", ["/", f"/crawls/{CRAWL}", f"/crawls/{CRAWL}/messages", f"/crawls/{CRAWL}/plan", "/work"])
+async def test_what_is_new_in_the_store_is_called_items(crawled_database: Database, address: str) -> None:
+    shown = re.sub(r"<[^>]*>", " ", (await (await dashboard(crawled_database)).get(address)).text)
+    assert re.findall(r"(?i)\brecords?\b|new items", shown) == []
+
+
+async def _standing(client: Client, argument: str) -> str:
+    stream = client.site.live.stream("steering", argument)
+    told = await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    return told
+
+
+async def test_only_what_somebody_else_wants_is_told_as_changed(crawled_database: Database) -> None:
+    client = await dashboard(crawled_database)
+    async with crawled_database.transaction() as tx:
+        await tx.execute("update crawls set state = 'stopped', wanted = 'stopped'")
+    told = {
+        where: await _standing(client, f"{CRAWL}/{where}")
+        for where in ("rest/stopped", "run/stopped", "run/running", "rest/running/starting")
+    }
+    is_told = {where: ("Somebody else" in text, "data-again" in text) for where, text in told.items()}
+    assert is_told == {
+        "rest/stopped": (False, False),
+        "run/stopped": (False, True),
+        "run/running": (True, False),
+        "rest/running/starting": (False, False),
+    }
+
+
+async def test_a_crawl_that_rests_as_wanted_is_no_warning_and_has_a_button(crawled_database: Database) -> None:
+    async with crawled_database.transaction() as tx:
+        await tx.execute("update crawls set state = 'stopped', wanted = 'stopped', reason = 'asked to'")
+    shown = (await (await dashboard(crawled_database)).get("/")).text
+    needs = shown[shown.index('<section id="needs"') : shown.index('id="figures"')]
+    assert "Nothing needs you." in needs
+    assert '<li class="wished">' in needs
+    assert f'<p class="for-steer"><a class="button" href="/steering/crawls/{CRAWL}">Start …</a></p>' in needs
+    assert 'data-role="admin"' in shown
