@@ -86,14 +86,22 @@ def test_a_store_is_shown_until_it_is_enough_and_each_address_lets_one_browser_i
     assert code == 0
 
 
-def test_a_demo_is_shown_while_it_runs_and_ends_as_without(home: Path, started: list[Command]) -> None:
-    started.append(Command("demo", "--dashboard", "--no-open", "--port", "0", "--seconds", "120", "--json"))
-    page = browser().open(address_in(started[0].until("Dashboard:"))).read().decode()
-    assert "1 of 1" in page, "it runs while it is looked at"
+def test_a_demo_is_shown_with_an_event_and_a_community_and_ends_as_without(home: Path, started: list[Command]) -> None:
+    started.append(Command("demo", "--dashboard", "--no-open", "--port", "0", "--seconds", "300", "--json"))
+    told = [started[0].until('"message"') for _ in range(3)]
+    address = next(address_in(line) for line in told if "Dashboard:" in line)
+    base, visitor = address.partition("/enter")[0], browser()
+    visitor.open(address)
+    page = visitor.open(f"{base}/crawls").read().decode()
+    assert all(f'href="/crawls/{name}"' in page for name in ("demo", "event", "portugal")), "all three are there"
+    assert "portugal-1" in visitor.open(f"{base}/steering/credentials").read().decode(), "the vault is the demo's own"
     code, out = started[0].end(signal.SIGINT)
-    told = json.loads(out.splitlines()[-1])
-    assert (code, told["refused"]) == (130, 0)
-    assert told["calls"] > 0
+    values = json.loads(out.splitlines()[-1])
+    assert (code, values["refused"]) == (130, 0)
+    assert values["calls"] > 0
+    assert not (home / "home" / "config").exists(), "nobody's own settings and secrets are touched"
+    folder = Path(values["database"]).parent
+    assert [(folder / f"{name}.log").read_text() for name in ("event", "portugal")] == ["", ""]
 
 
 def test_a_dashboard_that_cannot_start_is_told_and_the_crawl_goes_on(home: Path, started: list[Command]) -> None:

@@ -6,9 +6,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bowerbird.cli.demo_stage.scene import Scene
+from bowerbird.cli.demo_stage.scene import SERVICE, Scene
 from bowerbird.clock import EPOCH
 from bowerbird.ports import Database, Transaction
+
+_OURS = "join services s on s.service = k.service and s.name = ?"
+"""Others in the store have keys of their own."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -60,7 +63,7 @@ def _to_find(scene: Scene, key: str, now: datetime) -> set[str]:
 
 async def _posts(tx: Transaction) -> set[str]:
     """The posts by the service's own keys; where those are part of the id, they are not kept apart."""
-    keyed = {row["key"] for row in await tx.fetch("select key from post_keys")}
+    keyed = {row["key"] for row in await tx.fetch(f"select k.key from post_keys k {_OURS}", SERVICE)}
     return keyed or {_key(row["id"]) for row in await tx.fetch("select id from posts")}
 
 
@@ -70,9 +73,8 @@ def _key(identity: str) -> str:
 
 
 async def _users(tx: Transaction, condition: str = "") -> set[str]:
-    statement = f"select k.key from user_keys k join users u on u.user_no = k.user_no where u.seen_at is not null {condition}"
-    keyed = {row["key"] for row in await tx.fetch(statement)}
-    if await tx.fetch_one("select 1 as there from user_keys limit 1"):
-        return keyed
-    plain = f"select u.id from users u where u.seen_at is not null {condition}"
-    return {_key(row["id"]) for row in await tx.fetch(plain)}
+    seen = f"where u.seen_at is not null {condition}"
+    if await tx.fetch_one(f"select 1 as there from user_keys k {_OURS} limit 1", SERVICE):
+        rows = await tx.fetch(f"select k.key from user_keys k {_OURS} join users u on u.user_no = k.user_no {seen}", SERVICE)
+        return {row["key"] for row in rows}
+    return {_key(row["id"]) for row in await tx.fetch(f"select u.id from users u {seen}")}

@@ -24,6 +24,7 @@ from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.hashing import generator
 
+SERVICE = "demo"
 WINDOWS = 1 / 60
 """Windows of five minutes last five seconds, those of a quarter of an hour fifteen."""
 _WORLD_ACCOUNTS = 2_000
@@ -36,20 +37,21 @@ CAUGHT_UP = "everything its seeds have written is collected"
 
 _CRAWL_FILE = """\
 # Written by `bowerbird demo`. Its service lived only as long as the demo: this file is here to be read.
-flow = "timelines"
+{more}\
 store = "demo.db"
 
 [seeds]
 file = "seeds.txt"
 
 [service]
-name = "demo"
+name = "{service}"
 provider = "{dialect}"
 base = "{base}"
-
-[stop]
-duration = "{seconds:g}s"
 """
+_FLOW = 'flow = "timelines"\n'
+_STOP = 'stop.duration = "{seconds:g}s"\n'
+_GOES_ON = 'flow.use = "timelines"\nflow.facets.profiles.revisit = "1m"\n'
+"""For whoever looks on: in five minutes, which is usual, nothing would be seen to happen."""
 
 
 class Scene(Struct, frozen=True, kw_only=True):
@@ -70,9 +72,16 @@ class Scene(Struct, frozen=True, kw_only=True):
         return CAUGHT_UP if is_over else ""
 
 
+def lasting(time: timedelta | None, *, is_shown: bool) -> str:
+    """What the crawl file says of its flow, and of how long it lasts."""
+    end = _STOP.format(seconds=time.total_seconds()) if time is not None else ""
+    return (_GOES_ON if is_shown else _FLOW) + end
+
+
 @asynccontextmanager
-async def opened_scene(dialect: str, seed: int, time: timedelta, folder: Path, clock: Clock) -> AsyncIterator[Scene]:
-    """Builds the world, serves it, and writes the crawl file; the service ends with the block, the folder stays."""
+async def opened_scene(dialect: str, seed: int, more: str, folder: Path, clock: Clock) -> AsyncIterator[Scene]:
+    """Builds the world, serves it, and writes the crawl file, with `more` in it (`lasting`); the service ends with the block, the
+    folder stays."""
     now = clock.now()
     settings = WorldSettings(
         seed=seed, accounts=_WORLD_ACCOUNTS, start=now - _AGE, history=timedelta(days=30), longest_history=600
@@ -81,7 +90,7 @@ async def opened_scene(dialect: str, seed: int, time: timedelta, folder: Path, c
     seeds = service.truth.sample_accounts(_SEEDS, generator(seed, 7), now)
     async with serve(service, clock) as base:
         _prepare(
-            folder, _seed_lines(service, seeds, now), _CRAWL_FILE.format(dialect=dialect, base=base, seconds=time.total_seconds())
+            folder, _seed_lines(service, seeds, now), _CRAWL_FILE.format(dialect=dialect, base=base, more=more, service=SERVICE)
         )
         file = folder / "demo.toml"
         plan = parse_crawl(file.read_text("utf-8"), file, vocabulary())
@@ -106,7 +115,7 @@ def _prepare(folder: Path, seeds: list[str], crawl_file: str) -> None:
     """Clears what the last demo left and writes this one's files."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("demo.db", "demo.db-wal", "demo.db-shm"):
+        for name in ("demo.db", "demo.db-wal", "demo.db-shm", "vault", "vault.key"):
             (folder / name).unlink(missing_ok=True)
         (folder / "seeds.txt").write_text("\n".join(seeds) + "\n", "utf-8")
         (folder / "demo.toml").write_text(crawl_file, "utf-8")

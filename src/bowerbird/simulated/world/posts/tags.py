@@ -23,6 +23,11 @@ def event_tag(day: int, event: int, variant: int = 0) -> int:
     return FIRST_EVENT_TAG + ((day + _DAY_ZERO) * EVENTS_PER_DAY + event) * len(VARIANTS) + variant
 
 
+def event_of(tag: int) -> int:
+    """The first hashtag of the event that a hashtag is of."""
+    return tag - (tag - FIRST_EVENT_TAG) % len(VARIANTS)
+
+
 def tag_name(tag: int) -> str:
     if tag < FIRST_EVENT_TAG:
         return _NAMES[tag]

@@ -1,0 +1,103 @@
+"""What the dashboard of a demo shows beside its first crawl: an event and a community, each of a small network of its own.
+
+Both go on for as long as somebody looks: the networks have their real limits, so that they cost next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from bowerbird.analysis.community.describing import described
+from bowerbird.cli.demo_stage.happening import happening
+from bowerbird.simulated.service import Setup, SimulatedService
+from bowerbird.simulated.world import WorldSettings
+
+_HOME = 3
+"""The town of simulated worlds whose people are the community."""
+_MEMBERS = 30
+
+_COMMUNITY_FILE = """\
+# Written by `bowerbird demo --dashboard`. Its service lives only as long as the demo.
+flow = "community"
+store = "demo.db"
+seeds.file = "portugal-members.txt"
+community.file = "portugal-community.toml"
+
+[service]
+name = "village"
+provider = "mastodon"
+base = "{base}"
+
+[modules.growth]
+every = "30s"
+
+[modules.place_names]
+every = "2m"
+
+[modules.accounts]
+every = "10m"
+"""
+_EVENT_FILE = """\
+# Written by `bowerbird demo --dashboard`. Its service lives only as long as the demo.
+flow = "event"
+store = "demo.db"
+seeds.file = "event-keywords.txt"
+
+[service]
+name = "square"
+provider = "bluesky"
+base = "{base}"
+
+[keywords]
+methods = ["skwa", "colift"]
+frame = "30s"
+min_frequency = 2
+"""
+
+
+class Other(Struct, frozen=True, kw_only=True):
+    """One more crawl of the store, and the network that it collects from."""
+
+    about: str
+    setup: Setup
+    crawl_file: str
+    seeds: Callable[[SimulatedService], Sequence[str]]
+    seeds_file: str
+    files: Mapping[str, str] = {}
+    """What else lies beside the crawl file, by name."""
+
+
+def community(now: datetime, seed: int) -> Other:
+    """The people of Portugal among those of twelve nations; some members are known."""
+    world = WorldSettings(
+        seed=seed, accounts=3_000, start=now - timedelta(days=3), mixed=True, posts_per_day=6, likes_per_post=0.2, following=20,
+        history=timedelta(days=12), longest_history=60, warm=3,
+    )  # fmt: skip
+
+    def members(service: SimulatedService) -> list[str]:
+        homes = service.world.people.community
+        there = [each for each in range(len(service.world)) if homes[each] == _HOME and service.truth.is_available(each, now)]
+        return [service.dialect.account_key(each) for each in there[:_MEMBERS]]
+
+    return Other(
+        about="a community is collected beside it, with modules",
+        setup=Setup(dialect="mastodon", world=world, domain="village.example"), crawl_file=_COMMUNITY_FILE, seeds=members,
+        seeds_file="portugal-members.txt", files={"portugal-community.toml": described("PT")},
+    )  # fmt: skip
+
+
+def event(now: datetime, seed: int) -> Other:
+    """An event of which one hashtag is known."""
+    about = happening(now, seed)
+    return Other(
+        about="an event is followed beside it, by keywords that come and go",
+        setup=Setup(dialect="bluesky", world=about.world), crawl_file=_EVENT_FILE, seeds=lambda service: [f"#{about.tag}"],
+        seeds_file="event-keywords.txt",
+    )  # fmt: skip
+
+
+OTHERS: Mapping[str, Callable[[datetime, int], Other]] = {"portugal": community, "event": event}
+"""By the name of the crawl."""
