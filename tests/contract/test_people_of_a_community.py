@@ -80,6 +80,7 @@ def test_near_misses_are_those_whose_language_was_weighed_nearest_first(database
 def test_what_a_person_said_is_taken_back_and_what_stood_before_stands_again(database_url: str) -> None:
     async def play(scene: Scene) -> None:
         await scene.people(undecided=[1])
+        await scene.write("update judgements set strength = 40, call = 7 where id = 'x:1'")
         before = await person(scene, 1)
         async with scene.database.transaction() as tx:
             await say(tx, "x:1", "yes", "ada", "", START + HOUR)
@@ -92,6 +93,9 @@ def test_what_a_person_said_is_taken_back_and_what_stood_before_stands_again(dat
             assert not await undo(tx, "x:1", "bob", START + 2 * HOUR)
             assert await undo(tx, "x:1", "ada", START + 2 * HOUR)
             assert not await undo(tx, "x:1", "ada", START + 2 * HOUR)
+            row = await tx.fetch_one("select strength, call from judgements where id = 'x:1'")
         assert await person(scene, 1) == before
+        assert row is not None
+        assert (row["strength"], row["call"]) == (40, 7), "a weaker reason must not replace what stands again"
 
     played(database_url, play)

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
-from working_scene import at, fill
+from working_scene import MINUTE, at, fill
 
+from bowerbird.db.short_columns import written
+from bowerbird.modules.statistics.places import read_cells
 from bowerbird.ports import Database
 from bowerbird.reports.sheets.names import read_names
+from bowerbird.reports.working.spans import read_spans
 from web_site import CRAWL, Client, dashboard
 
 _USER = """
@@ -103,3 +107,43 @@ async def test_a_crawl_that_rests_as_wanted_is_no_warning_and_has_a_button(crawl
     assert '<li class="wished">' in needs
     assert f'<p class="for-steer"><a class="button" href="/steering/crawls/{CRAWL}">Start …</a></p>' in needs
     assert 'data-role="admin"' in shown
+
+
+async def test_posts_older_than_their_crawl_are_told_apart(database: Database) -> None:
+    await fill(database)
+    post = (
+        f"insert into posts (post_no, {written(database.dialect, 'id')}, network, author, kind, created_at, "
+        "found_at, found_by, seen_at, seen_by) "
+        "values (?, ?, 'bluesky', 1, 'post', ?, ?, 1, 1, 1)"
+    )
+    old, young = at(60 * 24 * 30), at(-1)
+    async with database.transaction() as tx:
+        await tx.execute_many(post, [(1, "a", old, at(-2)), (2, "b", young, at(-2)), (3, "c", young, at(-3))])
+    async with database.reading() as tx:
+        found = await read_spans(tx)
+    assert found.live is not None
+    assert found.backfill is not None
+    assert (found.live.count, found.live.most, found.backfill.count) == (2, 2 * MINUTE, 1)
+    shown = (await (await dashboard(database)).get("/work/timings")).text
+    assert ("written since the crawl began" in shown, "written before it (backfill)" in shown) == (True, True)
+
+
+async def test_a_map_says_that_not_all_were_looked_at(database: Database) -> None:
+    said = (
+        "insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call) "
+        "values ('place', 'user', ?, 'lisbon', 'profile', 1, 1, '{\"latitude\": 38.7, \"longitude\": -9.1}', '1', 1, 1)"
+    )
+    async with database.transaction() as tx:
+        await tx.execute_many(said, [("a",), ("b",), ("c",)])
+    assert ((await read_cells(database, 3))["is_cut"], (await read_cells(database, 4))["is_cut"]) == (True, False)
+    assert (await read_cells(database))["cells"] == [[387, -91, 3, 0]]
+    cells = {**await read_cells(database, 3)}
+    async with database.transaction() as tx:
+        await tx.execute("insert into statistics (name, body, at) values ('map', ?, 1)", msgspec.json.encode(cells).decode())
+    assert "Not everybody is on it" in (await (await dashboard(database)).get("/figures/map")).text
+
+
+async def test_networks_are_offered_and_messages_have_a_place_of_their_own(crawled_database: Database) -> None:
+    shown = (await (await dashboard(crawled_database)).get("/steering/credentials")).text
+    assert "<option>message</option>" not in shown
+    assert "Where messages go" in shown

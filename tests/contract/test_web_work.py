@@ -29,7 +29,7 @@ PAGES = {
     "/crawls/{}/plan": ("Plan it now",),
     "/work": ("Workers", "Services", "100 %"),
     "/work/calls": ("Asked about", "hashtag"),
-    "/work/timings": ("from lease to settle", "from writing to storing a post"),
+    "/work/timings": ("from lease to settle", "From writing to storing a post"),
     "/work/errors": ("Nothing went wrong",),
     "/work/modules": ("growth", "Run now"),
     "/machine": ("Load", "this dashboard"),

@@ -63,7 +63,7 @@ async def test_timings_are_told_by_step_and_facet(worked: Database) -> None:
     assert found.steps["get to put"].median == timedelta(seconds=6)
     assert found.steps["rank"].p99 == timedelta(microseconds=10)
     assert "settle" not in found.steps
-    assert found.stored is None
+    assert (found.live, found.backfill) == (None, None)
 
 
 async def test_errors_are_searched_and_counted_by_kind_time_and_worker(worked: Database) -> None:

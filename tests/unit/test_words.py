@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bowerbird.analysis.words.correlation import best, correlations, pearson, ranks, spearman
+from bowerbird.analysis.words.correlation import Coefficient, best, correlations, pearson, ranks, spearman
 from bowerbird.analysis.words.finding import Spellings, distance, folded, pattern
-from bowerbird.analysis.words.series import LARGEST, read_series
+from bowerbird.analysis.words.series import LARGEST, head_of, read_series
 from bowerbird.errors import UserError
 
 
@@ -120,3 +120,25 @@ def test_series_are_read_as_spreadsheets_write_them(body: bytes) -> None:
 def test_what_is_no_series_is_refused_with_its_line(body: bytes, why: str) -> None:
     with pytest.raises(UserError, match=why):
         read_series(body)
+
+
+def test_a_series_is_called_what_its_column_is_called() -> None:
+    named = [
+        head_of(body) for body in (b"day,share of viewers\n2026-03-01,1\n", b"Tag;Quote\n2026-03-01;1,5\n", b"2026-03-01,1\n")
+    ]
+    assert (named, head_of(b""), head_of(b"\xff\xfe")) == (["share of viewers", "Quote", ""], "", "")
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Coefficient(0.62, 0.41, 0.8), "strong: both rise together; with 95 % certainty it lies between 0.41 and 0.80"),
+        (
+            Coefficient(-0.4, -0.6, -0.2),
+            "moderate: one falls when the other rises; with 95 % certainty it lies between -0.60 and -0.20",
+        ),
+        (Coefficient(0.2, -0.001, 0.4), "may be chance: anything from 0.00 to 0.40 would fit these numbers"),
+    ],
+)
+def test_a_correlation_is_told_to_everybody(found: Coefficient, words: str) -> None:
+    assert found.words == words

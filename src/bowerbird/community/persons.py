@@ -16,7 +16,7 @@ _VERSION = "person"
 _STRENGTH = 1_000
 _RESTORE = """
 insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, decided_by, at, call)
-select judge, 'user', id, value, reason, 0, confidence, evidence, version, decided_by, at, 0 from judgement_history
+select judge, 'user', id, value, reason, strength, confidence, evidence, version, decided_by, at, call from judgement_history
 where entry = ?
 """
 _BEFORE = f"select max(entry) as entry from judgement_history where judge = '{JUDGE}' and id = ? and until = ?"
@@ -53,7 +53,7 @@ async def take_back(tx: Transaction, known: str, now: datetime) -> bool:
 
 async def undo(tx: Transaction, known: str, by: str, now: datetime) -> bool:
     """Takes back what this person said last of an account, and lets stand again what stood before; False where somebody else has
-    spoken since, or nobody. How strong the reason was is not remembered: the judge may replace it with its next look."""
+    spoken since, or nobody. It stands as it did, with as good a reason: the judge replaces it with a better one alone."""
     standing = [row for row in await tx.fetch(_STANDING, known) if row["decided_by"] == by]
     if not standing:
         return False

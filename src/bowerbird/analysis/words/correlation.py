@@ -20,6 +20,23 @@ class Coefficient(Struct, frozen=True):
     low: float
     high: float
 
+    @property
+    def words(self) -> str:
+        """What it means, for somebody who knows no statistics."""
+        if self.low <= 0 <= self.high:
+            return f"may be chance: anything from {plain(self.low)} to {plain(self.high)} would fit these numbers"
+        how = next(word for least, word in _HOW if abs(self.value) >= least)
+        way = "both rise together" if self.value > 0 else "one falls when the other rises"
+        return f"{how}: {way}; with 95 % certainty it lies between {plain(self.low)} and {plain(self.high)}"
+
+
+def plain(value: float) -> str:
+    """Two places, and no minus before nothing."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+_HOW = ((0.7, "very strong"), (0.5, "strong"), (0.3, "moderate"), (0.0, "weak"))
+
 
 class Lagged(Struct, frozen=True, kw_only=True):
     """Both correlations where the second series is taken so many stretches later than the first."""

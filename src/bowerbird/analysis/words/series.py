@@ -17,6 +17,13 @@ _MONTH = re.compile(r"\d{4}-\d{2}")
 _HOW = "a series is a CSV file with two columns, a time and a number, such as `2026-03-01,12.5`"
 
 
+def head_of(body: bytes) -> str:
+    """What the file calls its numbers: the head of the second column; empty where it has none, or cannot be read."""
+    text = body[:LARGEST].decode("utf-8-sig", errors="replace")
+    row = next((row for row in csv.reader(StringIO(text.partition("\n")[0]), delimiter=_separator(text)) if row), [])
+    return row[1].strip() if len(row) > 1 and _time(row[0]) is None else ""
+
+
 def read_series(body: bytes) -> dict[datetime, float]:
     """The numbers by time (UTC where no zone is written); raises `UserError` that names the line for what cannot be read."""
     if len(body) > LARGEST:

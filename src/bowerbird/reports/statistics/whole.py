@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.modules.statistics.places import MOST
 from bowerbird.modules.statistics.tally import TOTALS
 from bowerbird.modules.statistics.users import COUNTERS, People
 from bowerbird.ports import Database, Transaction
@@ -118,6 +119,8 @@ class Map(Struct, frozen=True, kw_only=True):
     as_of: datetime
     cells: Sequence[Cell]
     left_out: int
+    looked_at: int | None = None
+    """Of accounts and of posts so many judgements at most were looked at, and there are more; None: all were."""
 
 
 class _Sums(Struct):
@@ -132,6 +135,7 @@ class _People(People):
 class _Cells(Struct):
     cells: list[tuple[int, int, int, int]]
     left_out: int
+    is_cut: bool = False
 
 
 async def read_totals(tx: Transaction) -> PostTotals | None:
@@ -187,4 +191,4 @@ async def read_map(tx: Transaction) -> Map | None:
         return None
     kept, at = found
     return Map(as_of=at, cells=[Cell(lat / 10, lon / 10, users, posts) for lat, lon, users, posts in kept.cells],
-               left_out=kept.left_out)  # fmt: skip
+               left_out=kept.left_out, looked_at=MOST if kept.is_cut else None)  # fmt: skip

@@ -28,8 +28,10 @@ from calls where state = '{CallState.SETTLED}' and (cast(? as bigint) is null or
 _COLUMNS = dict(zip(STEPS, ("rank_micros", "call_micros", "seed_micros", "settle_micros", "whole_micros"), strict=True))
 # The service's own time stands for claims that cannot be.
 _POSTS = """
-select found_at - case when is_time_doubtful = 1 then coalesce(listed_at, created_at) else created_at end as delay
-from (select * from posts order by post_no desc limit ?) as newest where created_at is not null
+select found_at - written as delay, case when written < coalesce(begun, found_at) then 1 else 0 end as is_old from (
+    select p.found_at, case when p.is_time_doubtful = 1 then coalesce(p.listed_at, p.created_at) else p.created_at end as written,
+        (select c.created_at from calls k join crawls c on c.crawl = k.crawl where k.call = p.found_by) as begun
+    from (select * from posts order by post_no desc limit ?) as p where p.created_at is not null) as told
 """
 
 
@@ -52,8 +54,10 @@ class Spans(Struct, frozen=True, kw_only=True):
     """By step of a call, over all facets."""
     facets: dict[str, dict[str, Spread]]
     """By facet and step."""
-    stored: Spread | None
-    """From when posts were written until they were stored, those that were found last; None: there are none."""
+    live: Spread | None
+    """From when posts were written until they were stored, of those found last that were written since their crawl began."""
+    backfill: Spread | None
+    """The same of those that were older than their crawl: this tells their age, not how quick anything is."""
 
 
 async def read_spans(tx: Transaction, crawl: int | None = None, calls: int = _RECENT) -> Spans:
@@ -62,9 +66,12 @@ async def read_spans(tx: Transaction, crawl: int | None = None, calls: int = _RE
     by_facet: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_facet[row["facet"]].append(row)
-    delays = [max(0, row["delay"]) for row in await tx.fetch(_POSTS, calls)]
+    posts = await tx.fetch(_POSTS, calls)
     return Spans(
-        steps=_steps(rows), facets={facet: _steps(each) for facet, each in sorted(by_facet.items())}, stored=spread(delays)
+        steps=_steps(rows),
+        facets={facet: _steps(each) for facet, each in sorted(by_facet.items())},
+        live=spread(max(0, row["delay"]) for row in posts if not row["is_old"]),
+        backfill=spread(max(0, row["delay"]) for row in posts if row["is_old"]),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bowerbird.ports import Transaction
 
-_COLUMNS = "judge, id, value, reason, confidence, evidence, version, decided_by, at"
+_COLUMNS = "judge, id, value, reason, strength, confidence, evidence, version, decided_by, at, call"
 _KEEP = f"""
 insert into judgement_history ({_COLUMNS}, until)
 select {_COLUMNS}, cast(? as bigint) from judgements where judge = ? and subject = 'user' and id = ? and value = ?

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.analysis.words.correlation import best
-from bowerbird.analysis.words.series import LARGEST, MOST_ROWS, read_series
+from bowerbird.analysis.words.correlation import best, plain
+from bowerbird.analysis.words.series import LARGEST, MOST_ROWS, head_of, read_series
 from bowerbird.app.words.studies import keep_series, look_anew, make_study, remove_study
 from bowerbird.errors import UserError
 from bowerbird.reports.blocks.moments import end_moment, moment
@@ -91,6 +91,7 @@ class _Pages:
             precision=precision,
             best=None if told is None else {"posts": best(told.by_posts), "people": best(told.by_people)},
             largest=LARGEST,
+            plain=plain,
             most_rows=MOST_ROWS,
         )
 
@@ -114,7 +115,7 @@ class _Pages:
         if len(body) > LARGEST:
             raise UserError(f"the file is larger than {LARGEST:,} bytes; sum it up by day or month first")
         series = read_series(body)
-        name = str(form.get("name") or given.filename.removesuffix(".csv"))
+        name = str(form.get("name") or head_of(body) or given.filename.removesuffix(".csv"))
 
         async def do() -> None:
             async with self._site.database.transaction() as tx:

@@ -20,7 +20,6 @@ from bowerbird.limits.keys.fields import (
     FIELDS,
     KINDS,
     MESSAGE,
-    PROVIDERS,
     check_kind,
     complete,
     required_fields,
@@ -45,7 +44,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
             known, problem = [], str(error)
         return desk.page(
             request, "credentials.html", "Credentials", problem=problem, vault=str(desk.vault.path), provider=provider, kind=kind,
-            keys=[each for each in known if each.provider not in (DATABASE, MESSAGE)], providers=PROVIDERS,
+            keys=[each for each in known if each.provider not in (DATABASE, MESSAGE)], providers=sorted(TRAITS),
             databases=[each for each in known if each.provider == DATABASE], fields=FIELDS[provider, kind][0],
             others=[each for each in known if each.provider == MESSAGE], kinds=KINDS, server=_server(provider),
             has_kinds=provider in TRAITS and all(FIELDS.get((provider, each)) for each in KINDS),
@@ -106,7 +105,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
 def _chosen(request: Request) -> tuple[str, str]:
     """The provider and kind whose fields the form asks for."""
     provider, kind = request.query_params.get("provider", ""), request.query_params.get("kind", "")
-    provider = provider if provider in TRAITS or provider == MESSAGE else "mastodon"
+    provider = provider if provider in TRAITS else "mastodon"
     return provider, kind if (provider, kind) in FIELDS else "user"
 
 
