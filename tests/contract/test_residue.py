@@ -23,7 +23,7 @@ from bowerbird.db.rewriting import rewrite
 from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.errors import StoreError
 from bowerbird.model import Broken, Gone, Media, Outcome, Page, PostKind, Subject
-from bowerbird.ports import Clock
+from bowerbird.ports import Clock, Database
 from bowerbird.store.opening import open_store
 
 PEOPLE = 300
@@ -269,3 +269,34 @@ def test_a_rewriting_that_was_killed_leaves_the_store_as_it_was_and_can_be_done_
     assert connection.execute("pragma integrity_check").fetchone()[0] == "ok"
     connection.close()
     assert [path.name for path in tmp_path.glob("*.unfinished*")] == []
+
+
+async def is_marked(crawled: Crawled) -> bool:
+    return bool((await crawled.row("select is_left from residue"))["is_left"])
+
+
+async def test_a_store_is_rewritten_only_where_something_was_deleted(database: Database) -> None:
+    crawled = await Crawled(database).register()
+    out = Page(users=(user("1", opts_out=True),))
+    await crawled.save(Page(users=(user("2"),), relations=following("2", "1")))
+    await crawled.save(out)
+    await crawled.save(Page(posts=(post("9", "1", text="words"),)), TIMELINE, "1")
+    assert not await is_marked(crawled)
+    await crawled.save(Page(users=(user("2", opts_out=True),)))
+    assert await is_marked(crawled)
+
+
+@pytest.mark.parametrize("what", ["post", "quarantined"])
+async def test_the_store_of_a_stranger_who_opts_out_is_rewritten_where_something_of_theirs_was_kept(
+    database: Database, what: str
+) -> None:
+    crawled = await Crawled(database).register()
+    kept = (
+        Page(posts=(post("9", "1", text="words"),))
+        if what == "post"
+        else Page(broken=(Broken(Subject.POST, b'{"user":"1"}', "no"),))
+    )
+    await crawled.save(kept, TIMELINE, "1")
+    assert not await is_marked(crawled)
+    await crawled.save(Page(users=(user("1", opts_out=True),)))
+    assert await is_marked(crawled)

@@ -39,6 +39,10 @@ def _emptied(names: Collection[str]) -> str:
     return ", ".join(f"{name} = null" for name in (*names, "raw", "raw_dictionary"))
 
 
+def _filled(names: Collection[str]) -> str:
+    return " or ".join(f"{name} is not null" for name in (*names, "raw"))
+
+
 class PurgeStatements:
     """The statements of this file in one database's words."""
 
@@ -67,7 +71,7 @@ class PurgeStatements:
         )
         self.posts_judged = f"delete from judgements where subject = 'post' and id in {gone}"
         self.users = (
-            f"update users set {_emptied(USER_CONTENT)} where user_no {bigint}",
+            f"update users set {_emptied(USER_CONTENT)} where ({_filled(USER_CONTENT)}) and user_no {bigint}",
             f"delete from user_history where user_no {bigint}",
             f"delete from former_handles where user_no {bigint}",
             f"delete from user_tags where user_no {bigint}",
@@ -120,18 +124,26 @@ async def purge_users(
     if not users:
         return
     is_unwanted = reason == "opted_out"
-    if not s.keeps_deleted or is_unwanted:
-        await forget_named(s, sql.quarantine, sql.quarantine.users, users)
+    is_erased = not s.keeps_deleted or is_unwanted
+    if is_erased and await forget_named(s, sql.quarantine, sql.quarantine.users, users):
+        await mark_residue(s)
     if known := users.keys() - new:
         await _empty_users(s, sql, known, told_by, is_unwanted=is_unwanted)
     await bury(s, "user", users.values(), reason)
 
 
+async def mark_residue(s: SaveContext) -> None:
+    """Has the file written anew at the next quiet moment: to be called where content was deleted, and only there."""
+    await s.tx.execute(_MARK)
+
+
 async def _empty_users(
     s: SaveContext, sql: PurgeStatements, users: Collection[int], told_by: int | None, *, is_unwanted: bool
 ) -> None:
-    for statement in sql.users if is_unwanted or not s.keeps_deleted else sql.said_of_users:
-        await s.execute_in(statement, users)
+    statements = sql.users if is_unwanted or not s.keeps_deleted else sql.said_of_users
+    # Most who opt out are met for the first time: of them there is nothing to delete.
+    if any([await s.execute_in(statement, users) for statement in statements]):
+        await mark_residue(s)
     all_of = sql.posts_with_content if is_unwanted else sql.posts_of
     written = s.fetch_in(all_of, users) if told_by is None else s.fetch_in(sql.posts_told, users, told_by, told_by)
     own = [row["post_no"] for row in await written if _may_take(s, row)]
@@ -166,6 +178,8 @@ async def purge_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[in
 
 
 async def _erase_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[int], rows: str) -> None:
+    if not posts:
+        return
     await forget_named(s, sql.quarantine, sql.quarantine.posts, posts)
     emptied = await _purge_copies(s, sql, posts)
     await take_counted(s, posts)
@@ -174,7 +188,7 @@ async def _erase_posts(s: SaveContext, sql: PurgeStatements, posts: Collection[i
     await sql.frames.drop(s, emptied)
     for statement in sql.post_parts:
         await s.execute_in(statement, posts)
-    await s.tx.execute(_MARK)
+    await mark_residue(s)
 
 
 async def _purge_copies(s: SaveContext, sql: PurgeStatements, posts: Collection[int]) -> list[Row]:

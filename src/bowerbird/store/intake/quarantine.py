@@ -105,14 +105,17 @@ class QuarantineStatements:
         )
 
 
-async def forget_named(s: SaveContext, sql: QuarantineStatements, named: Sequence[str], numbers: Collection[int]) -> None:
-    """Deletes the kept items in which one of these users or posts is named (`named`: the statements that tell their names)."""
+async def forget_named(s: SaveContext, sql: QuarantineStatements, named: Sequence[str], numbers: Collection[int]) -> bool:
+    """Deletes the kept items in which one of these users or posts is named (`named`: the statements that tell their names);
+    answers whether there were any."""
     if await s.tx.fetch_one("select 1 as there from quarantine limit 1") is None:
-        return
+        return False
     names = {row["name"] for statement in named for row in await s.fetch_in(statement, numbers) if row["name"]}
     hashes = sorted({_hash(word.encode(errors="replace")) for name in names for word in _spellings(name)})
-    if await s.execute_in(sql.forget, hashes):
+    is_found = await s.execute_in(sql.forget, hashes) > 0
+    if is_found:
         await s.tx.execute(_FORGET_NAMES)
+    return is_found
 
 
 def _spellings(name: str) -> set[str]:

@@ -14,7 +14,7 @@ from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import HOME, is_first_word, may_change, teller
 from bowerbird.store.absences.gone import GoneStatements, back_again, is_bare
 from bowerbird.store.absences.lagging import outdated_profiles
-from bowerbird.store.absences.purge import USER_CONTENT, purge_told, purge_users
+from bowerbird.store.absences.purge import USER_CONTENT, mark_residue, purge_told, purge_users
 from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import (
     OPTS_OUT,
@@ -77,6 +77,8 @@ class _Profiles(Struct):
     opted_in: list[str] = field(default_factory=list)
     unshown: list[int] = field(default_factory=list)
     """Asked to be left alone, by the word of a service that does not speak for them: only its own copies go."""
+    is_emptied: bool = False
+    """Something that was stored of a profile is overwritten by nothing."""
 
     def take(self, number: int, user: User, stored: Row | None) -> SavedUser:
         """Decides what one profile changes."""
@@ -126,6 +128,7 @@ class _Profiles(Struct):
         else:
             self._write(number, msgspec.structs.replace(user, raw=b""), bare, self.s.at)
             self.opted_out[number] = user.id
+            self.is_emptied |= any(value is not None for value in _content(old))
         return SavedUser(user.id, user.key, is_new, old != bare, None, None)
 
     def _note_change(self, number: int, old: Values, new: Values, changed_at: int | None) -> int | None:
@@ -163,6 +166,8 @@ class _Profiles(Struct):
         await s.tx.execute_all([(_WRITE, written), (_SEEN, seen), *changes])
         await s.execute_in(sql.gone.dig_up, self.opted_in)
         await purge_users(s, sql.gone.purge, self.opted_out, "opted_out", new=self.people.new)
+        if self.is_emptied:
+            await mark_residue(s)
         await purge_told(s, sql.gone.purge, self.unshown)
 
 
