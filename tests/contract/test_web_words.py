@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from working_scene import MINUTE, at, fill
 
-from bowerbird.db.short_columns import written
+from bowerbird.db.sqlite.short_columns import written
 from bowerbird.modules.statistics.places import read_cells
 from bowerbird.ports import Database
 from bowerbird.reports.sheets.names import read_names
