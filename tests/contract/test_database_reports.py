@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import asyncpg
 import pytest
 
 from bowerbird.app.prepared import Prepared, keep_prepared, read_prepared
-from bowerbird.clock import to_micros
+from bowerbird.clock import RealClock, to_micros
+from bowerbird.db import open_database
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
-from bowerbird.reports.database.activity import read_activity
+from bowerbird.reports.database.activity import read_activity, without_values
 from bowerbird.reports.database.tables import Point, filling, read_before, read_log, read_sizes, read_structure
 from bowerbird.reports.database.writes import is_here, read_writes
 
@@ -99,6 +101,37 @@ async def test_a_server_tells_what_runs_in_it(database: Database) -> None:
     assert [each.sql for each in activity.running if each.open_seconds is not None]
     assert ("errors", True) in [(lock.relation, lock.is_granted) for lock in activity.locks]
     assert activity.slow is None
+
+
+async def test_of_other_programs_in_the_same_database_no_statement_is_told(migrated_url: str) -> None:
+    ours, other = await open_database(migrated_url, RealClock()), await asyncpg.connect(migrated_url)
+    try:
+        await other.fetch("select 'a secret of another program'")
+        async with ours.transaction() as held:
+            await held.fetch("select 'what somebody looks for', 4711 as number")
+            async with ours.reading() as tx:
+                activity = await read_activity(tx, NOW)
+    finally:
+        await other.close()
+        await ours.close()
+    told = {(each.who, each.sql) for each in activity.running}
+    assert ("another program", "") in told
+    assert ("bowerbird", "select ?, ? as number") in told
+    assert "secret" not in str(activity)
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("select 'it''s', E'a\\'b', 1.5e3, x from t where a = $1", "select ?, ?, ?, x from t where a = $1"),
+        ("alter role a password 'secr", "alter role a password ?"),
+        ("select \"a 'b\" , 'x' -- 'y\n from t2 /* z */", 'select "a \'b" , ? from t2'),
+        ("select $$a$$, $tag$ $1 'b' $tag$, $2 limit 20", "select ?, ?, $2 limit ?"),
+        ("select U&'x', B'01', n'y' from posts_1", "select ?, ?, ? from posts_1"),
+    ],
+)
+def test_statements_are_told_without_what_is_written_in_them(sql: str, told: str) -> None:
+    assert without_values(sql) == told
 
 
 async def test_a_report_that_takes_long_is_kept_with_its_age(database: Database) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.test_utils import TestServer
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -21,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from bowerbird.clock import RealClock
-from bowerbird.model import Answer, Outcome, Request, Service
+from bowerbird.model import Answer, Outcome, Request, Service, Wire
 from bowerbird.transport import Bounds, HttpTransport
 
 AGENT = "bowerbird/1.2 (+https://contact.example; research; provider={provider})"
@@ -355,3 +358,31 @@ async def test_who_waits_too_long_for_room_gives_up() -> None:
         second = await carrier.send(service(server.port), Request(path="/"))
         assert (len(held.body), second.status) == (9_000, 0)
         await carrier.close()
+
+
+class Misled(AbstractResolver):
+    """Says of every name that it leads to where machines are told their secrets."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    async def resolve(self, host: str, port: int = 0, family: Any = socket.AF_INET) -> list[ResolveResult]:
+        own = socket.AF_INET6 if ":" in self._address else socket.AF_INET
+        return [ResolveResult(hostname=host, host=self._address, port=port, family=own, proto=0, flags=0)]
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "100.100.100.200", "fd00:ec2::254", "fe80::1", "::ffff:169.254.1.1"])
+async def test_no_name_leads_to_where_a_machine_is_told_its_secrets(address: str) -> None:
+    made = HttpTransport(RealClock(), AGENT, bounds=SMALL, resolver=lambda: Misled(address))
+    literal = f"[{address}]" if ":" in address else address
+    for host in ("network.example", literal):
+        asked = Service(name="s", provider="mastodon", base=f"http://{host}")
+        answer = await made.send(asked, Request(path="/"))
+        assert "machines are told about themselves" in (answer.failure or "")
+        opened = await made.connect(asked, Request(path="/"), Wire.WEBSOCKET)
+        assert isinstance(opened, Answer)
+        assert "machines are told about themselves" in (opened.failure or "")
+    await made.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
 import pytest
 from starlette.datastructures import QueryParams
 from store_pages import FOLLOWERS, TIMELINE, Crawled, followers, post, user
@@ -17,6 +18,7 @@ from bowerbird.store.forgetting.requests import Forgetter, Wish
 from bowerbird.store.searches import saved_searches
 from bowerbird.web.pages.data.asking import asked
 from bowerbird.web.pages.data.media import inside
+from bowerbird.web.security.headers import POLICY
 from web_site import Client, dashboard
 
 SCRIPT = "<script>alert(1)</script>"
@@ -167,12 +169,54 @@ async def test_films_that_are_kept_may_be_shown_and_no_others(client: Client) ->
     assert "media-src 'self';" in (await client.get("/data/media")).headers["content-security-policy"]
 
 
-def test_only_files_below_the_folder_and_of_known_kinds_are_shown(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind", "manner"),
+    [
+        ("one.png", "image/png", "inline"),
+        ("two.html", "application/octet-stream", "attachment"),
+        ("three.svg", "application/octet-stream", "attachment"),
+        ("four.bin", "application/octet-stream", "attachment"),
+        ('a"; x=.html', "application/octet-stream", 'attachment; filename="file"'),
+    ],
+)
+async def test_a_file_that_is_kept_runs_nothing_and_only_pictures_and_films_are_shown(
+    client: Client, tmp_path: Path, name: str, kind: str, manner: str
+) -> None:
+    (tmp_path / "media").mkdir()
+    (tmp_path / "media" / name).write_text("<script>alert(1)</script>")
+    (tmp_path / "crawl.toml").write_text(_CRAWL)
+    settings = msgspec.json.encode({"called": {"file": str(tmp_path / "crawl.toml")}}).decode()
+    async with client.site.database.transaction() as tx:
+        await tx.execute(_CALLED, settings)
+        await tx.execute(_KEPT, "m/1", name)
+    answer = await client.get("/media/m%2F1")
+    assert (answer.status, answer.headers["content-type"]) == (200, kind)
+    assert answer.headers["content-disposition"].startswith(manner)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    own, _, general = answer.headers["content-security-policy"].partition(", ")
+    assert own.endswith("; sandbox")
+    assert general == POLICY
+
+
+_CRAWL = (
+    'store = "x.db"\nflow = "timelines"\nseeds = ["@a"]\n'
+    '[service]\nprovider = "mastodon"\nbase = "https://m.example"\n[media]\nfolder = "media"\n'
+)
+_CALLED = """
+insert into crawls (name, flow, settings, state, wanted, created_at, updated_at) values ('x', 'x', ?, 'done', 'running', 0, 0)
+"""
+_KEPT = """
+insert into media_files (id, kind, url, state, path, due, found_at) values (?, 'photo', 'x', 'kept', ?, 0, 0)
+"""
+
+
+def test_only_files_below_the_folder_are_served(tmp_path: Path) -> None:
     (tmp_path / "media" / "ab").mkdir(parents=True)
-    for name in ("media/ab/one.png", "media/ab/two.html", "secret.png"):
+    for name in ("media/ab/one.png", "secret.png"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "media" / "ab" / "away.png").symlink_to(tmp_path / "secret.png")
     folder = tmp_path / "media"
     assert inside(folder, "ab/one.png") == (folder / "ab" / "one.png").resolve()
-    for name in ("ab/two.html", "../secret.png", "ab/away.png", "ab/none.png", "ab", "/etc/passwd"):
+    for name in ("../secret.png", "ab/away.png", "ab/none.png", "ab", "/etc/passwd"):
         assert inside(folder, name) is None

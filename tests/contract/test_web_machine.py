@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from bowerbird.analysis.words.series import read_series
-from bowerbird.app.steering.processes import MOST_QUESTIONS, Processes
+from bowerbird.app.steering.processes import MOST_CRAWLS, MOST_QUESTIONS, Processes
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.errors import UserError
+from bowerbird.evaluate.web.file_attacks import REACHES
 from bowerbird.limits.vault import FileVault
 from bowerbird.web.crowd import AT_ONCE
 from bowerbird.web.pages.data.downloads import MOST_OF_ONE
@@ -23,7 +24,6 @@ from bowerbird.web.site import Site
 from web_site import CHEAP, Client
 
 PASTED = 'flow = "timelines"\nseeds = ["@alice"]\n[service]\nprovider = "mastodon"\nbase = "https://m.example"\n'
-FLOW = '[service]\nprovider = "mastodon"\nbase = "https://m.example"\n[flow]\nuse = "timelines"\n'
 
 
 @pytest.fixture
@@ -37,25 +37,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     await database.close()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f'{PASTED}[modules.notification]\ncommand = ["touch", "/tmp/x"]\n',
-        f'{PASTED}[modules]\nnotification = {{ command = ["touch", "/tmp/x"] }}\n',
-        f'seeds = ["@alice"]\n{FLOW}[flow.modules.notification]\ncommand = ["touch", "/tmp/x"]\n',
-        f'{PASTED}[modules.notification]\nwebhook = "http://127.0.0.1:9200/_shutdown"\n',
-        f'{PASTED}[modules.notification]\nmail = ["a@b.example"]\n',
-        f'{PASTED}[modules.notification]\nmail = ["a@b.example"]\nserver = "smtp://10.0.0.1"\n',
-        f"{PASTED}[media]\nprivate_addresses = true\n",
-        PASTED.replace("https://m.example", "http://169.254.169.254"),
-        PASTED.replace("https://m.example", "http://2852039166"),
-        PASTED.replace("https://m.example", "http://[fe80::1]"),
-        PASTED.replace("https://m.example", "http://[::ffff:169.254.169.254]"),
-        f'contact = """\nstore = "x"\n"""\nstore = "/tmp/elsewhere.db"\n{PASTED}',
-        f'contact = """\nstore = "x"\n"""\nstore = "vault:archive"\n{PASTED}',
-        f"contact = '''\n[x]\n'''\n\"store\" = \"/tmp/elsewhere.db\"\n{PASTED}",
-    ],
-)
+@pytest.mark.parametrize("text", REACHES)
 async def test_a_pasted_file_runs_no_program_and_reaches_nothing_but_servers_of_networks(client: Client, text: str) -> None:
     checked = await client.post("/steering/new/check", {"name": "pasted", "text": text})
     assert "message bad" in checked.text
@@ -140,6 +122,22 @@ async def test_people_who_do_not_read_their_downloads_keep_nobody_waiting_and_no
 async def test_a_cell_that_is_longer_than_any_number_is_a_mistake_of_the_file() -> None:
     with pytest.raises(UserError, match="line 2"):
         read_series(b"2026-03-01,1\n2026-03-02," + b"9" * 200_000)
+
+
+def test_only_so_many_crawls_are_started_from_a_browser(tmp_path: Path) -> None:
+    processes, begun = Processes(), []
+    try:
+        for number in range(MOST_CRAWLS):
+            begun.append(processes.crawl(f"crawl {number}", ["--help"], tmp_path / f"{number}.log"))
+            os.kill(begun[-1], signal.SIGSTOP)
+        with pytest.raises(UserError, match="stop one first"):
+            processes.crawl("one more", ["--help"], tmp_path / "more.log")
+        os.kill(processes.ask("a question", ["--help"], tmp_path / "question.log"), signal.SIGCONT)
+    finally:
+        for number, pid in enumerate(begun):
+            os.kill(pid, signal.SIGCONT)
+            processes.end(f"crawl {number}")
+        processes.end("a question")
 
 
 def test_only_a_few_plans_and_look_ups_are_under_way_at_once(tmp_path: Path) -> None:

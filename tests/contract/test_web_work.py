@@ -11,6 +11,7 @@ from working_scene import NOW, fill
 
 from bowerbird.clock import RealClock, to_micros
 from bowerbird.crawl.life import registry
+from bowerbird.errors import UserError
 from bowerbird.event import rows
 from bowerbird.model import Service
 from bowerbird.policies.keywords import Keyword, State
@@ -181,6 +182,22 @@ async def test_an_answer_is_kept_for_a_while() -> None:
     kept = Kept(RealClock(), timedelta(hours=1), ask)
     assert [(await kept.get(about)).value for about in ("a", "a", "b")] == [1, 1, 2]
     assert (await Kept(RealClock(), timedelta(0), ask).get("a")).value == 3
+
+
+async def test_nothing_is_held_for_names_that_were_asked_about_in_vain() -> None:
+    async def ask(about: str) -> int:
+        if about.startswith("no"):
+            raise UserError("there is no such thing")
+        await asyncio.sleep(0)
+        return 1
+
+    kept = Kept(RealClock(), timedelta(hours=1), ask)
+    for number in range(5):
+        with pytest.raises(UserError):
+            await kept.get(f"no {number}")
+    answers = await asyncio.gather(*(kept.get("yes") for _ in range(3)))
+    assert len(set(map(id, answers))) == 1
+    assert kept.asked_now == 0
 
 
 async def test_a_report_that_fails_leaves_the_last_one(database: Database) -> None:

@@ -24,7 +24,7 @@ def evaluated(*only: str, build: Callable[[Site], Any] = dashboard, logins: int 
 
 
 def test_nobody_gets_in_and_nothing_runs() -> None:
-    figures = evaluated("roles", "tokens", "redirects", "keys", "caches", "markup", "logins", logins=60)
+    figures = evaluated("roles", "tokens", "redirects", "keys", "caches", "files", "reach", "markup", "logins", logins=60)
     assert (figures["let_in"], figures["executed"], figures["what"]) == (0, 0, [])
     assert figures["failures"] == []
     assert figures["tried"] > 500
@@ -110,6 +110,23 @@ def test_a_dashboard_that_does_not_escape_is_found_out() -> None:
     figures = evaluated("markup", build=unescaping)
     assert figures["executed"] > 5
     assert not figures["is_clean"]
+
+
+def test_a_dashboard_that_lets_files_of_networks_be_pages_of_its_own_is_found_out() -> None:
+    def lax(site: Site) -> App:
+        app = dashboard(site)
+
+        async def weak(scope: Any, receive: Any, send: Any) -> None:
+            async def answer(message: Any) -> None:
+                if message["type"] == "http.response.start" and scope["path"].startswith("/media/"):
+                    message["headers"] = [pair for pair in message["headers"] if pair[0] != b"content-security-policy"]
+                await send(message)
+
+            await app(scope, receive, answer)
+
+        return weak
+
+    assert evaluated("files", build=lax)["let_in"] > 10
 
 
 def test_markup_at_the_end_of_a_page_that_comes_in_pieces_is_found_out() -> None:

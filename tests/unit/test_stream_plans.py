@@ -50,6 +50,8 @@ def test_any_flow_may_listen_beside_what_it_asks() -> None:
         ('[[streams]]\nchannel = "public"\nservice = "other"\n', "mastodon", r"there is no service 'other'"),
         ('[[streams]]\nchannel = "public"\nbase = "ftp://x"\n', "mastodon", r"not an address of a stream"),
         ('[[streams]]\nchannel = "public"\nbase = "wss://me:secret@x"\n', "mastodon", r"must not contain a password"),
+        ('[[streams]]\nchannel = "public"\nbase = "wss://x.example/a"\n', "mastodon", r'write base = "wss://x.example"'),
+        ('[[streams]]\nchannel = "public"\nbase = "wss://x.example?a=b"\n', "mastodon", r'write base = "wss://x.example"'),
         ('[[streams]]\nchannel = "x"\n', "weibo", r"weibo has no streams"),
         ('[[streams]]\nchannel = "public"\n[[streams]]\nchannel = "public"\n', "mastodon", r"two streams are called 'public'"),
         ('[[streams]]\nchannel = "filter"\n', "x", r"needs rules"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
+from aiohttp.resolver import DefaultResolver
 
 from bowerbird.model import Answer, Request, Service, Wire
 from bowerbird.ports import Clock
@@ -15,6 +17,7 @@ from bowerbird.transport.bodies import Body, Room
 from bowerbird.transport.bounds import FAILURES, Bounds, is_spoilt
 from bowerbird.transport.cutting import Events, Lines
 from bowerbird.transport.failures import said
+from bowerbird.transport.public import network_sockets
 from bowerbird.transport.refused import Refused
 from bowerbird.transport.response import ResponseConnection, open_response
 from bowerbird.transport.websocket import SocketConnection, handshake_traces, open_socket
@@ -28,10 +31,18 @@ class HttpTransport:
     `{provider}` in the user agent is filled in for each service.
     """
 
-    def __init__(self, clock: Clock, user_agent: str, *, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        user_agent: str,
+        *,
+        bounds: Bounds | None = None,
+        resolver: Callable[[], AbstractResolver] = DefaultResolver,
+    ) -> None:
         self._clock = clock
         self._user_agent = user_agent
         self._bounds = bounds or Bounds()
+        self._resolver = resolver
         self._room = Room(self._bounds.together)
         self._session: aiohttp.ClientSession | None = None
         self._sockets: aiohttp.ClientSession | None = None
@@ -106,7 +117,9 @@ class HttpTransport:
 
     def _new_session(self, traces: list[aiohttp.TraceConfig] | None = None) -> aiohttp.ClientSession:
         session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._bounds.connections),
+            connector=aiohttp.TCPConnector(
+                limit=self._bounds.connections, resolver=self._resolver(), socket_factory=network_sockets()
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             timeout=self._bounds.timeout(),

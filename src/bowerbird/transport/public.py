@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 _SITE_LOCAL = IPv6Network("fec0::/10")
+_OF_THE_MACHINE = frozenset(map(ip_address, ("fd00:ec2::254", "100.100.100.200", "192.0.0.192")))
+"""Where rented machines are told their secrets, beside the addresses that are link-local."""
 
 
 class PrivateAddressError(OSError):
@@ -26,6 +28,22 @@ class PrivateAddressError(OSError):
     # One text for all addresses of a host: failures that read alike are told as one, others as an error of no kind.
     def __init__(self) -> None:
         super().__init__("the host leads to no public address")
+
+
+class OwnAddressError(OSError):
+    """The host leads to where a machine is told about itself."""
+
+    def __init__(self) -> None:
+        super().__init__("the host leads to an address at which machines are told about themselves, and no network is")
+
+
+def is_of_the_machine(address: str) -> bool:
+    """Whether an IP address is one at which a machine is told about itself, its secrets among it."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    return any(each.is_link_local or each in _OF_THE_MACHINE for each in _meant(found))
 
 
 def is_public(address: str) -> bool:
@@ -63,13 +81,20 @@ def web_address(url: str) -> URL:
 
 
 class PublicSockets:
-    """Opens sockets to public addresses only; a `socket_factory` of aiohttp's connector."""
+    """Opens sockets to public addresses only, or to others that are allowed; a `socket_factory` of aiohttp's connector."""
 
-    def __init__(self, is_allowed: Callable[[str], bool] = is_public) -> None:
+    def __init__(self, is_allowed: Callable[[str], bool] = is_public, error: Callable[[], OSError] = PrivateAddressError) -> None:
         self._is_allowed = is_allowed
+        self._error = error
 
     def __call__(self, found: AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = found
         if not self._is_allowed(str(address[0])):
-            raise PrivateAddressError
+            raise self._error()
         return socket.socket(family, kind, protocol)
+
+
+def network_sockets() -> PublicSockets:
+    """Sockets to servers that a crawl file names: they may be anywhere but where a machine is told its secrets, whatever a name
+    in that file, or of another server that one leads to, is made to mean."""
+    return PublicSockets(lambda address: not is_of_the_machine(address), OwnAddressError)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
@@ -32,17 +33,31 @@ class Kept(Generic[T]):
         self._clock, self._lasts, self._ask = clock, lasts, ask
         self._answers: dict[str, Answer[T]] = {}
         self._asking: dict[str, asyncio.Lock] = {}
+        self._waiting: Counter[str] = Counter()
         self._newer: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def asked_now(self) -> int:
+        """About how much somebody waits for an answer."""
+        return len(self._asking)
 
     async def get(self, about: str) -> Answer[T]:
         """What is known, asked anew when it is too old; those who ask at the same time wait for one answer."""
-        async with self._asking.setdefault(about, asyncio.Lock()):
-            known = self._answers.get(about)
-            if known is None or self._clock.now() - known.at >= self._lasts:
-                at = self._clock.now()
-                known = self._answers[about] = Answer(await self._ask(about), at)
-                self._forget_some()
-            return known
+        lock = self._asking.setdefault(about, asyncio.Lock())
+        self._waiting[about] += 1
+        try:
+            async with lock:
+                known = self._answers.get(about)
+                if known is None or self._clock.now() - known.at >= self._lasts:
+                    at = self._clock.now()
+                    known = self._answers[about] = Answer(await self._ask(about), at)
+                    self._forget_some()
+                return known
+        finally:
+            self._waiting[about] -= 1
+            if not self._waiting[about]:
+                # Whatever was asked about, and whether or not there was an answer: what nobody waits for is not held.
+                del self._waiting[about], self._asking[about]
 
     async def at_once(self, about: str) -> Answer[T]:
         """What is known unless it is more than a minute old, for pages that say how old it is: where it is not as good as new,
@@ -67,4 +82,3 @@ class Kept(Generic[T]):
         """The oldest, where there are very many."""
         for about in list(self._answers)[:-_MOST]:
             self._answers.pop(about, None)
-            self._asking.pop(about, None)

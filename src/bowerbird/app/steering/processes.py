@@ -18,6 +18,8 @@ _PATIENCE = 5
 
 MOST_QUESTIONS = 4
 """Plans and look-ups under way at once: each is a process, and crawls need the machine too."""
+MOST_CRAWLS = 12
+"""Crawls under way at once that were started here; a command line may start more."""
 
 
 class _Outliving(subprocess.Popen[bytes]):
@@ -60,6 +62,14 @@ class Processes:
                 os.close(number)
         self._started[name] = process
         return process.pid
+
+    def crawl(self, name: str, words: Sequence[str], log: Path) -> int:
+        """Starts a crawl; raises `UserError` where so many run already that one more would take the machine from them."""
+        self._questions.discard(name)
+        running = sum(self.is_running(each) for each in self._started if each not in self._questions)
+        if running >= MOST_CRAWLS:
+            raise UserError(f"{MOST_CRAWLS} crawls that were started here are running: stop one first, or use a command line")
+        return self.start(name, words, log)
 
     def ask(self, name: str, words: Sequence[str], log: Path, out: Path | None = None) -> int:
         """Starts what is only a question, such as a plan; raises `UserError` where too many are asked just now."""

@@ -1,7 +1,7 @@
 """What a crawl that is made in a browser may reach: networks, and ways to tell people that an admin put into the vault.
 
-Who may steer may not run programs on the machine, nor have it talk to what listens for the machine alone: a crawl file that is
-started from a command line may, for whoever writes it there is at home.
+Who may steer may not run programs on the machine, nor have it talk to what listens for the machine alone, nor erase what others
+collected: a crawl file that is started from a command line may, for whoever writes it there is at home.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.modules import ModuleUse
 from bowerbird.modules.running.found import BUILT_IN, KnownModules
+from bowerbird.modules.tending.retention import Retention
+from bowerbird.transport.public import is_of_the_machine as leads_to_the_machine
 
 _VAULT = "vault:"
-_OF_THE_MACHINE = frozenset({"fd00:ec2::254", "100.100.100.200", "metadata.google.internal", "metadata.goog"})
-"""Where a rented machine is told its secrets, beside the addresses that are link-local."""
+_OF_THE_MACHINE = frozenset({"metadata.google.internal", "metadata.goog"})
+"""Names of where a rented machine is told its secrets. Where any other name leads there, the transport finds out."""
 
 
 def check_reach(plan: CrawlPlan) -> None:
@@ -31,16 +33,13 @@ def check_reach(plan: CrawlPlan) -> None:
 def is_of_the_machine(base: str) -> bool:
     """Whether an address is that of a service which tells a machine about itself, however its numbers are written."""
     host = (urlsplit(base).hostname or "").rstrip(".").partition("%")[0]
-    address = _address(host)
-    return host in _OF_THE_MACHINE or address in _OF_THE_MACHINE or (bool(address) and ip_address(address).is_link_local)
+    return host in _OF_THE_MACHINE or leads_to_the_machine(_address(host))
 
 
 def _address(host: str) -> str:
     """An address in its usual form; empty for a name."""
     with suppress(ValueError):
-        found = ip_address(host)
-        mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-        return str(mapped or found)
+        return str(ip_address(host))
     # As the system reads 2852039166 and 0xa9.254.43518.
     with suppress(OSError):
         return socket.inet_ntoa(socket.inet_aton(host))
@@ -56,6 +55,8 @@ def _too_far(plan: CrawlPlan) -> Iterator[str]:
     for use in plan.flow.modules:
         if use.name not in BUILT_IN and use.options:
             yield f"the module {use.name} is of another package, whose options are set from a command line: take them out"
+        if use.name == Retention.name:
+            yield f"modules.{use.name} erases what all crawls of this store have collected: start it from a command line"
         if getattr(KnownModules()[use.name], "tells", False):
             yield from _told_beyond(use)
 

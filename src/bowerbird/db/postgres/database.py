@@ -33,6 +33,8 @@ Kinds = dict[str, tuple[str, ...]]
 """As the server has told them: by statement the types of its values, by table those of its columns, by question the names of what
 it answers."""
 
+OURS = "bowerbird"
+"""How our connections name themselves to the server."""
 _PATIENCE = 60
 """Seconds within which one statement of a running crawl must be answered, and the next one follow it."""
 _UPGRADE = 7 * 24 * 3600
@@ -188,6 +190,7 @@ class PostgresTransaction(Hooks):
 def _manner(patience: float) -> dict[str, str]:
     """How the server treats our sessions."""
     return {
+        "application_name": OURS,
         # It costs more than it saves on statements of a millisecond.
         "jit": "off",
         # A machine that sleeps or is cut off in the middle of a transaction would keep its locks from all others.

@@ -2,7 +2,8 @@
 
 A real dashboard over real HTTP on loopback, on a crawled store whose every text is markup, is attacked in every way we know: by
 strangers and by people with too low a role on every address, with forged, stolen and expired sessions, without the token of a
-page, from other hosts, by paths that climb, bodies without end and a thousand logins. Then every page is read by a parser and,
+page, from other hosts, by paths that climb, bodies without end, pages that are called pictures, crawl files that reach for the
+machine, and a thousand logins. Then every page is read by a parser and,
 where there is Chromium, shown without the content policy, so that whatever was not escaped runs.
 """
 
@@ -26,6 +27,7 @@ from bowerbird.evaluate.web.body_attacks import (
 )
 from bowerbird.evaluate.web.browser import browse, chromium
 from bowerbird.evaluate.web.counting import Tally
+from bowerbird.evaluate.web.file_attacks import attack_files, attack_reach
 from bowerbird.evaluate.web.markup import read_pages
 from bowerbird.evaluate.web.people_attacks import (
     attack_keys,
@@ -51,6 +53,8 @@ _ATTACKS = {
     "bodies": attack_bodies,
     "caches": attack_caches,
     "live": attack_live,
+    "files": attack_files,
+    "reach": attack_reach,
 }
 
 
@@ -121,7 +125,7 @@ async def _looked_at(stage: Stage, tally: Tally, wish: Wish) -> list[str]:
     wish.say(f"markup: {len(pages)} pages, {len(tally.executed)} with markup that came to life, {len(tally.failed)} failed")
     program = chromium() if wish.with_browser else None
     if program is not None:
-        await browse(stage, tally, pages, program)
+        await browse(stage, tally, [*pages, *stage.shown], program)
     elif wish.with_browser:
         wish.say("there is no Chromium with Playwright here: pages were read by a parser alone")
     return pages

@@ -122,6 +122,8 @@ async def attack_caches(stage: Stage, tally: Tally) -> None:
         kept = got.headers.get("cache-control", "")
         is_in = role_of(route.endpoint) is not None and "no-store" not in kept
         tally.attempt("cache", f"{route.path}: {kept}", is_in=is_in)
+        sniffed = got.headers.get("x-content-type-options", "")
+        tally.attempt("kind of an answer guessed", f"{route.path}: {sniffed}", is_in=sniffed != "nosniff")
         policy = got.headers.get("content-security-policy", "")
         is_weak = "default-src 'none'" not in policy or ("unsafe" not in policy and "frame-ancestors 'none'" not in policy)
         tally.attempt("content policy", f"{route.path}: {policy}", is_in=is_weak or "unsafe" in policy)

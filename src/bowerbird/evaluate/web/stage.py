@@ -18,6 +18,7 @@ from bowerbird.clock import RealClock, VirtualClock, run_virtual
 from bowerbird.db.beside import open_beside
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.evaluate.web.marking import Marked, mark
+from bowerbird.limits.vault import FileVault
 from bowerbird.ports import Database
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
@@ -71,6 +72,8 @@ class Stage:
         self.base = base
         self.marked = marked
         self.visits: dict[Role, Visit] = {}
+        self.shown: list[str] = []
+        """Addresses that no page links to and a browser shall open too."""
         self._session = session
 
     @property
@@ -134,7 +137,9 @@ async def staged(folder: Path, build: Build = dashboard) -> AsyncIterator[Stage]
     try:
         await database.migrate()
         marked = await mark(database)
-        site = Site(database, clock, "marked.db", cost=Cost(passes=1, memory=1024))
+        vault = FileVault(folder / "vault", "of the evaluation")
+        cost = Cost(passes=1, memory=1024)
+        site = Site(database, clock, "marked.db", cost=cost, store=str(folder / "marked.db"), vault=vault)
         await _add_people(site, database)
         jar = aiohttp.DummyCookieJar()
         connector = aiohttp.TCPConnector(limit=100)

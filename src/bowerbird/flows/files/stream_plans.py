@@ -104,4 +104,7 @@ def _base(table: Table, default: str) -> str:
         raise table.wrong("base", f'base {base!r} is not an address of a stream; write for example "wss://jetstream.example.org"')
     if parts.username or parts.password:
         raise table.wrong("base", "base must not contain a password; secrets belong into the vault: `bowerbird credentials -h`")
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        root = f"{parts.scheme}://{parts.netloc}"
+        raise table.wrong("base", f'base {base!r:.80} is no address of a server, but of something on it; write base = "{root}"')
     return parts._replace(scheme=_SCHEMES[parts.scheme]).geturl().rstrip("/")

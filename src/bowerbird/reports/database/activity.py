@@ -1,17 +1,21 @@
 """What a PostgreSQL server does for this store now: statements that run, those that wait for others, which were slow, how many.
 
+Other programs may use the same database: of them nothing is told but that they are there, and whom they hold up.
 SQLite has no server to ask: there the processes themselves count (`db/counting.py`).
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from bowerbird.db.postgres.database import OURS
 from bowerbird.ports import Row, Transaction
 
 _LONGEST = 2_000
+OTHERS = "another program"
 _RUNNING = """
 select pid, application_name as who, client_addr::text as client, state, wait_event_type as waits, wait_event as waits_for,
     extract(epoch from clock_timestamp() - query_start)::float8 as seconds,
@@ -40,8 +44,28 @@ _SLOW = """
 select s.calls, s.mean_exec_time as mean, s.max_exec_time as most, s.total_exec_time as total,
     left(s.query, cast(? as int)) as sql
 from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname = current_database()
+    and s.userid = (select oid from pg_roles where rolname = current_user)
 order by s.total_exec_time desc limit ?
 """
+
+
+_VALUES = re.compile(
+    r"""
+    (?P<remark>--[^\n]*|/\*.*?(?:\*/|\Z))
+    | \b[eE]'(?:\\.|''|[^'\\])*(?:'|\Z)                              # texts, of which the last may be cut off
+    | (?:\b[xXbBnN]|\b[uU]&)?'(?:''|[^'])*(?:'|\Z)
+    | (?<![\w$])\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z)
+    | (?<![\w$.])\d[\d.]*(?:[eE][+-]?\d+)?                            # numbers
+    | (?P<name>"(?:""|[^"])*(?:"|\Z))                                # and names, which stay
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def without_values(sql: str) -> str:
+    """A statement on one line, with a mark in the place of every value that is written in it: who may see how the database is
+    doing may not see what somebody looks for."""
+    return " ".join(_VALUES.sub(lambda found: found["name"] or ("" if found["remark"] else "?"), sql).split())
 
 
 class Running(Struct, frozen=True, kw_only=True):
@@ -121,15 +145,16 @@ async def read_activity(tx: Transaction, now: datetime) -> Activity:
 
 
 def _running(row: Row) -> Running:
+    is_ours = row["who"] == OURS
     return Running(
         pid=row["pid"],
-        who=row["who"] or "",
-        client=row["client"] or "local",
+        who=OURS if is_ours else OTHERS,
+        client=(row["client"] or "local") if is_ours else "",
         state=row["state"] or "",
         waits_for=f"{row['waits']}: {row['waits_for']}" if row["waits"] and row["state"] == "active" else "",
         seconds=row["seconds"],
         open_seconds=row["open_seconds"],
-        sql=" ".join((row["sql"] or "").split()),
+        sql=without_values(row["sql"] or "") if is_ours else "",
         blocked_by=tuple(row["blocked_by"] or ()),
     )
 
@@ -146,4 +171,4 @@ def _lock(row: Row) -> Lock:
 
 def _slow(row: Row) -> Slow:
     times = {name: timedelta(milliseconds=row[name]) for name in ("mean", "most", "total")}
-    return Slow(sql=" ".join(row["sql"].split()), calls=int(row["calls"]), **times)
+    return Slow(sql=without_values(row["sql"]), calls=int(row["calls"]), **times)

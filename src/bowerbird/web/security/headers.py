@@ -21,8 +21,9 @@ POLICY = "; ".join(
     )
 )
 """Nothing from elsewhere, no script or style within a page, no frames around it."""
+_POLICY = "content-security-policy"
 _ALWAYS = {
-    "content-security-policy": POLICY,
+    _POLICY: POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     # Nobody else is told where a link was followed. `no-referrer` would hide it from ourselves too: browsers then send forms with
@@ -40,8 +41,12 @@ _TLS = "max-age=31536000"
 def protect(headers: MutableHeaders, *, is_pinned: bool) -> None:
     """Adds them to an answer, whatever it says itself; pages are never kept by browser or proxy unless they say so. `is_pinned`:
     the browser is to come by TLS from now on."""
+    own = headers.get(_POLICY)
     for name, value in _headers(is_pinned=is_pinned).items():
         headers[name] = value
+    if own:
+        # Browsers keep to both: an answer can forbid more than the others, and never allow more.
+        headers[_POLICY] = f"{own}, {POLICY}"
     headers.setdefault("cache-control", "no-store")
 
 

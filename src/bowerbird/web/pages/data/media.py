@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from starlette.requests import Request
@@ -17,13 +18,11 @@ TYPES = {
     ".jpg": "image/jpeg", ".png": "image/png", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif",
     ".mp4": "video/mp4", ".webm": "video/webm", ".mp3": "audio/mpeg", ".ogg": "audio/ogg",
 }  # fmt: skip
-"""By the ending that we gave a file: what else a server sends is never shown."""
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "private, max-age=300",
-}
+"""By the ending that we gave a file: what else a server sends is saved by whoever wants it, and never shown."""
+_PLAIN = re.compile(r"[\w.-]+", re.ASCII)
+_OTHER = "application/octet-stream"
+_POLICY = {"Content-Security-Policy": "default-src 'none'; img-src 'self'; media-src 'self'; sandbox"}
+"""Whatever it really is, and however somebody came to open it by itself: it runs nothing, and is nobody's."""
 
 
 def media_file(site: Site) -> Endpoint:
@@ -36,16 +35,21 @@ def media_file(site: Site) -> Endpoint:
         for folder in sorted(folders):
             path = inside(Path(folder), name)
             if path is not None:
-                kind = TYPES[path.suffix]
-                headers = {**_HEADERS, "Content-Disposition": f'inline; filename="{path.name}"'}
-                return FileResponse(path, media_type=kind, headers=headers)
-        raise NotFound("The file is not in the folder that the crawl file names, or it is of a kind that is not shown.")
+                return _answer(path)
+        raise NotFound("The file is not in the folder that the crawl file names.")
 
     return endpoint
 
 
+def _answer(path: Path) -> Response:
+    kind = TYPES.get(path.suffix, _OTHER)
+    manner = "attachment" if kind == _OTHER else "inline"
+    name = path.name if _PLAIN.fullmatch(path.name) else "file"
+    return FileResponse(path, media_type=kind, headers={**_POLICY, "Content-Disposition": f'{manner}; filename="{name}"'})
+
+
 def inside(folder: Path, name: str) -> Path | None:
-    """The file of this name below a folder; None where it leads elsewhere, is not there or of no kind that is shown."""
+    """The file of this name below a folder; None where it leads elsewhere or is not there."""
     root = folder.resolve()
     path = (root / name).resolve()
-    return path if path.is_relative_to(root) and path.suffix in TYPES and path.is_file() else None
+    return path if path.is_relative_to(root) and path.is_file() else None

@@ -148,7 +148,7 @@ def agreement(found: Start, typed: str) -> tuple[str, ...]:
 def run(desk: Desk, found: Start, more: tuple[str, ...] = ()) -> int:
     """Starts the process of a crawl; answers its number."""
     words = [*found.words, *more]
-    return desk.processes.start(found.name, words, desk.files.path(_file_name(found.name), ".log"))
+    return desk.processes.crawl(found.name, words, desk.files.path(_file_name(found.name), ".log"))
 
 
 async def _check(desk: Desk, name: str, seen: Standing) -> None:
