@@ -3,14 +3,17 @@ with its age and what stands behind it."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import msgspec
 import pytest
 from working_scene import MINUTE, at, fill
 
+from bowerbird.clock import RealClock
 from bowerbird.db.sqlite.short_columns import written
 from bowerbird.modules.statistics.places import read_cells
+from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.ports import Database
 from bowerbird.reports.sheets.names import read_names
 from bowerbird.reports.working.spans import read_spans
@@ -147,3 +150,45 @@ async def test_networks_are_offered_and_messages_have_a_place_of_their_own(crawl
     shown = (await (await dashboard(crawled_database)).get("/steering/credentials")).text
     assert "<option>message</option>" not in shown
     assert "Where messages go" in shown
+
+
+_NUMBERS = (
+    "/", "/crawls", f"/crawls/{CRAWL}", f"/crawls/{CRAWL}/limits", f"/crawls/{CRAWL}/frontier", f"/crawls/{CRAWL}/messages",
+    "/work", "/work/calls", "/work/timings", "/machine", "/machine/tables", "/machine/statements", "/data/users", "/data/posts",
+    "/data/relations", "/figures", "/figures/top", "/figures/influence", "/figures/accounts",
+    "/figures/languages", "/figures/friends", f"/completeness/{CRAWL}", "/steering", "/steering/seeds",
+)  # fmt: skip
+
+
+async def test_every_number_says_how_old_it_is_and_leads_to_what_stands_behind_it(crawled_database: Database) -> None:
+    await Preparing(crawled_database, RealClock(), rest=0).run()
+    client = await dashboard(crawled_database)
+    for address in _NUMBERS:
+        shown = await client.get(address)
+        while shown.status == 303:
+            shown = await client.get(shown.headers["location"])
+        assert (shown.status, _lacks(shown.text)) == (200, []), address
+
+
+def _lacks(page: str) -> list[str]:
+    """What a page does not say of its numbers."""
+    main = page[page.index("<main") :]
+    figures = re.findall(r'<div class="figure">.*?</div>', main, re.DOTALL)
+    plots = re.findall(r'<figure class="plot".*?</figure>', main, re.DOTALL)
+    return [
+        *(words for words in ('class="as-of"', "this page was made") if words not in page),
+        *(each for each in figures if "<a " not in each and 'class="note behind"' not in main),
+        *(each for each in plots if 'class="note behind"' not in each),
+    ]
+
+
+async def test_completeness_says_why_its_sums_differ(crawled_database: Database) -> None:
+    client = await dashboard(crawled_database)
+    for _ in range(100_000):
+        if "being worked out" not in (shown := await client.get(f"/completeness/{CRAWL}")).text:
+            break
+        await asyncio.sleep(0)
+    days = sum(map(int, re.findall(r'Posts captured</span>\s*<a class="value"[^>]*>(\d+)', shown.text)))
+    accounts = re.search(r"<td[^>]*>accounts</td><td>posts</td><td[^>]*>[\d,]+</td><td[^>]*>([\d,]+)</td>", shown.text)
+    assert days > 0
+    assert ("Why this differs" in shown.text) == (accounts is not None and int(accounts[1].replace(",", "")) != days)

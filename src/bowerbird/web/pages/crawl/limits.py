@@ -44,6 +44,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """The tightest first."""
     purses: list[Purse]
     refusals: list[Refusal]
+    at: datetime
 
 
 async def read_limits(tx: Transaction, crawl: str, services: set[str], now: datetime) -> Limits:
@@ -53,7 +54,7 @@ async def read_limits(tx: Transaction, crawl: str, services: set[str], now: date
     windows = [_window(state, named[state.bucket], now) for state in buckets]
     money = [purse for purse in purses(await read_all(tx), now) if purse.of in services or (purse.is_crawl and purse.of == crawl)]
     refusals = [refusal for refusal in await read_refusals(tx) if refusal.service in services]
-    return Limits(windows=sorted(windows, key=lambda each: (-each.share, each.words)), purses=money, refusals=refusals)
+    return Limits(windows=sorted(windows, key=lambda each: (-each.share, each.words)), purses=money, refusals=refusals, at=now)
 
 
 def _window(state: LedgerState, words: str, now: datetime) -> Window:
