@@ -203,7 +203,8 @@ def test_a_credential_and_a_database_are_added_tested_and_retired_and_no_secret_
 
 def test_people_are_looked_up_online_and_added_as_seeds(site: Served, page: Page, network: Network) -> None:
     fill_in(page, site, network, "looked")
-    page.get_by_role("button", name="Write only").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Write only").click()
     page.goto(site.address("/steering/people"))
     form = page.locator("form[action$='/people/look']")
     form.locator("[name=q]").fill(network.handles[3])
