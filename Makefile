@@ -10,7 +10,7 @@ COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index
 # second on compiling everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo dashboard docs test test-long test-all test-nightly test-real test-browser screenshots check lint types lock clean
+.PHONY: install demo dashboard docs test test-long test-all collect test-nightly test-real test-browser screenshots check lint types lock clean
 .DEFAULT_GOAL := install
 
 install: $(INSTALLED)
@@ -46,6 +46,11 @@ test-long: install
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m long
 
 test-all: test test-long
+
+# Compiles whatever tests import, once: on a fresh machine each process of `make test` would do so for itself, at the same time.
+collect: install
+	@mkdir -p .cache
+	@$(BIN)/pytest --collect-only -q >.cache/collected 2>&1 || { cat .cache/collected; exit 1; }
 
 # All tests with 100,000 mutated pages instead of 5,000, 30 killed crawls instead of 6 and a crawl of three simulated months with 36
 # deaths instead of one day with three: some minutes longer, for the night.

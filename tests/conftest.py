@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # Hypothesis imports its optimiser in the middle of a test, deep in the stack. Where no compiled copy of it lies there yet,
 # CPython 3.11 may then fail to parse it ("AST constructor recursion depth mismatch"): it is loaded here instead.
 _numbers = count(1)
+_MARKED = re.compile(r"\bmark\.long\b|^from marks import ", re.MULTILINE)
+"""How long tests are marked."""
 # As in the Makefile: without compiled modules each process that a test starts would compile everything anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -41,6 +44,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mutations", type=int, default=5_000, help="how many mutated pages the providers must stand")
     parser.addoption("--months", type=float, default=1 / 30, help="how many simulated months a crawl with a dying process lasts")
     parser.addoption("--kills", type=int, default=6, help="how often crawls are killed; a third of them on PostgreSQL")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m long` reads only the files that have long tests, one in ten: each worker would import all others for nothing."""
+    is_other = config.option.markexpr == "long" and collection_path.name.startswith("test_") and collection_path.is_file()
+    return True if is_other and not _MARKED.search(collection_path.read_text("utf-8")) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -37,8 +37,6 @@ class Migrated:
         self._connection: asyncpg.Connection | None = None
         self._has_pattern = False
         self._shape: Sequence[Any] | None = None
-        self._filled = ""
-        """Asks which tables have rows."""
         self._first: dict[str, list[asyncpg.Record]] = {}
         """Rows that the migrations themselves write, by table."""
 
@@ -70,8 +68,10 @@ class Migrated:
         connection = self._connection = await asyncpg.connect(self.url)
         self._shape = await connection.fetchrow(_SHAPE)
         tables = [row[0] for row in await connection.fetch(_TABLES) if row[0] != "migrations"]
-        self._filled = " union all ".join(f"select '{table}' where exists (select from \"{table}\")" for table in tables)
         self._first = {table: await connection.fetch(f'select * from "{table}"') for table in tables}
+        # In the server, which plans each statement once: to ask 92 tables first whether they have rows takes twice as long.
+        deleted = "".join(f'delete from "{table}"; ' for table in tables)
+        await connection.execute(f"create function pg_temp.emptied() returns void language plpgsql as $$ begin {deleted} end $$")
 
     async def _copied(self, name: str) -> None:
         server = await asyncpg.connect(self._server)
@@ -98,8 +98,7 @@ class Migrated:
         async with connection.transaction():
             # Without the checks of foreign keys any order will do.
             await connection.execute("set local session_replication_role = replica")
-            for row in await connection.fetch(self._filled):
-                await connection.execute(f'delete from "{row[0]}"')
+            await connection.execute("select pg_temp.emptied()")
             for table, rows in self._first.items():
                 if rows:
                     await connection.copy_records_to_table(table, records=rows)

@@ -15,7 +15,7 @@ from served import Served, Watched
 from web_site import Crawled
 
 # A machine may have other work: what is waited for comes, and only a mistake takes so long.
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 
 AXE = Path(__file__).parents[2] / ".cache" / "web" / "node_modules" / "axe-core" / "axe.min.js"
 _AXE_RUN = """async () => {
@@ -66,7 +66,7 @@ def watched() -> Iterator[Watched]:
 @pytest.fixture
 def context(browser: Browser, watched: Watched) -> Iterator[BrowserContext]:
     opened = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
-    opened.set_default_timeout(30_000)
+    opened.set_default_timeout(60_000)
     opened.route("**/*", watched.guard)
     yield opened
     opened.close()
@@ -90,9 +90,11 @@ def page(stranger: Page, request: pytest.FixtureRequest) -> Page:
 
 @pytest.fixture
 def check_accessibility() -> Callable[[Page], None]:
-    """Runs axe-core on what a page shows now; serious findings fail the test."""
+    """Runs axe-core on what a page shows once it loads itself no more; serious findings fail the test."""
 
     def check(page: Page) -> None:
+        # What is worked out in the background ends with a page that loads itself anew, in the middle of a check if need be.
+        expect(page.locator("[data-again]")).to_have_count(0)
         # Not as a script of the page, which its content policy would refuse.
         page.evaluate(AXE.read_text("utf-8") + "; undefined")
         assert page.evaluate(_AXE_RUN) == []

@@ -18,4 +18,5 @@ if ! found >/dev/null; then
     echo "Skipping the tests in a browser: there is no Chromium (on Debian and Ubuntu: apt install chromium)."
     exit 0
 fi
-exec "$bin/pytest" -n "${WORKERS:-2}" --dist loadfile -o addopts="-q --strict-markers -p no:cacheprovider" --chromium "$(found)" tests/browser "$@"
+# Two for each of two cores: half of the time is waiting, for a browser, a process or a page that looks again after seconds.
+exec "$bin/pytest" -n "${WORKERS:-4}" --dist worksteal -o addopts="-q --strict-markers -p no:cacheprovider" --chromium "$(found)" tests/browser "$@"

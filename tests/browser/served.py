@@ -43,13 +43,13 @@ class Served:
 
     def __enter__(self) -> Served:
         self._thread.start()
-        assert self._ready.wait(30), "the dashboard did not start"
+        assert self._ready.wait(120), "the dashboard did not start"
         return self
 
     def __exit__(self, *_: object) -> None:
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._ending.set)
-        self._thread.join(20)
+        self._thread.join(60)
 
     def address(self, path: str) -> str:
         return f"{self.base}{path}"
@@ -72,7 +72,7 @@ class Served:
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Does something in the loop of the dashboard."""
         assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(120)
 
     def enter(self, page: Page) -> None:
         """Has a browser come in with the key of the terminal."""

@@ -104,8 +104,8 @@ def test_a_sample_is_drawn_and_labelled_and_a_name_confirmed(site: Served, page:
     page.goto(site.address(f"{ROOT}/sample"))
     form = page.locator("form[action$='/sample/draw']").first
     form.locator("[name=size]").fill("3")
-    form.get_by_role("button").click()
-    page.wait_for_load_state("load")
+    with page.expect_navigation():
+        form.get_by_role("button").click()
     for number, key in ((1, "y"), (2, "n"), (3, "u")):
         expect(page.locator(".judging")).to_contain_text(f"{number} of 3")
         page.keyboard.press(key)

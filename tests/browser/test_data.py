@@ -54,13 +54,10 @@ def test_a_search_is_sorted_paged_saved_and_deleted(site: Served, page: Page) ->
     page.get_by_label("Save this search as").fill("most liked")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("link", name="most liked").click()
-    assert "sort=likes" in page.url
+    page.wait_for_url("**sort=likes**")
     page.goto(site.address("/data/saved"))
-    page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Delete").click()
-    confirm = page.locator("dialog[open] button.primary, dialog[open] button.danger")
-    if confirm.count():
-        confirm.first.click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
     expect(page.get_by_text("No search is saved")).to_be_visible()
 
 

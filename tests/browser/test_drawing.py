@@ -74,7 +74,7 @@ def show(shared_site: Served, page: Page) -> Show:
 def test_numbers_are_drawn_with_their_table_and_again_in_the_other_theme(page: Page, show: Show, kind: str) -> None:
     show("plot", ASKED[kind])
     expect(page.locator("figure .uplot canvas")).to_be_visible()
-    assert page.locator("figure details tbody tr").count() == len(ASKED[kind]["xs"])
+    expect(page.locator("figure details tbody tr")).to_have_count(len(ASKED[kind]["xs"]))
     expect(page.locator("figure .as-of")).to_be_visible()
     page.keyboard.press("t")
     expect(page.locator("figure .uplot")).to_have_count(1)
@@ -88,13 +88,13 @@ def test_a_plot_without_numbers_says_so(page: Page, show: Show) -> None:
 def test_a_graph_is_drawn_and_listed(page: Page, show: Show) -> None:
     show("graph", GRAPH)
     expect(page.locator("figure canvas.sigma-nodes")).to_be_visible()
-    assert page.locator("figure details tbody tr").count() == len(GRAPH["edges"])
+    expect(page.locator("figure details tbody tr")).to_have_count(len(GRAPH["edges"]))
 
 
 def test_a_map_is_drawn_over_outlines_of_our_own(page: Page, show: Show) -> None:
     show("map", MAP)
     expect(page.locator("figure .leaflet-container canvas")).to_be_visible()
-    assert page.locator("figure details tbody tr").count() == 2
+    expect(page.locator("figure details tbody tr")).to_have_count(2)
 
 
 def test_without_the_libraries_the_table_stands_and_one_line_says_what_to_do(page: Page, show: Show, watched: Watched) -> None:
@@ -105,4 +105,4 @@ def test_without_the_libraries_the_table_stands_and_one_line_says_what_to_do(pag
     page.route("**/assets/foreign/**", missing)
     show("plot", ASKED["lines"])
     expect(page.locator("figure .canvas")).to_contain_text("make install")
-    assert page.locator("figure details tbody tr").count() == 48
+    expect(page.locator("figure details tbody tr")).to_have_count(48)

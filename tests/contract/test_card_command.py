@@ -7,7 +7,6 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 
-import mlcroissant
 import pytest
 from test_figures import filled
 
@@ -109,6 +108,8 @@ async def test_nothing_from_outside_becomes_markup(database: Database) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of libraries that the validator uses
 async def test_machines_read_the_columns_of_the_files_that_go_out(database: Database, tmp_path: Path) -> None:
+    import mlcroissant
+
     await crawled(database)
     facts = await read_facts(database, facet_of, RealClock().now())
     file = PublishedFile(name="posts.csv", holds="posts", format="text/csv", sha256="0" * 64, bytes=10)
@@ -155,6 +156,8 @@ def test_the_crawl_file_says_what_only_people_know() -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of libraries that the validator uses
 def test_the_files_of_an_export_are_in_the_metadata(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import mlcroissant
+
     place, out, posts = store(tmp_path), tmp_path / "card", tmp_path / "posts.csv"
     assert cli.run(["card", place, "-o", str(out), "--export", str(posts)]) == 2
     assert "has no manifest" in capsys.readouterr().err

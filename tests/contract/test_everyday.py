@@ -13,7 +13,6 @@ from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import pandas
 import pytest
 from simulated_server import Server, running
 
@@ -401,6 +400,8 @@ def test_a_credential_is_tried_when_it_is_added(
 
 @pytest.mark.parametrize("ending", ["parquet", "xlsx"])
 def test_tables_that_cannot_grow_are_written_at_the_end(servers: dict[str, Server], ending: str, capsys: Capsys) -> None:
+    import pandas
+
     server = servers["bluesky"]
     line = ["timeline", handle(server, writers(server, 1)[0]), *on(server), "--limit", "20"]
     assert cli.run([*line, "-o", f"a.{ending}", "--json"]) == 0

@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pytest
 from export_scene import exported, filled, opened
-from moto.server import ThreadedMotoServer
 
 from bowerbird.errors import UserError
 
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
     known = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": "us-east-1"}
     for name, value in (known | {"AWS_EC2_METADATA_DISABLED": "true"}).items():
         monkeypatch.setenv(name, value)
@@ -27,6 +27,8 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 async def test_files_and_manifest_are_in_the_bucket_when_they_are_whole(endpoint: str, tmp_path: Path) -> None:
+    import boto3
+
     client = boto3.client("s3", endpoint_url=endpoint)
     client.create_bucket(Bucket="research")
     async with opened(tmp_path / "crawl.db") as database:

@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import openpyxl
-import pandas
-import polars
 import pytest
 from export_scene import HOSTILE, exported, filled
 from store_pages import START, TIMELINE, Crawled, post
@@ -88,6 +85,9 @@ async def test_csv_is_safe_for_spreadsheets_and_can_be_undone(crawled: Crawled, 
 
 
 async def test_parquet_by_day_is_read_by_duckdb_pandas_and_polars(crawled: Crawled, tmp_path: Path) -> None:
+    import pandas
+    import polars
+
     manifest = await exported(crawled.database, "posts", tmp_path / "days")
     assert {file.name.split("/")[0] for file in manifest.files} >= {"day=2026-03-01", "day=2026-04-10"}
     pattern = str(tmp_path / "days" / "*" / "*.parquet")
@@ -103,6 +103,8 @@ async def test_parquet_by_day_is_read_by_duckdb_pandas_and_polars(crawled: Crawl
 
 
 async def test_a_workbook_has_texts_and_no_formulas(crawled: Crawled, tmp_path: Path) -> None:
+    import openpyxl
+
     await exported(crawled.database, "posts", tmp_path / "posts.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "posts.xlsx").active
     assert sheet is not None
@@ -287,6 +289,8 @@ async def test_pseudonyms_take_the_place_of_everybody(crawled: Crawled, tmp_path
 
 
 async def test_an_empty_store_gives_an_empty_file(database: Database, tmp_path: Path) -> None:
+    import polars
+
     for ending in ("csv", "jsonl", "parquet", "xlsx"):
         manifest = await exported(database, "posts", tmp_path / f"a.{ending}")
         assert [file.rows for file in manifest.files] == [0]

@@ -20,7 +20,9 @@ from bowerbird.transport.media import HttpMedia
 from bowerbird.transport.public import PublicSockets, is_public
 
 BODY = bytes(range(256)) * 400
-QUICK = Bounds(total=timedelta(seconds=5), connect=timedelta(seconds=1), read=timedelta(seconds=1))
+PATIENT = Bounds(total=timedelta(minutes=2), connect=timedelta(minutes=1), read=timedelta(minutes=1))
+QUICK = Bounds(total=timedelta(minutes=2), connect=timedelta(minutes=1), read=timedelta(milliseconds=200))
+"""For a server that is known to say nothing."""
 asked: list[web.Request] = []
 reached: list[str] = []
 """At which of the server's own addresses."""
@@ -122,11 +124,9 @@ class Rebinding(Phonebook):
         return await super().resolve("outside.example" if self._asked == 1 else "inside.example", port, family)
 
 
-async def fetch(
-    url: str, *, most: int = 10**6, allows_private: bool = False, resolver: Callable[[], AbstractResolver] = Phonebook
-) -> tuple[Fetched, bytes]:
+async def fetch(url: str, *, most: int = 10**6, allows_private: bool = False, bounds: Bounds = PATIENT) -> tuple[Fetched, bytes]:
     sockets = PublicSockets(lambda address: address == OUTSIDE or is_public(address))
-    media = HttpMedia("test", allows_private=allows_private, bounds=QUICK, resolver=resolver, sockets=sockets)
+    media = HttpMedia("test", allows_private=allows_private, bounds=bounds, resolver=Phonebook, sockets=sockets)
     taken = bytearray()
     try:
         return await media.fetch(url, most, taken.extend), bytes(taken)
@@ -195,7 +195,7 @@ async def test_of_several_addresses_only_the_public_ones_are_asked(server: TestS
 
 async def test_a_name_that_is_looked_up_again_and_then_leads_inside_is_refused(server: TestServer) -> None:
     sockets = PublicSockets(lambda address: address == OUTSIDE)
-    media = HttpMedia("test", bounds=QUICK, resolver=Rebinding, sockets=sockets)
+    media = HttpMedia("test", bounds=PATIENT, resolver=Rebinding, sockets=sockets)
     first = await media.fetch(f"http://first.example:{server.port}/picture.png", 10**6, len)
     second = await media.fetch(f"http://second.example:{server.port}/picture.png", 10**6, len)
     await media.close()
@@ -211,7 +211,7 @@ async def test_a_crawl_file_may_allow_them_for_tests(server: TestServer) -> None
 async def test_refusals_and_silence_may_be_tried_again(server: TestServer) -> None:
     gone, _ = await fetch(f"http://outside.example:{server.port}/gone")
     busy, _ = await fetch(f"http://outside.example:{server.port}/busy")
-    silent, _ = await fetch(f"http://outside.example:{server.port}/silent")
+    silent, _ = await fetch(f"http://outside.example:{server.port}/silent", bounds=QUICK)
     packed, _ = await fetch(f"http://outside.example:{server.port}/packed")
     nobody, _ = await fetch("http://outside.example:1/a.png")
     assert (gone.failure, gone.is_final) == ("HTTP 404", False)

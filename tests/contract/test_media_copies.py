@@ -11,9 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from bowerbird import cli
 from bowerbird.app.copies import copy_beside
@@ -71,6 +69,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Any]]:
+    import boto3
+    from moto.server import ThreadedMotoServer
+
     known = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_DEFAULT_REGION": "us-east-1"}
     for name, value in (known | {"AWS_EC2_METADATA_DISABLED": "true"}).items():
         monkeypatch.setenv(name, value)

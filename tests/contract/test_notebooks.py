@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from bowerbird.api.examples import EXAMPLES, make_example
 from bowerbird.errors import UserError
+
+if TYPE_CHECKING:
+    import nbformat
 
 FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -29,6 +31,9 @@ def pictures(notebook: nbformat.NotebookNode) -> int:
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning", "ignore::ResourceWarning")
 def test_a_notebook_runs_and_shows_its_plots(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
     # As for a reader who has activated the environment: the command is found by its name.
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     notebook = nbformat.read(path, as_version=4)
