@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bowerbird.app.steering.files import folder_for
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.limits.vault import FileVault
@@ -225,3 +226,9 @@ async def test_every_action_is_recorded_with_who_and_how_it_ended_and_can_be_sea
     assert "nothing was done" in page
     assert "pause" in (await client.get("/steering/actions?q=PAUSE")).text.partition("<tbody>")[2]
     assert "No action fits" in (await client.get("/steering/actions?q=100%25")).text
+
+
+def test_stores_on_servers_have_their_crawl_files_apart(tmp_path: Path) -> None:
+    stores = ("postgresql://ada:x@h.example/posts", "postgresql://ada:y@h.example/posts", "postgresql://h.example/other")
+    folders = [folder_for(store, tmp_path) for store in stores]
+    assert [folder.name for folder in folders] == ["h-example-posts", "h-example-posts", "h-example-other"]

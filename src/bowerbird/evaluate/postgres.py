@@ -130,6 +130,10 @@ class Server:
         """Ends it as a crash would, and starts it again."""
         self._run("pg_ctl", "restart", "-w", "-t", "60", "-m", "immediate", "-l", str(self._folder / "log"))
 
+    def again(self) -> None:
+        """Starts it after a stop, with all that it had."""
+        self._run("pg_ctl", "start", "-w", "-t", "60", "-l", str(self._folder / "log"))
+
     def stop(self) -> None:
         """Ends it as a crash would, unless it has ended before."""
         if (self._data / "postmaster.pid").exists():

@@ -92,7 +92,7 @@ def _http(site: Site) -> _Answer:
 
 def _away(site: Site) -> _Answer:
     async def answer(request: Request, error: Exception) -> Response:
-        _log.warning("the page %.200r waits for the database: %s", request.url.path, error)
+        _log.warning("the page %.200r waits for the database: %.300r", request.url.path, str(error))
         words = "The crawl is not touched by this. This page tries again every few seconds."
         return site.page(request, "said.html", title=_AWAY, status=503, words=words, again=True)
 

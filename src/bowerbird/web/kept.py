@@ -74,7 +74,7 @@ class Kept(Generic[T]):
             await self.get(about)
         except Exception as error:
             # What is known stands, with its age; who finds it too old asks anew and is told.
-            _log.warning("%s could not be read anew: %s: %s", about or "a page", type(error).__name__, error)
+            _log.warning("%.200r could not be read anew: %s: %.300r", about or "a page", type(error).__name__, str(error))
         finally:
             self._newer.pop(about, None)
 

@@ -121,7 +121,7 @@ class Live:
                 # What was told last stands, with its age, until it can be told again. The same trouble is told once.
                 said = f"{type(error).__name__}: {error}"
                 if said != problem:
-                    _log.warning("%.200r could not be computed: %s", argument or "a live page", said)
+                    _log.warning("%.200r could not be computed: %.300r", argument or "a live page", said)
                 problem = said
             await self._clock.sleep_until(begun + max(self._every, 2 * (self._clock.now() - begun)))
 

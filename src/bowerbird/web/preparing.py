@@ -74,7 +74,7 @@ class Preparing:
             self._failed.pop(name, None)
         except Exception as error:
             # It is shown where the report would be; what was worked out before stays.
-            _log.warning("%s could not be worked out: %s: %s", name, type(error).__name__, error)
+            _log.warning("%.200r could not be worked out: %s: %.300r", name, type(error).__name__, str(error))
             self._failed[name] = f"{type(error).__name__}: {error}"
         finally:
             self._tasks.pop(name, None)

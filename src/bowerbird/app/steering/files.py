@@ -24,7 +24,7 @@ _TAIL = 32 * 1024
 def folder_for(store: str, data_folder: Path) -> Path:
     """Where the files of a store's crawls are: beside a SQLite file, or among our data for a database on a server."""
     if is_postgres(store):
-        name = re.sub(r"[^a-z0-9]+", "-", public(store).partition("://")[2].partition("@")[2].lower()).strip("-")
+        name = re.sub(r"[^a-z0-9]+", "-", public(store).partition("://")[2].lower()).strip("-")
         return data_folder / "crawls" / (name or "database")
     path = Path(store).absolute()
     return path.with_name(f"{path.stem}-crawls")

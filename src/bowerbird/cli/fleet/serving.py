@@ -17,7 +17,7 @@ from bowerbird.cli.dashboards.coordinated import Beside, Shown
 from bowerbird.cli.fleet.working import Ended
 from bowerbird.cli.live.beat import heard_by
 from bowerbird.cli.live.view import View
-from bowerbird.cli.live.watcher import Watcher
+from bowerbird.cli.live.watcher import Earlier, Watcher
 from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.life.plan_versions import OUTDATED
 from bowerbird.crawl.process.endings import Ending
@@ -104,7 +104,7 @@ class _Sitting:
         self._desk = desk
         self._plan = plan
         self._clock = service.outside.clock
-        self._began = self._clock.now()
+        self._earlier = Earlier(self._clock.now())
         self._asked_to_end = asyncio.Event()
         self._why = ""
 
@@ -181,6 +181,8 @@ class _Sitting:
                 each.cancel()
             await asyncio.gather(*watches, return_exceptions=True)
             self._desk.close()
+            # The screen tells of the run, however often the crawl is opened in it.
+            self._earlier = self._earlier.and_now(crawl.tally)
 
     def _logins(self, crawl: Crawl) -> BookedLogins:
         """The account of logins that workers make, in the database as that of everybody else."""
@@ -216,7 +218,7 @@ class _Sitting:
                 await self._desk.look()
 
     async def _show(self, crawl: Crawl) -> None:
-        watcher, view = Watcher(crawl, self._clock, self._began), self._service.view
+        watcher, view = Watcher(crawl, self._clock, self._earlier), self._service.view
         while True:
             watcher.lacks = "" if self._desk.workers or self._service.outside.makes_calls else _NOBODY
             with suppress(Busy, DiskFull):

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from bowerbird.app import Crawl
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.money import month_words
+from bowerbird.crawl.process.tally import Tally
 from bowerbird.db.addresses import public
 from bowerbird.errors import Busy, DiskFull
 from bowerbird.flows.flow import Size
@@ -37,13 +38,26 @@ _NOTICEABLE = timedelta(seconds=1.5)
 LaneKey = tuple[str, str]
 
 
+class Earlier(Struct, frozen=True):
+    """What came before this opening of a crawl in the same run: since when it runs, and what that brought."""
+
+    since: datetime
+    run: Size = Size()
+
+    def and_now(self, tally: Tally) -> Earlier:
+        """The same with what this opening has brought."""
+        own = _with(tally.size(in_all=False), tally.questions)
+        amounts = {name: getattr(self.run, name) + getattr(own, name) for name in ("calls", "items", "users", "posts")}
+        return Earlier(self.since, structs.replace(own, **amounts))
+
+
 class Watcher:
     """Makes glimpses of one crawl."""
 
-    def __init__(self, crawl: Crawl, clock: Clock, since: datetime | None = None) -> None:
-        """`since`: when this run began, if not with this opening of the crawl."""
+    def __init__(self, crawl: Crawl, clock: Clock, earlier: Earlier | None = None) -> None:
+        """`earlier`: where this run did not begin with this opening of the crawl."""
         self._crawl = crawl
-        self._since = since
+        self._earlier = earlier or Earlier(crawl.tally.started_at)
         self._clock = clock
         self._reader = Reader(crawl.database)
         self._facets = _options(crawl)
@@ -107,9 +121,9 @@ class Watcher:
             flow=plan.flow.name,
             store=public(plan.store),
             state=self._state,
-            elapsed=now - (self._since or tally.started_at),
+            elapsed=now - self._earlier.since,
             whole=tally.size(),
-            run=_with(tally.size(in_all=False), tally.questions),
+            run=self._earlier.and_now(tally).run,
             calls_per_second=calls,
             items_per_second=items,
             lanes=tuple(self._lane(use.name) for use in plan.flow.facets if self._is_asked(use.name)),

@@ -47,7 +47,7 @@ class Runs:
             await run_from_store(self._database, crawl, module, self._clock)
         except Exception as error:
             # Whatever it is, a page says it: nobody else waits for the run.
-            _log.warning("the module %s of %s could not be run: %s", module, crawl, error)
+            _log.warning("the module %.60r of %.200r could not be run: %.300r", module, crawl, str(error))
             self._said[crawl, module] = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
         finally:
             self._tasks.pop((crawl, module), None)
