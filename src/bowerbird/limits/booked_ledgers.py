@@ -75,9 +75,9 @@ class BookedLedgers:
         heard = hear(states, charges, page.outcome, page.reading, answer, page.results)
         free = await self._free(tx, charges, page, answer) if page.billed else {}
         for charge, word in sorted(zip(charges, heard, strict=True), key=lambda pair: pair[0].bucket):
-            cost = max(0, word.cost - charge.limit.per_result * free.get(charge.bucket, 0))
-            settled = partial(settling.settled, charge=charge, heard=structs.replace(word, cost=cost))
-            await self._change(tx, charge, now, settled)
+            if charge.bucket in free:
+                word = structs.replace(word, cost=max(0, word.cost - charge.limit.per_result * free[charge.bucket]))
+            await self._change(tx, charge, now, partial(settling.settled, charge=charge, heard=word))
 
     async def _free(self, tx: Transaction, charges: Sequence[Charge], page: Page, answer: Answer) -> dict[str, int]:
         """By bucket how many of the results were paid for on the same day: none, when it is not certain which day it was."""

@@ -32,7 +32,7 @@ def hear(
     described = describes(states, reading, answer.received_at, limits, heeded) if reading is not None else None
     bearer = _bearer(states, heeded, outcome, described)
     trouble = _trouble(outcome, reading, states[bearer])
-    date = parse_date(answer.headers.get("date", "")) if answer.headers else None
+    date, retry_after = parse_date(answer.headers.get("date", "")) if answer.headers else None, _retry_after(answer)
     is_answered = answer.status != 0
     # What a good answer held that cannot be read is not known: then the most is spent that it can have cost.
     is_told = is_answered and (outcome is not Outcome.UNREADABLE or answer.status >= 300)
@@ -47,7 +47,7 @@ def hear(
             is_refusal=is_answered and outcome in _REFUSALS and n == bearer,
             reading=reading if n == described else None,
             trouble=trouble if n == bearer else Trouble.NONE,
-            retry_after=_retry_after(answer),
+            retry_after=retry_after,
             date=date,
         )
         for n, charge in enumerate(charges)

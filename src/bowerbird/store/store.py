@@ -112,7 +112,8 @@ class Store:
         self._reactions = ReactionStatements(database)
 
     def clean(self, page: Page) -> Page:
-        return clean_reactions(clean_beside(clean_page(bounded_page(self._consent.heeded(page)))))
+        page = clean_page(bounded_page(self._consent.heeded(page)))
+        return clean_reactions(clean_beside(page)) if _brings_more(page) else page
 
     async def allowed(self, tx: Transaction, page: Page, service: Service) -> Page:
         await self._tombstones.load(tx)
@@ -155,7 +156,8 @@ class Store:
         await self._packer.prepare(s.tx)
         page = without_forged(s, page)
         saved = await self._save_items(s, page, question)
-        await set_aside(s, question.facet.name, page.broken)
+        if page.broken:
+            await set_aside(s, question.facet.name, page.broken)
         await self._packer.learn(s.tx, s.at)
         return saved
 
@@ -205,8 +207,10 @@ class Store:
         if page.unplaced:
             await forget_places(s, page.unplaced, people)
         tagged = await self._save_words(s, page, question, people)
-        await save_beside(s, self._beside, page, people)
-        reacted = await save_reactions(s, self._reactions, page, question.facet, question.tasks, people)
+        reacted = 0
+        if _brings_more(page) or "reactions" in question.facet.yields:
+            await save_beside(s, self._beside, page, people)
+            reacted = await save_reactions(s, self._reactions, page, question.facet, question.tasks, people)
         await save_counts(s)
         return Saved(
             users=tuple(users),
@@ -238,7 +242,8 @@ class Store:
         asked = {people.keys.get(key) or people.ids.get(id_for(s.network, s.service_name, key)) for key in question.users}
         shown = {people.ids[post.author] for post in page.posts} & asked
         # Unless this very page says that some are gone, it is known of most that they were not.
-        await readable_again(s, self._gone, shown if gone else shown - people.present - people.new)
+        if perhaps_gone := shown if gone else shown - people.present - people.new:
+            await readable_again(s, self._gone, perhaps_gone)
 
 
 def _told_gone(page: Page, question: _Question) -> list[Gone]:
@@ -247,6 +252,11 @@ def _told_gone(page: Page, question: _Question) -> list[Gone]:
     if page.gone or not page.outcome.is_about_target or question.facet.subject is Subject.WORD:
         return gone
     return [Gone(question.facet.subject, task.target, page.outcome) for task in question.tasks if not task.target.startswith("@")]
+
+
+def _brings_more(page: Page) -> bool:
+    """Whether a page has anything besides accounts, posts, relations and tags: most have not, and cost nothing for it."""
+    return bool(page.lists or page.members or page.versions or page.volumes or page.reactions)
 
 
 def _ends(page: Page) -> tuple[list[RelationEnd], list[RelationEnd]]:
@@ -261,8 +271,9 @@ def _named(page: Page, gone: Sequence[Gone], question: _Question) -> Iterator[st
     for post in page.posts:
         yield from post.mentions
     yield from (tag.user for tag in page.user_tags)
-    yield from named_beside(page)
-    yield from reacting(page)
+    if _brings_more(page):
+        yield from named_beside(page)
+        yield from reacting(page)
     if question.is_about_tags:
         yield from question.users
     for relation in page.relations:

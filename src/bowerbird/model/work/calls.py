@@ -189,11 +189,11 @@ class Saved(Struct, frozen=True, kw_only=True):
 
     @property
     def users_new(self) -> int:
-        return sum(user.is_new for user in self.users)
+        return sum([user.is_new for user in self.users])
 
     @property
     def posts_new(self) -> int:
-        return sum(post.is_new for post in self.posts)
+        return sum([post.is_new for post in self.posts])
 
     @property
     def entries_new(self) -> int:

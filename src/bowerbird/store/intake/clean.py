@@ -117,22 +117,23 @@ def _users_fit(users: tuple[User, ...]) -> bool:
 
 
 def _posts_fit(posts: tuple[Post, ...]) -> bool:
+    texts: list[str | None] = []
+    numbers: list[int | None] = []
+    times: list[datetime | None] = []
     try:
-        return (
-            all(_is_short(p.id, p.key, p.author) and len(p.text or "") <= LONGEST_TEXT for p in posts)
-            and all(len(reference) <= LONGEST_ID for p in posts if (reference := p.repost_of or p.quote_of or p.reply_to))
-            and all(_is_zoned(p.created_at) and _is_zoned(p.edited_at) and _is_zoned(p.listed_at) for p in posts)
-            and _numbers_fit(n for p in posts for n in (p.replies, p.reposts, p.likes, p.quotes))
-            and _is_plain(
-                text
-                for p in posts
-                for text in (
-                    p.id, p.key, p.author, p.text, p.language, p.reply_to, p.repost_of, p.quote_of, p.root, p.url, p.source,
-                    p.warning, p.via, p.edit_of,
-                )
-            )
-            and all(_parts_fit(p) for p in posts if _has_parts(p))
-        )  # fmt: skip
+        # In one pass: every post goes this way.
+        for p in posts:
+            if not _is_short(p.id, p.key, p.author) or len(p.text or "") > LONGEST_TEXT:
+                return False
+            if (reference := p.repost_of or p.quote_of or p.reply_to) and len(reference) > LONGEST_ID:
+                return False
+            texts += (p.id, p.key, p.author, p.text, p.language, p.reply_to, p.repost_of, p.quote_of, p.root, p.url, p.source)
+            texts += (p.warning, p.via, p.edit_of)
+            numbers += (p.replies, p.reposts, p.likes, p.quotes)
+            times += (p.created_at, p.edited_at, p.listed_at)
+            if _has_parts(p) and not _parts_fit(p):
+                return False
+        return all(map(_is_zoned, filter(None, times))) and _numbers_fit(numbers) and _is_plain(texts)
     except TypeError:
         return False
 

@@ -49,8 +49,6 @@ _FORGET_NAMES = "delete from quarantine_names where item not in (select item fro
 
 async def set_aside(s: SaveContext, facet: str, broken: Sequence[Broken]) -> None:
     """Counts the items of a page that could not be used, and keeps a few of them."""
-    if not broken:
-        return
     await forget_old(s.tx, s.at)
     known = {row["why"] for row in await s.tx.fetch(_KNOWN, s.service, facet)}
     # In one order, so that two pages with the same reasons do not wait for each other in a circle.

@@ -165,10 +165,12 @@ class _Profiles(Struct):
         changes = [(_REMEMBER, self.history or None), (_HAD, self.former_handles or None)]
         await s.tx.execute_all([(_WRITE, written), (_SEEN, seen), *changes])
         await s.execute_in(sql.gone.dig_up, self.opted_in)
-        await purge_users(s, sql.gone.purge, self.opted_out, "opted_out", new=self.people.new)
+        if self.opted_out:
+            await purge_users(s, sql.gone.purge, self.opted_out, "opted_out", new=self.people.new)
         if self.is_emptied:
             await mark_residue(s)
-        await purge_told(s, sql.gone.purge, self.unshown)
+        if self.unshown:
+            await purge_told(s, sql.gone.purge, self.unshown)
 
 
 async def save_users(

@@ -81,8 +81,6 @@ def _diff(one: Version, other: Version) -> Version:
 
 async def save_late(s: SaveContext, sql: LateStatements, late: Sequence[Late]) -> None:
     """Writes late versions into the history of their posts, each once."""
-    if not late:
-        return
     steps: dict[int, list[Step]] = {}
     for row in await s.fetch_in(sql.steps, {each.row["post_no"] for each in late}):
         read = (msgspec.json.decode(row["before"]), msgspec.json.decode(row["after"]))

@@ -263,7 +263,8 @@ class _Posts(Struct):
             seen = []
         await s.tx.execute_all([*writes, (_SEEN, seen), *along])
         await add_counted(s, self.recounted)
-        await save_late(s, sql.late, self.late)
+        if self.late:
+            await save_late(s, sql.late, self.late)
 
     def _written(self, rows: list[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
         return written_rows(self.s.database.dialect, _CHANGED, rows)

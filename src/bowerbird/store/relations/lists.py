@@ -60,8 +60,6 @@ class ListStatements:
 
 def clean_beside(page: Page) -> Page:
     """The same page without what a database would refuse of these items."""
-    if not (page.lists or page.members or page.versions or page.volumes):
-        return page
     return msgspec.structs.replace(
         page,
         lists=tuple(_mended(each) for each in page.lists if is_key(each.id) and is_key(each.owner or each.id)),

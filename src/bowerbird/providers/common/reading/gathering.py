@@ -105,7 +105,10 @@ class Gathering(ABC):
 
     def newest(self, keys: Iterable[str]) -> str | None:
         """The newest of these keys that can be true: one of a time that has not come would hide everything after it."""
-        latest = self.latest_key(self.answer.received_at + AHEAD)
+        keys, latest = list(keys), self.latest_key(self.answer.received_at + AHEAD)
+        highest = newest(keys)
+        if highest is None or is_credible(highest, latest):
+            return highest
         return newest(key for key in keys if is_credible(key, latest))
 
     def lose_missing(self, keys: set[str]) -> None:
