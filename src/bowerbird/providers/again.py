@@ -12,8 +12,8 @@ from bowerbird.providers.common.reading.items import UNREADABLE
 def read_again(kept: KeptItem) -> User | Post | None:
     """The item; None where no parser of its network reads the payload as this one. What a page told beside it is not there."""
     for name in [provider for provider, traits in TRAITS.items() if traits.network.name == kept.network]:
-        module = f"bowerbird.providers.{name}.stored"
-        if find_spec(module) is None:
+        module = f"bowerbird.providers.{name}.reading.stored"
+        if find_spec(module.rpartition(".")[0]) is None or find_spec(module) is None:
             continue
         mapping = import_module(module)
         try:
