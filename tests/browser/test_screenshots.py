@@ -5,19 +5,17 @@ They are of a demo that runs, by its own dashboard. None says whose machine made
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
+from running_demo import running_demo
 from served import Served
 
 PICTURES = {
@@ -58,7 +56,8 @@ PICTURES = {
 ON_A_PHONE = ("overview", "crawl", "posts", "deciding")
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _COLOURS = 128
-_MINUTES = 6
+pytestmark = pytest.mark.timeout(1_800)
+_LONG_ENOUGH = timedelta(minutes=4)
 """How long the demo has run before it is shown: keywords have come, and growth was written down."""
 _SHOWN_AS = {socket.gethostname(): "crawler-1"}
 _REPLACE = """(names) => {
@@ -75,20 +74,9 @@ _REPLACE = """(names) => {
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The dashboard of a demo that runs."""
     home = tmp_path_factory.mktemp("demo")
-    demo = subprocess.Popen(
-        [sys.executable, "-m", "bowerbird", "demo", "--dashboard", "--no-open", "--port", "0", "--seconds", "3600", "--json"],
-        env={**os.environ, "BOWERBIRD_HOME": str(home)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        assert demo.stderr is not None
-        told = (line for line in demo.stderr if '"seconds": ' in line)
-        next(line for line in told if float(line.partition('"seconds": ')[2].partition(",")[0]) > 60 * _MINUTES)
-        _SHOWN_AS[str(home / "data")] = "/srv/bowerbird"
-        with Served(home / "data" / "demo" / "demo.db", "demo.db") as served:
-            yield served
-    finally:
-        demo.send_signal(signal.SIGTERM)
-        demo.communicate(timeout=60)
+    _SHOWN_AS[str(home / "data")] = "/srv/bowerbird"
+    with running_demo(home, _LONG_ENOUGH) as served:
+        yield served
 
 
 @pytest.mark.parametrize("name", PICTURES)

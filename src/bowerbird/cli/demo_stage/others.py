@@ -19,7 +19,7 @@ from bowerbird.simulated.world import WorldSettings
 _HOME = 3
 """The town of simulated worlds whose people are the community."""
 _MEMBERS = 30
-_FAULTS = Faults(rates={"bad_gateway": 0.01, "error_500": 0.005})
+_FAULTS = Faults(rates={"bad_gateway": 0.004})
 """As servers have them, so that there are errors to look at."""
 
 _COMMUNITY_FILE = """\

@@ -68,7 +68,7 @@ bowerbird.graph = async (figure) => {
 
   function drawn(place, of) {
     place.replaceChildren();
-    const made = new Sigma(of, place, { labelColor: { color: bowerbird.resolved("--ink") }, labelSize: 12, labelFont: "system-ui, sans-serif", labelRenderedSizeThreshold: 7, renderEdgeLabels: false, allowInvalidContainer: true, defaultDrawNodeHover: hover });
+    const made = new Sigma(of, place, { labelColor: { color: bowerbird.resolved("--ink") }, labelSize: 12, labelFont: "system-ui, sans-serif", labelRenderedSizeThreshold: 7, stagePadding: 70, renderEdgeLabels: false, allowInvalidContainer: true, defaultDrawNodeHover: hover });
     made.on("clickNode", ({ node }) => { const href = of.getNodeAttribute(node, "href"); if (href && href.startsWith("/")) location.href = href; });
     return made;
   }

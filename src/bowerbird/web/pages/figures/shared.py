@@ -96,7 +96,7 @@ class Plot:
         first = bulk([sum(counts) for counts in zip(*series.values(), strict=True)])
         self._told["step"] = step.total_seconds()
         if first:
-            self._told["note"] = f"1 in 100 posts, the earliest, is left out; the first is of {times[0]:%Y-%m-%d}"
+            self._told["note"] = f"the earliest 2 % of the posts, from {times[0]:%Y-%m-%d} on, are left out"
         return self.over_time(times[first:], {name: values[first:] for name, values in series.items()})
 
     def over(self, x: str, x_label: str, xs: Sequence[Any], series: Mapping[str, Sequence[float | None]]) -> JSONResponse:
@@ -113,13 +113,13 @@ class Plot:
 
 
 def bulk(counts: Sequence[float]) -> int:
-    """Where a plot over time begins: the first hundredth is left out if that halves it at least. Somebody's post of years ago
-    would make a thin line at the edge of all others."""
-    left, edge = 0.0, sum(counts) / 100
+    """Where a plot over time begins: the first fiftieth is left out if that saves a third of the width at least. Somebody's
+    posts of years ago would push all others to the edge."""
+    left, edge = 0.0, sum(counts) / 50
     for place, count in enumerate(counts):
         left += count
         if left > edge:
-            return place if 2 * place >= len(counts) else 0
+            return place if 3 * place >= len(counts) else 0
     return 0
 
 
