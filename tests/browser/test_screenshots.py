@@ -1,75 +1,129 @@
-"""The pictures of the documentation: `make screenshots`. Without a folder to put them in, none are made."""
+"""The pictures of the documentation: `make screenshots`. Without a folder to put them in, none are made.
+
+They are of a demo that runs, by its own dashboard. None says whose machine made it: names of hosts and folders are replaced.
+"""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
+import socket
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
+from running_demo import running_demo
 from served import Served
 
 PICTURES = {
     "overview": "/",
-    "crawl": "/crawls/demo",
+    "crawl": "/crawls/portugal",
+    "limits": "/crawls/portugal/limits",
+    "frontier": "/crawls/portugal/frontier",
     "workers": "/work",
+    "calls": "/work/calls",
+    "timings": "/work/timings",
+    "errors": "/work/errors",
+    "modules": "/work/modules",
+    "machine": "/machine",
+    "tables": "/machine/tables",
     "posts": "/data/posts",
     "users": "/data/users",
-    "figures": "/figures",
+    "user": "a user",
+    "post": "a post",
+    "figures": "/figures?unit=day",
     "figures-top": "/figures/top",
     "figures-accounts": "/figures/accounts",
+    "languages": "/figures/languages",
+    "map": "/figures/map",
+    "friends": "/figures/friends",
+    "around": "around a user",
+    "words": "a study",
+    "community": "/community/portugal",
+    "deciding": "/community/portugal/decide/undecided",
+    "keywords": "/keywords/event",
     "completeness": "/completeness/demo",
     "steering": "/steering",
+    "new-crawl": "/steering/new",
+    "credentials": "/steering/credentials",
+    "actions": "/steering/actions",
+    "login": "/login",
 }
-"""By the name of its picture, each page that is shown, of the demo while it runs; none that names files of the machine."""
-ON_A_PHONE = ("overview", "posts")
+"""By the name of its picture, each page that is shown; what is no address is looked for."""
+ON_A_PHONE = ("overview", "crawl", "posts", "deciding")
 _SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _COLOURS = 128
-_ENOUGH = 12_000
-"""Items of the demo, after which there is something to see."""
+pytestmark = pytest.mark.timeout(1_800)
+_LONG_ENOUGH = timedelta(minutes=4)
+"""How long the demo has run before it is shown: keywords have come, and growth was written down."""
+_SHOWN_AS = {socket.gethostname(): "crawler-1"}
+_REPLACE = """(names) => {
+  const say = (text) => Object.entries(names).reduce((told, [from, to]) => told.replaceAll(from, to), text);
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const told = say(walk.currentNode.data);
+    if (told !== walk.currentNode.data) walk.currentNode.data = told;
+  }
+}"""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The dashboard of a demo that runs."""
     home = tmp_path_factory.mktemp("demo")
-    demo = subprocess.Popen(
-        [sys.executable, "-m", "bowerbird", "demo", "--dashboard", "--no-open", "--port", "0", "--seconds", "600", "--json"],
-        env={**os.environ, "BOWERBIRD_HOME": str(home)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        assert demo.stderr is not None
-        told = (line for line in demo.stderr if '"items": ' in line)
-        next(line for line in told if int(line.partition('"items": ')[2].partition(",")[0]) > _ENOUGH)
-        with Served(home / "data" / "demo" / "demo.db", "demo.db") as served:
-            yield served
-    finally:
-        demo.send_signal(signal.SIGTERM)
-        demo.communicate(timeout=60)
+    _SHOWN_AS[str(home / "data")] = "/srv/bowerbird"
+    with running_demo(home, _LONG_ENOUGH) as served:
+        yield served
 
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_screenshots(site: Served, page: Page, pytestconfig: pytest.Config, name: str) -> None:
     folder: Path = pytestconfig.getoption("--screenshots")
     folder.mkdir(parents=True, exist_ok=True)
+    address = site.address(_found(site, page, PICTURES[name]))
     for scheme in _SCHEMES:
         page.emulate_media(color_scheme=scheme)
         for width, ending in ((1280, ""), (390, "-phone")):
             if width == 1280 or name in ON_A_PHONE:
                 page.set_viewport_size({"width": width, "height": 860})
-                page.goto(site.address(PICTURES[name]), wait_until="load")
-                page.wait_for_timeout(1_000)  # plots are drawn when their numbers have come
+                _open(page, address)
                 _keep(page, folder / f"{name}-{scheme}{ending}.png")
+
+
+def _found(site: Served, page: Page, what: str) -> str:
+    """The address of a page: of the account that the most is known around, of a post that was passed on, of a new study."""
+    if what.startswith("/"):
+        return what
+    if what == "a study":
+        page.goto(site.address("/figures/words"))
+        page.get_by_label("Words and phrases").fill("football\nmusic\nelection")
+        page.get_by_role("button", name="Look through the posts").click()
+        expect(page.locator(".plot canvas").first).to_be_visible(timeout=120_000)
+        return page.url.removeprefix(site.base)
+    if what == "a post":
+        page.goto(site.address("/data/posts?sort=reposts&crawl=portugal"))
+        return page.locator("td a[href^='/posts/']").first.get_attribute("href") or ""
+    page.goto(site.address("/figures/influence"))
+    account = page.locator("td a[href^='/users/']").first.get_attribute("href") or ""
+    return account if what == "a user" else account.replace("/users/", "/figures/around?account=")
+
+
+def _open(page: Page, address: str) -> None:
+    """Waits until what is worked out after a page has come is there, and plots are drawn."""
+    until = time.monotonic() + 60
+    while True:
+        page.goto(address, wait_until="load")
+        page.wait_for_timeout(1_500)
+        if page.get_by_text("being worked out").count() == 0 or time.monotonic() > until:
+            return
 
 
 def _keep(page: Page, file: Path) -> None:
     """As a picture of few colours: a third of the size, and nobody sees the difference."""
+    page.evaluate(_REPLACE, _SHOWN_AS)
     page.screenshot(path=file)
     with Image.open(file) as shown:
         shown.convert("RGB").quantize(_COLOURS).save(file, optimize=True)

@@ -46,6 +46,7 @@ class Templates:
             "exact": words.exact,
             "in_path": words.in_path,
             "safe_link": words.safe_link,
+            "store_name": words.store_name,
         }
         self._environment.globals |= {
             "now": now,

@@ -11,26 +11,37 @@ from bowerbird.model.times import span
 
 NONE = "\u2013"
 _KILO = 1024
+_LARGE = 100
+"""From here on the parts of a number say nothing."""
 _HTTP = ("http", "https")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.~-]")
 _SOON = timedelta(seconds=2)
 
 
 def number(value: Any) -> str:
-    """`12,345`, `~12,300` for an estimate, `0.27`; a dash for what nobody knows."""
+    """`12,345`, `~12,300` for an estimate, `0.27`, of large ones no parts; a dash for what nobody knows."""
     if value is None:
         return NONE
     if hasattr(value, "is_exact"):
         return f"{'' if value.is_exact else '~'}{value.value:,}"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
+    if isinstance(value, int) or abs(value) >= _LARGE:
+        return f"{value:,.0f}"
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def store_name(store: str) -> str:
+    """A file without its folders, which are long and nobody's business; an address of a database as it is."""
+    return store if "://" in store else store.rpartition("/")[2] or store
 
 
 def rate(per_second: float | None) -> str:
     """Per second while that says something, otherwise per minute or hour."""
     if per_second is None:
         return NONE
+    if per_second <= 0:
+        return "0/s"
     for amount, unit in ((per_second, "s"), (per_second * 60, "min"), (per_second * 3_600, "h")):
-        if amount >= 0.5 or amount <= 0 or unit == "h":
+        if amount >= 0.5 or unit == "h":
             return f"{amount:,.0f}/{unit}" if amount >= 10 else f"{amount:.1f}/{unit}"
     return NONE
 

@@ -12,12 +12,15 @@ from msgspec import Struct
 
 from bowerbird.analysis.community.describing import described
 from bowerbird.cli.demo_stage.happening import happening
+from bowerbird.simulated.faults import Faults
 from bowerbird.simulated.service import Setup, SimulatedService
 from bowerbird.simulated.world import WorldSettings
 
 _HOME = 3
 """The town of simulated worlds whose people are the community."""
 _MEMBERS = 30
+_FAULTS = Faults(rates={"bad_gateway": 0.004})
+"""As servers have them, so that there are errors to look at."""
 
 _COMMUNITY_FILE = """\
 # Written by `bowerbird demo --dashboard`. Its service lives only as long as the demo.
@@ -58,6 +61,10 @@ min_frequency = 2
 """
 
 
+_PLACES = ("Portugal", "Spain", "France", "United Kingdom", "Germany", "Italy", "Brazil", "Mexico", "United States", "Japan")
+"""Where accounts and posts are said to be, so that there is a map."""
+
+
 class Other(Struct, frozen=True, kw_only=True):
     """One more crawl of the store, and the network that it collects from."""
 
@@ -84,7 +91,8 @@ def community(now: datetime, seed: int) -> Other:
 
     return Other(
         about="a community is collected beside it, with modules",
-        setup=Setup(dialect="mastodon", world=world, domain="village.example"), crawl_file=_COMMUNITY_FILE, seeds=members,
+        setup=Setup(dialect="mastodon", world=world, domain="village.example", faults=_FAULTS), seeds=members,
+        crawl_file=_COMMUNITY_FILE + "".join(f'\n[[places]]\nname = "{name}"\nby = "none"\n' for name in _PLACES),
         seeds_file="portugal-members.txt", files={"portugal-community.toml": described("PT")},
     )  # fmt: skip
 

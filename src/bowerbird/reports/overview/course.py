@@ -35,7 +35,8 @@ async def read_incoming(database: Database, now: datetime) -> Incoming:
                 counts[crawl.name if len(crawls) > 1 else each.facet][each.minute] += each.items
         if counts:
             begun = max(min(min(found) for found in counts.values()), now - HOUR).replace(second=0, microsecond=0)
-            at = [begun + number * _MINUTE for number in range((now - begun) // _MINUTE + 1)]
+            # The minute that is not over would look like a fall; of the first one something is shown all the same.
+            at = [begun + number * _MINUTE for number in range(max(1, (now - begun) // _MINUTE))]
             rates = {name: [found[minute] for minute in at] for name, found in sorted(counts.items()) if any(found.values())}
             return Incoming(at, rates, is_lately=True)
         if not crawls:

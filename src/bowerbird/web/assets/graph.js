@@ -9,6 +9,7 @@ bowerbird.graph = async (figure) => {
     told.edges.map((edge) => [names.get(edge.from) ?? edge.from, names.get(edge.to) ?? edge.to, edge.kind ?? "", edge.weight ?? 1]),
   ));
   const canvas = figure.querySelector(".canvas");
+  const groups = told.groups?.length ? told.groups : [...new Set(told.nodes.map((node) => node.group ?? ""))];
   if (!told.nodes.length) {
     canvas.replaceChildren(bowerbird.element("p", { class: "note" }, "There is nobody to draw yet."));
     return;
@@ -18,15 +19,29 @@ bowerbird.graph = async (figure) => {
   await bowerbird.load("/assets/foreign/sigma.min.js");
   await bowerbird.load(document.documentElement.dataset.plots);
   canvas.style.height = `${Number(figure.dataset.height) || 520}px`;
+  legend();
   const graph = built(told);
   arranged(graph);
   let drawing = drawn(canvas, graph);
-  addEventListener("theme", () => { drawing.kill(); paint(graph); drawing = drawn(canvas, graph); });
+  addEventListener("theme", () => { drawing.kill(); paint(graph); legend(); drawing = drawn(canvas, graph); });
 
   function paint(of) {
-    const colours = bowerbird.palette(), groups = [...new Set(told.nodes.map((node) => node.group ?? ""))];
+    const colours = bowerbird.palette();
     of.forEachNode((id, at) => of.setNodeAttribute(id, "color", colours[groups.indexOf(at.group) % colours.length]));
-    of.forEachEdge((id) => of.setEdgeAttribute(id, "color", bowerbird.resolved("--line")));
+    of.forEachEdge((id) => of.setEdgeAttribute(id, "color", bowerbird.resolved("--thread")));
+  }
+
+  // Only where the groups have names.
+  function legend() {
+    figure.querySelector(".legend")?.remove();
+    if (!told.groups?.length) return;
+    const colours = bowerbird.palette(), list = bowerbird.element("ul", { class: "legend" });
+    groups.forEach((group, at) => {
+      const swatch = bowerbird.element("span", { class: "swatch" });
+      swatch.style.background = colours[at % colours.length];
+      list.append(bowerbird.element("li", {}, swatch, bowerbird.element("span", {}, group)));
+    });
+    canvas.before(list);
   }
 
   function built() {
@@ -53,7 +68,7 @@ bowerbird.graph = async (figure) => {
 
   function drawn(place, of) {
     place.replaceChildren();
-    const made = new Sigma(of, place, { labelColor: { color: bowerbird.resolved("--ink") }, labelSize: 12, labelFont: "system-ui, sans-serif", labelRenderedSizeThreshold: 7, renderEdgeLabels: false, allowInvalidContainer: true, defaultDrawNodeHover: hover });
+    const made = new Sigma(of, place, { labelColor: { color: bowerbird.resolved("--ink") }, labelSize: 12, labelFont: "system-ui, sans-serif", labelRenderedSizeThreshold: 7, stagePadding: 70, renderEdgeLabels: false, allowInvalidContainer: true, defaultDrawNodeHover: hover });
     made.on("clickNode", ({ node }) => { const href = of.getNodeAttribute(node, "href"); if (href && href.startsWith("/")) location.href = href; });
     return made;
   }

@@ -79,6 +79,11 @@ bowerbird.enhance = (root) => {
       bowerbird.load(figure.dataset.script).then(() => bowerbird[kind](figure)).catch((error) => bowerbird.sayMissing(figure, error));
     }
   }
+  // A drawing that is wider than the screen begins in its middle, where the seeds are.
+  for (const part of root.querySelectorAll(".drawing:not([data-seen])")) {
+    part.dataset.seen = "yes";
+    if (!part.closest("[data-live][data-watched]")) part.scrollLeft = (part.scrollWidth - part.clientWidth) / 2;
+  }
   for (const part of root.querySelectorAll("[data-live]:not([data-watched])")) watch(part);
   for (const part of root.querySelectorAll("[data-again]")) setTimeout(() => location.reload(), Number(part.dataset.again) * 1000);
 };
@@ -91,8 +96,10 @@ function watch(part) {
     // Whoever has a field or a selection in there is not disturbed.
     if (part.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")) return;
     const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
+    const places = scrolled(part);
     if ("parts" in part.dataset) replaceParts(part, message.data);
     else part.innerHTML = message.data;
+    for (const region of regions(part)) region.scrollLeft = places.get(region.ariaLabel) ?? region.scrollLeft;
     if (focused) document.getElementById(focused)?.focus();
     bowerbird.enhance(part);
     tick();
@@ -101,6 +108,10 @@ function watch(part) {
   source.onopen = () => part.classList.remove("stale");
   addEventListener("pagehide", () => source.close());
 }
+
+// How far each wide table or drawing is scrolled: what is pushed does not take it back.
+const regions = (part) => part.querySelectorAll(".scroll[aria-label]");
+const scrolled = (part) => new Map([...regions(part)].map((region) => [region.ariaLabel, region.scrollLeft]));
 
 // Of a part with `data-parts` only those pieces are replaced that are told, by their id: what stands between them stays.
 function replaceParts(part, html) {

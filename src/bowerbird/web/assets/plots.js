@@ -80,10 +80,10 @@ function draw(figure, told) {
     tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1000), "UTC"),
     legend: { show: false },
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
-    scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isTime && places.length === 1 ? { range: aroundOne(places[0]) } : isNamed || told.kind === "bars" ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
+    scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isTime && places.length === 1 ? { range: aroundOne(places[0], told.step) } : isNamed || told.kind === "bars" ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
     axes: [
-      { ...axis, label: narrow ? undefined : told.x_label || (isTime ? "Time (UTC)" : undefined), labelSize: 16, size: isTime ? 42 : 28, ...(isTime ? { values: TIMES, space: 64 } : {}), ...(isNamed ? { splits: () => places, values: (_, at) => at.map((n) => String(told.xs[n] ?? "")) } : {}) },
-      { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 20 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => at.map(short) },
+      { ...axis, label: narrow ? undefined : [told.x_label || (isTime ? "Time (UTC)" : ""), told.note].filter(Boolean).join("; ") || undefined, labelSize: 16, size: isTime ? 46 : 28, labelGap: isTime ? 4 : 0, ...(isTime ? { values: TIMES, space: 52 } : {}), ...(isNamed ? { splits: () => places, values: (_, at) => at.map((n) => String(told.xs[n] ?? "")) } : {}) },
+      { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 20 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => shortened(at) },
     ],
     series: [{ value: (_, x) => (x === null ? "" : isTime ? timeWords(x) : isNamed ? told.xs[x] : bowerbird.shown(x)) }, ...order.map((at) => drawn(told, at, colours[at % colours.length]))],
     hooks: { setCursor: [(self) => point(self, canvas, told, isTime)] },
@@ -109,16 +109,15 @@ const padded = (places) => {
   const step = places.length > 1 ? Math.min(...places.slice(1).map((x, at) => x - places[at])) : 1;
   return [places[0] - step * 0.6, places[places.length - 1] + step * 0.6];
 };
-// A single time has no span of its own: half an hour on either side, rather than years.
-const aroundOne = (time) => [time - 1800, time + 1800];
-const short = (value) => {
-  if (value === null) return "";
-  const size = Math.abs(value);
-  if (size >= 1e9) return `${+(value / 1e9).toFixed(1)} bn`;
-  if (size >= 1e6) return `${+(value / 1e6).toFixed(1)} M`;
-  if (size >= 1e4) return `${+(value / 1e3).toFixed(1)} k`;
-  return value.toLocaleString("en", { maximumFractionDigits: 3 });
-};
+// A single time has no span of its own: three steps on either side, or half an hour, rather than years.
+const aroundOne = (time, step) => [time - 3 * (step ?? 600), time + 3 * (step ?? 600)];
+// All marks of an axis in one unit, that of the largest.
+const UNITS = [[1e9, 1e9, " bn"], [1e6, 1e6, " M"], [1e4, 1e3, " k"], [0, 1, ""]];
+function shortened(marks) {
+  const largest = Math.max(0, ...marks.map((mark) => Math.abs(mark ?? 0)));
+  const [, divisor, unit] = UNITS.find(([from]) => largest >= from);
+  return marks.map((mark) => (mark === null ? "" : mark === 0 ? "0" : (mark / divisor).toLocaleString("en", { maximumFractionDigits: 3 }) + unit));
+}
 
 function stacked(series) {
   const sums = series.map(() => []);
@@ -131,7 +130,7 @@ function stacked(series) {
 
 function drawn(told, at, colour) {
   const base = { label: told.series[at].label, stroke: colour, width: 1.75, points: { show: false } };
-  if (told.kind === "bars") return { ...base, width: 0, fill: colour, paths: uPlot.paths.bars({ size: [0.8, 64] }) };
+  if (told.kind === "bars") return { ...base, width: 0, fill: colour, paths: uPlot.paths.bars({ size: told.xs.length === 1 ? [0.1, 64] : [0.8, 64] }) };
   if (told.kind === "stacked") return { ...base, width: 1, stroke: bowerbird.resolved("--raised"), fill: colour };
   if (told.kind === "points") return { ...base, width: 0, paths: () => null, points: { show: true, size: 6, fill: faded(colour, "80"), stroke: colour, width: 1 } };
   return { ...base, fill: told.series.length === 1 ? faded(colour, "22") : undefined, points: { show: told.xs.length < 3, size: 6, fill: colour } };

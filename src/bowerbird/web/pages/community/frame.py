@@ -40,10 +40,12 @@ def who(site: Site, request: Request) -> str:
 
 
 def shown(site: Site, request: Request, template: str, crawl: CrawlReport, tab: str, **values: Any) -> Response:
-    """A page of a community, with its tabs."""
+    """A page of a community, with its tabs; where nobody is judged there is nothing on the others."""
     root = f"/community/{in_path(crawl.name)}"
     entries = [("Standing", root), *((label, f"{root}/{which}") for which, (label, _) in LISTS.items())]
     entries += [("Random sample", f"{root}/sample"), ("Place names", f"{root}/names")]
+    if not values.pop("is_judged", True):
+        entries = entries[:1]
     tabs = [(label, path, path == f"{root}{tab}") for label, path in entries]
     title = f"Community of {crawl.name}"
     return site.page(request, f"community/{template}", title=title, tabs=tabs, crawl=crawl, root=root, **WORDS, **values)

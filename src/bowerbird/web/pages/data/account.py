@@ -128,7 +128,7 @@ def counts_plot(site: Site) -> Endpoint:
                 "kind": "lines",
                 "x": "time",
                 "x_label": "seen at",
-                "y_label": "followers and followed accounts",
+                "y_label": "accounts",
                 "unit": "accounts",
                 "xs": [at.timestamp() for at, _ in points],
                 "series": [

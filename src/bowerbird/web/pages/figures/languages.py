@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.reports.statistics.series import read_languages
 from bowerbird.web.pages.figures.shared import Figures, Plot, no_numbers
+
+_DAY = timedelta(days=1)
 
 
 def routes(figures: Figures) -> list[BaseRoute]:
@@ -25,6 +29,6 @@ def routes(figures: Figures) -> list[BaseRoute]:
         if found is None:
             return no_numbers()
         series = found[0]
-        return Plot("stacked", "posts per day", "posts", series.as_of).over_time(series.times, series.values)
+        return Plot("stacked", "posts per day", "posts", series.as_of).of_posts(series.times, series.values, _DAY)
 
     return [Route("/figures/languages", index), Route("/figures/plots/languages", plot)]

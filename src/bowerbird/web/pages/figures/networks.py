@@ -96,6 +96,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
 _LASTS = timedelta(seconds=15)
 _LONGEST = 500
 _MOST_SHOWN = 50
+_ITSELF = "the account"
 _BACK = {"follows": "followed by", "mentions": "mentioned by"}
 
 
@@ -112,24 +113,37 @@ def strongest(graph: Graph, most: int = 25) -> list[tuple[Any, Counter[str], int
     return [(people[who], ties[who], ties[who].total()) for who in ranked]
 
 
+def _nearest(graph: Graph, own: int) -> dict[int, str]:
+    """Of everybody around an account the kind of tie that counts most between the two."""
+    ties: dict[int, Counter[str]] = {}
+    for edge in graph.edges:
+        if own in (edge.source, edge.target):
+            other = edge.target if edge.source == own else edge.source
+            ties.setdefault(other, Counter())[edge.kind] += WEIGHTS[edge.kind] * edge.weight
+    nearest = {who: f"most by {max(sorted(kinds), key=kinds.__getitem__)}" for who, kinds in ties.items()}
+    return {**nearest, own: _ITSELF}
+
+
 def drawn(graph: Graph | None, own: int | None = None) -> Response:
-    """A graph as it is drawn: sizes by ties, groups by who is tied together."""
+    """A graph as it is drawn: sizes by ties; colours by who is tied together, or around one account by what ties to it."""
     if graph is None:
         return JSONResponse({"nodes": [], "edges": []})
     ties: Counter[int] = Counter()
     for edge in graph.edges:
         ties[edge.source] += edge.weight
         ties[edge.target] += edge.weight
+    groups = {who: str(group) for who, group in graph.groups.items()} if own is None else _nearest(graph, own)
     nodes = [
         {
             "id": str(person.number),
             "label": person.label,
             "size": ties[person.number],
-            "group": "the account" if person.number == own else str(graph.groups.get(person.number, "alone")),
+            "group": groups.get(person.number, "alone"),
             "href": f"/figures/around?account={in_path(person.id)}",
         }
         for person in graph.people
     ]
     edges = [{"from": str(edge.source), "to": str(edge.target), "weight": edge.weight, "kind": edge.kind} for edge in graph.edges]
-    told = {"nodes": nodes, "edges": edges, "as_of": None if graph.as_of is None else graph.as_of.isoformat()}
+    named = [] if own is None else [_ITSELF, *sorted(set(groups.values()) - {_ITSELF})]
+    told = {"nodes": nodes, "edges": edges, "groups": named, "as_of": None if graph.as_of is None else graph.as_of.isoformat()}
     return Response(msgspec.json.encode(told), media_type="application/json")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -19,6 +19,7 @@ STORED = "stored"
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SHADES = 9
 _FEW, _MANY = 5, 800
+_STEPS = {Unit.HOUR: timedelta(hours=1), Unit.DAY: timedelta(days=1), Unit.MONTH: timedelta(days=30)}
 
 
 def routes(figures: Figures) -> list[BaseRoute]:
@@ -48,7 +49,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
         else:
             told = {name: values for name, values in told.items() if name != STORED}
         kind = "bars" if len(times) < _FEW else "stacked"
-        return Plot(kind, f"posts per {unit}", "posts", series.as_of).over_time(times, told)
+        return Plot(kind, f"posts per {unit}", "posts", series.as_of).of_posts(times, told, _STEPS[unit])
 
     return [Route("/figures", index), Route("/figures/plots/volumes/{what}", plot)]
 

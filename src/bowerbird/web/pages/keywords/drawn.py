@@ -54,10 +54,16 @@ def _ticks(axis: _Axis, height: float) -> Iterator[str]:
     for tick in range(_TICKS):
         at = axis.since + axis.span * tick / (_TICKS - 1)
         anchor = "end" if tick == _TICKS - 1 else "middle" if tick else "start"
-        words = f"{at:%d %b %H:%M}" if axis.span < timedelta(days=20) else f"{at:%Y-%m-%d}"
+        words = f"{at:{_time_form(axis.span)}}"
         x = axis.place(at)
         yield f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{height}"/>'
         yield f'<text class="time" x="{x:.1f}" y="12" text-anchor="{anchor}">{words}</text>'
+
+
+def _time_form(span: timedelta) -> str:
+    """As much as tells one mark from the next."""
+    forms = ((timedelta(minutes=10), "%H:%M:%S"), (timedelta(hours=20), "%H:%M"), (timedelta(days=20), "%d %b %H:%M"))
+    return next((form for longest, form in forms if span < longest), "%Y-%m-%d")
 
 
 def _bar(axis: _Axis, bar: Bar, end: datetime, row: int, methods: Sequence[str]) -> str:
