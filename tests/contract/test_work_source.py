@@ -3,6 +3,7 @@ reached over HTTP on loopback."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
@@ -154,6 +155,35 @@ def test_no_more_calls_are_handed_out_than_there_is_room_for(on_stage: Play) -> 
         assert await asked(scene, source, scene.offer()) == Nothing()
 
     on_stage(work)
+
+
+def test_those_who_wait_together_get_different_calls_each_as_many_as_it_has_room_for(database_url: str) -> None:
+    async def work(scene: Scene) -> None:
+        source = await scene.source()
+        assert isinstance(source, LocalWorkSource)
+        await scene.add("timeline", *map(str, range(1, 6)))
+        got = await asyncio.gather(*(source.lease_beside(scene.offer(room=2)) for _ in range(3)))
+        leases = [each.leases for each in got if isinstance(each, Leased)]
+        assert sorted(map(len, leases)) == [1, 2, 2]
+        assert len({lease.tasks[0].target for each in leases for lease in each}) == 5
+        assert await scene.calls() == [("flying", None)] * 5
+
+    play(work, database_url, _as_it_is)
+
+
+def test_whoever_is_taken_for_dead_takes_no_call_from_those_who_wait_beside(database_url: str) -> None:
+    async def work(scene: Scene) -> None:
+        source = await scene.source()
+        assert isinstance(source, LocalWorkSource)
+        await scene.add("timeline", *map(str, range(1, 6)))
+        dead = msgspec.structs.replace(scene.offer(), worker=scene.worker + 1)
+        asking = (source.lease_beside(offer) for offer in (scene.offer(), dead, scene.offer(), dead))
+        got = await asyncio.gather(*asking, return_exceptions=True)
+        assert [type(each) for each in got] == [Leased, Fenced, Leased, Fenced]
+        assert await scene.calls() == [("flying", None)] * 2
+        assert len(await leased(scene, source, scene.offer(room=9))) == 3
+
+    play(work, database_url, _as_it_is)
 
 
 def test_a_worker_gets_only_what_its_credentials_and_facets_serve(on_stage: Play) -> None:

@@ -106,7 +106,7 @@ def test_a_rewritten_follow_ends_what_the_record_said_before(channel: str) -> No
 
 
 @EVERY_WIRE
-def test_only_what_contradicts_a_page_starts_the_next(channel: str) -> None:
+def test_only_what_contradicts_a_page_goes_into_the_next(channel: str) -> None:
     said = hear(
         channel,
         commit("create", POST, record()),
@@ -119,8 +119,28 @@ def test_only_what_contradicts_a_page_starts_the_next(channel: str) -> None:
         commit("create", POST, record(), did=CAROL),
     )
     told = [(len(p.posts), len(p.gone), len(p.relations), len(p.ended), len(p.users)) for p in said.pages]
-    # The end of one record and the beginning of another share a page: the store ends before it adds.
-    assert told == [(1, 0, 0, 0, 0), (0, 1, 1, 0, 0), (0, 1, 1, 1, 0), (1, 0, 0, 0, 1)]
+    # The end of one record and the beginning of another share a page: the store ends before it adds. Alice goes after she
+    # followed, and is back after she went; Carol has nothing to do with any of it.
+    assert told == [(2, 0, 1, 0, 0), (0, 2, 1, 1, 0), (0, 0, 0, 0, 1)]
+
+
+@EVERY_WIRE
+def test_what_is_told_of_one_account_or_post_stays_in_order(channel: str) -> None:
+    said = hear(
+        channel,
+        account(False, "deactivated"),
+        account(True),
+        commit("create", POST, record(text="back")),
+        commit("create", FOLLOW, FOLLOWED),
+        commit("delete", POST),
+        account(False, "suspended"),
+        commit("delete", FOLLOW),
+        commit("create", POST, record(text="again"), "3mmoojp4cd224"),
+    )
+    told = [([p.text for p in page.posts], [g.key for g in page.gone], len(page.users)) for page in said.pages]
+    post = f"at://{ALICE}/{POST}/{RKEY}"
+    assert told == [([], [ALICE], 0), (["back"], [], 1), ([], [post, ALICE], 0), (["again"], [], 0)]
+    assert [(len(page.relations), len(page.ended)) for page in said.pages] == [(0, 0), (1, 0), (0, 1), (0, 0)]
 
 
 @EVERY_WIRE

@@ -59,7 +59,11 @@ _TRIES = 3
 
 
 class Source(WorkSource, Protocol):
-    """A work source whose leases can be taken from a worker that is gone."""
+    """A work source for many workers, whose leases can be taken from one that is gone."""
+
+    async def lease_beside(self, offer: Offer) -> Work:
+        """`lease`, together with whoever else waits for calls at this moment."""
+        ...
 
     async def hand_on(self, lease: Lease, why: str) -> None:
         """Ends a call that nobody will settle: it counts as spent, and its tasks are ready for others at once."""
@@ -155,13 +159,13 @@ class Coordinator:
     def _held_by(self, worker: int, now: datetime) -> int:
         return sum(lease.worker == worker and lease.until > now for lease in self._out.values())
 
-    async def _leased(self, source: WorkSource, offer: Offer) -> Work:
+    async def _leased(self, source: Source, offer: Offer) -> Work:
         """Calls of several lanes, one after the other, until there is no more room or nothing more to ask."""
         leases: list[Lease] = []
         tries = 0
         while True:
             try:
-                work = await source.lease(structs.replace(offer, room=offer.room - len(leases)))
+                work = await source.lease_beside(structs.replace(offer, room=offer.room - len(leases)))
             except Exception:
                 # Those that were given out before it failed are the worker's.
                 if leases:

@@ -23,6 +23,8 @@ _SWITCHED = 101
 _PING_AFTER = timedelta(seconds=20)
 _MOST_HELD = 1_000
 _MOST_BYTES = 1024 * 1024
+_TEXT, _BINARY = WSMsgType.TEXT, WSMsgType.BINARY
+"""Asked of every message: an enumeration takes its time to name its members."""
 _GOODBYE = aiohttp.ClientWSTimeout(ws_close=2.0)
 
 
@@ -103,8 +105,12 @@ class SocketConnection:
         """Takes messages off the socket as long as there is room; otherwise they wait in it and the server with them."""
         try:
             while self._ended is None:
-                await self._has_room.wait()
+                if not self._has_room.is_set():
+                    await self._has_room.wait()
                 message = await self._socket.receive()
+                if message.type is _TEXT or message.type is _BINARY:
+                    self._keep(message.data)
+                    continue
                 if message.type is WSMsgType.PING:
                     await self._socket.pong(message.data)
                 self._hold(message)
@@ -113,8 +119,6 @@ class SocketConnection:
 
     def _hold(self, message: Any) -> None:
         match message.type:
-            case WSMsgType.TEXT | WSMsgType.BINARY:
-                self._keep(message.data)
             case WSMsgType.PING | WSMsgType.PONG:
                 self._keep(SIGN_OF_LIFE)
             case WSMsgType.CLOSE:
@@ -129,7 +133,8 @@ class SocketConnection:
         self._size += len(message)
         if len(self._held) >= _MOST_HELD or self._size >= _MOST_BYTES:
             self._has_room.clear()
-        self._has_news.set()
+        if len(self._held) == 1:
+            self._has_news.set()
 
     def _end(self, reason: str, status: int = 0) -> None:
         self._ended = Ended(reason, status)

@@ -6,9 +6,13 @@ Steps 1 and 2 of the way of one call (docs/architecture.md) are here, steps 4 to
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
+
+from msgspec import Struct, field
 
 from bowerbird.crawl.answers.verdict import part_to_ask, set_back
 from bowerbird.crawl.life import registry
@@ -18,7 +22,7 @@ from bowerbird.crawl.work.lanes import Lane, Lanes
 from bowerbird.crawl.work.scheduler import Choice, May, Scheduler
 from bowerbird.crawl.work.server_watch import ServerWatch
 from bowerbird.crawl.work.settling import Settler
-from bowerbird.errors import Taken
+from bowerbird.errors import Fenced, Taken
 from bowerbird.model import (
     Answer,
     Ask,
@@ -42,7 +46,18 @@ _OTHERS_WORK = timedelta(seconds=1)
 """When to ask again where all that is ready is for workers with other credentials."""
 _MOST_OUT = 10_000
 
+_MOST_TOGETHER = 32
+"""Workers that are served in one transaction."""
+
 NO_REQUEST = Request(path="")
+
+
+class _Asking(Struct, eq=False):
+    """A worker that waits for its calls."""
+
+    offer: Offer
+    leases: list[Lease] = field(default_factory=list)
+    """What it was given meanwhile, with the calls of another."""
 
 
 class LocalWorkSource:
@@ -55,6 +70,7 @@ class LocalWorkSource:
         self._watch = watch
         self._settler = settler
         self._leasing = asyncio.Lock()
+        self._asking: list[_Asking] = []
         self._swept_at: datetime | None = None
         self._forgotten: int | None = None
         """Which requests to forget were known when tasks were last chosen."""
@@ -68,16 +84,38 @@ class LocalWorkSource:
     async def lease(self, offer: Offer) -> Leased | Later | Nothing:
         # One at a time, whoever asks: what is chosen is there until it is leased.
         async with self._leasing:
-            return await self._lease(offer)
+            return await self._lease(_Asking(offer), is_alone=True)
 
-    async def _lease(self, offer: Offer) -> Leased | Later | Nothing:
-        now, may = self._books.clock.now(), self._may(offer)
+    async def lease_beside(self, offer: Offer) -> Leased | Later | Nothing:
+        """The same for one of many workers: those who wait meanwhile are served by the next of them, in one transaction."""
+        asking = _Asking(offer)
+        self._asking.append(asking)
+        try:
+            async with self._leasing:
+                return Leased(tuple(asking.leases)) if asking.leases else await self._lease(asking)
+        except asyncio.CancelledError:
+            for lease in asking.leases:
+                await self.hand_on(lease, "whoever asked for it is gone")
+            raise
+        finally:
+            self._asking.remove(asking)
+
+    async def _lease(self, asking: _Asking, *, is_alone: bool = False) -> Leased | Later | Nothing:
+        now, may = self._books.clock.now(), self._may(asking.offer)
         choice = self._scheduler.next(now, may)
         if isinstance(choice, Choice):
+            served = [asking] if is_alone else self._alike(asking, may)
             # No task to lease after all, or another worker took the calls: let others run, then ask again.
             with suppress(Taken):
-                if leases := await self._lease_choice(choice, offer, now):
-                    return Leased(tuple(leases))
+                try:
+                    await self._lease_choice(choice, served, now)
+                except Fenced:
+                    # Unless it is this one who is taken for dead, it gets its calls without those who wait.
+                    if len(served) == 1:
+                        raise
+                    return await self._lease(asking, is_alone=True)
+                if asking.leases:
+                    return Leased(tuple(asking.leases))
             return Later(now)
         if choice is None and may is not None and self._scheduler.has_open():
             return Later(now + _OTHERS_WORK)
@@ -96,23 +134,30 @@ class LocalWorkSource:
         has_key = choice.credential is None or choice.credential in credentials
         return has_key and self._lanes.asked[choice.turn.lane].facet.name in facets
 
-    async def _lease_choice(self, choice: Choice, offer: Offer, now: datetime) -> list[Lease]:
+    def _alike(self, first: _Asking, may: May | None) -> list[_Asking]:
+        """The one whose turn it is, then others who wait and may make the same calls."""
+        others = (each for each in self._asking if each is not first and not each.leases and self._may(each.offer) is may)
+        return [first, *islice(others, _MOST_TOGETHER - 1)]
+
+    async def _lease_choice(self, choice: Choice, served: Sequence[_Asking], now: datetime) -> None:
         """Leases calls of one choice in one transaction, as long as the scheduler would choose it again."""
-        scheduler, lane = self._scheduler, self._lanes.asked[choice.turn.lane]
-        leases: list[Lease] = []
+        scheduler, lane, may = self._scheduler, self._lanes.asked[choice.turn.lane], self._may(served[0].offer)
+        given: list[tuple[_Asking, Lease]] = []
         async with self._books.database.transaction() as tx:
             tx.on_rollback(self._let_go_of_forgotten)
             buckets = [charge.bucket for charge in choice.charges]
             tx.on_rollback(partial(scheduler.touched, buckets))
             if self._swept_at is None or now - self._swept_at >= _SWEEP_EVERY:
                 await self._sweep(tx, now)
-            while lease := await self._lease_one(tx, lane, choice, offer.worker, now):
-                leases.append(lease)
-                if len(leases) >= offer.room or not scheduler.again(choice, now, self._may(offer)):
+            room = [each for each in served for _ in range(max(each.offer.room, 1))]
+            while lease := await self._lease_one(tx, lane, choice, room[len(given)].offer.worker, now):
+                given.append((room[len(given)], lease))
+                if len(given) == len(room) or not scheduler.again(choice, now, may):
                     break
-        self._out.update((lease.call, (lease.until, lane)) for lease in leases)
+        for asking, lease in given:
+            asking.leases.append(lease)
+            self._out[lease.call] = lease.until, lane
         scheduler.touched(buckets)
-        return leases
 
     async def _lease_one(self, tx: Transaction, lane: Lane, choice: Choice, worker: int, now: datetime) -> Lease | None:
         """The next call of a choice, charged and logged in the transaction that leases its tasks."""

@@ -58,10 +58,8 @@ def _marked(payload: bytes, columns: Repeated) -> bytes:
     for mark, value in zip(_MARKS, columns, strict=True):
         # The name of a post that nobody has seen yet changes once it is seen.
         if value is not None and len(value) >= _SHORTEST and not value.startswith(PROVISIONAL):
-            spelled = _encode(value)[1:-1]
-            if (at := short.find(spelled)) >= 0:
-                short = short[:at] + mark + short[at + len(spelled) :]
-    return BEGIN + short if short is not payload else payload
+            short = short.replace(_encode(value)[1:-1], mark, 1)
+    return BEGIN + short if len(short) != len(payload) else payload
 
 
 def with_repeated(kept: bytes, columns: Repeated) -> bytes:

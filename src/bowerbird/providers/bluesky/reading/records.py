@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bowerbird.model import Media, Post, PostKind, Signal, User, tags_once
-from bowerbird.providers.bluesky.syntax import POST, AtUri, at_uri, is_did, tid_time
+from bowerbird.providers.bluesky.syntax import POST, AtUri, at_uri, is_did, record_uri, tid_time
 from bowerbird.providers.common.reading.items import Reader
 from bowerbird.providers.common.reading.times import iso
 
@@ -168,7 +168,8 @@ def is_doubtful(created_at: datetime | None, listed_at: datetime | None) -> bool
     """Whether the claimed time cannot be true."""
     if created_at is None:
         return False
-    return created_at < NETWORK_BEGAN or (listed_at is not None and created_at > listed_at + _SKEW)
+    # The sum last: for a post of an honest clock it is never needed.
+    return created_at < NETWORK_BEGAN or (listed_at is not None and created_at > listed_at and created_at > listed_at + _SKEW)
 
 
 def post_of(uri: AtUri, record: PostRecord, raw: bytes, seen: Seen = UNSEEN) -> Post:
@@ -179,7 +180,7 @@ def post_of(uri: AtUri, record: PostRecord, raw: bytes, seen: Seen = UNSEEN) -> 
     labels = seen.labels
     if record.labels is not None:
         labels = tuple(dict.fromkeys((*labels, *label_names(record.labels.values))))
-    name = str(uri)
+    name = record_uri(*uri)
     tags, cashtags, mentions, links = _named(record)
     return Post(
         id=name,
@@ -212,17 +213,17 @@ def post_of(uri: AtUri, record: PostRecord, raw: bytes, seen: Seen = UNSEEN) -> 
 def written_repost(uri: AtUri, raw: bytes, listed_at: datetime | None = None) -> Post:
     """A repost as its author's repository holds it; the record may name the repost through which it came."""
     record = repost_records.read(raw)
-    original, via = str(identity(record.subject.uri)), at_uri(record.via.uri) if record.via else None
+    original, via = record_uri(*identity(record.subject.uri)), at_uri(record.via.uri) if record.via else None
     post = repost_of(uri, original, iso(record.created_at), raw, listed_at)
     return replace(post, via=str(via)) if via is not None and via.rkey else post
 
 
 def repost_of(uri: AtUri, original: str, created_at: datetime | None, raw: bytes, listed_at: datetime | None = None) -> Post:
     """A repost: a record of its own, without words."""
-    listed_at = listed_at or tid_time(uri.rkey)
+    listed_at, name = listed_at or tid_time(uri.rkey), record_uri(*uri)
     return Post(
-        id=str(uri),
-        key=str(uri),
+        id=name,
+        key=name,
         author=uri.authority,
         kind=PostKind.REPOST,
         created_at=created_at,

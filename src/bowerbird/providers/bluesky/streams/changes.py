@@ -27,9 +27,9 @@ CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 
 def record(told: Telling, uri: AtUri, operation: str, raw: bytes, at: datetime | None) -> None:
-    """One record was created, rewritten or deleted; what cannot be read is quarantined alone."""
+    """One record of an account with a sound name was created, rewritten or deleted; what cannot be read is quarantined alone."""
     try:
-        if not is_did(uri.authority) or not is_record_key(uri.rkey):
+        if not is_record_key(uri.rkey):
             raise ValueError("not the name of a record")
         if operation == DELETE:
             _deleted(told, uri)

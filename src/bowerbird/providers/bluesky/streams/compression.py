@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zstandard
 
+from bowerbird.providers.common.reading.amounts import MESSAGE_VALUES, check_values
+
 _MAGIC = b"\x37\xa4\x30\xec"
 _LARGEST_DICTIONARY = 1024 * 1024
 LARGEST_MESSAGE = 2 * 1024 * 1024
@@ -37,14 +39,18 @@ class Unpacker:
         self._left = LARGEST_BATCH
 
     def text(self, message: bytes) -> bytes:
-        """The message unpacked; raises ValueError for one that cannot be, or would be too large."""
-        if self._unpack is None:
-            return message
+        """The message unpacked; raises ValueError for one that cannot be, or would be too large or of too many values."""
+        text = message if self._unpack is None else self._unpacked(self._unpack, message)
+        if len(text) > MESSAGE_VALUES:
+            check_values(text)
+        return text
+
+    def _unpacked(self, unpack: zstandard.ZstdDecompressor, message: bytes) -> bytes:
         try:
             # The frame says how much memory it wants, and it may lie.
             if zstandard.frame_content_size(message) > LARGEST_MESSAGE:
                 raise ValueError("a message too large to unpack")
-            text = self._unpack.decompress(message, max_output_size=min(LARGEST_MESSAGE, self._left))
+            text = unpack.decompress(message, max_output_size=min(LARGEST_MESSAGE, self._left))
         except zstandard.ZstdError as error:
             _compare(message, self._id)
             raise ValueError(f"cannot unpack: {error}") from error

@@ -12,11 +12,12 @@ from bowerbird.providers.bluesky.streams.channels import MAPPED
 from bowerbird.providers.bluesky.streams.compression import Unpacker
 from bowerbird.providers.bluesky.streams.notices import unread
 from bowerbird.providers.bluesky.streams.telling import Telling
-from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.common.reading.amounts import check_values
+from bowerbird.providers.bluesky.syntax import POST, REPOST, AtUri, is_did
 from bowerbird.providers.common.reading.items import UNREADABLE, Reader
 
 _MAPPED = frozenset(MAPPED)
+_DATED = frozenset({POST, REPOST})
+"""Of other records nobody asks when they were written."""
 _LATEST = 10**16
 """Microseconds until the year 2286: no event is later."""
 
@@ -81,9 +82,7 @@ class JetstreamListener:
 
     def _hear(self, told: Telling, message: bytes, latest: int) -> None:
         try:
-            text = self._unpacker.text(message)
-            check_values(text)
-            event = _events.read(text)
+            event = _events.read(self._unpacker.text(message))
             if not is_did(event.did) or not 0 < event.time_us < _LATEST:
                 raise ValueError("an event without account or time")
             if event.time_us > latest:
@@ -104,8 +103,9 @@ def _tell(told: Telling, event: _Event) -> None:
     commit = event.commit
     if commit is not None:
         if commit.collection in _MAPPED:
+            at = from_micros(event.time_us) if commit.collection in _DATED else None
             uri = AtUri(event.did, commit.collection, commit.rkey)
-            changes.record(told, uri, commit.operation, bytes(commit.record), from_micros(event.time_us))
+            changes.record(told, uri, commit.operation, bytes(commit.record), at)
     elif event.identity is not None:
         changes.named(told, event.did, event.identity.handle)
     elif event.account is not None:

@@ -15,7 +15,6 @@ from bowerbird.providers.bluesky.streams.jetstream import Account, Identity
 from bowerbird.providers.bluesky.streams.notices import closed, informed, unread
 from bowerbird.providers.bluesky.streams.telling import Telling, listen
 from bowerbird.providers.bluesky.syntax import AtUri, is_did
-from bowerbird.providers.common.reading.amounts import check_values
 from bowerbird.providers.common.reading.items import UNREADABLE, Reader
 from bowerbird.providers.common.reading.times import iso
 
@@ -84,9 +83,7 @@ class JetstreamV2Listener:
     def _hear(self, told: Telling, message: bytes) -> _Payload | None:
         """Tells what the message says; answers the event if it is a new one."""
         try:
-            text = self._unpacker.text(message)
-            check_values(text)
-            frame = _frames.read(text)
+            frame = _frames.read(self._unpacker.text(message))
             event = frame.payload
             if event is not None and event.kind != "info" and not (is_did(event.did) and 0 <= event.seq < positions.FIRST_TIME):
                 raise ValueError("an event without account or number")

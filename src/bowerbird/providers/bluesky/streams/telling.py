@@ -1,4 +1,4 @@
-"""What a batch of messages tells, in order, as few pages as that order allows."""
+"""What a batch of messages tells, of each account and post in order, in as few pages as that allows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from bowerbird.model import (
@@ -34,10 +35,44 @@ class Numbered(Protocol):
 
 
 E = TypeVar("E", bound=Numbered)
+Key = str | tuple[str, str]
+"""An account or post; who follows and is followed; whose record it is and its key."""
+_MOST_POSTS = 2_000
+"""Of a page: whoever else has something to do meanwhile waits until it is saved."""
+
+
+class _Draft(Struct):
+    """A page while it is being filled. The store takes users first, then posts, relations, and at last who and what is gone."""
+
+    users: dict[str, User] = field(default_factory=dict)
+    posts: dict[str, Post] = field(default_factory=dict)
+    relations: dict[tuple[str, str], Relation] = field(default_factory=dict)
+    records: set[tuple[str, str]] = field(default_factory=set)
+    ended: dict[tuple[str, str], RelationEnd] = field(default_factory=dict)
+    gone: dict[str, Gone] = field(default_factory=dict)
+    """By key: a DID is never an at-uri."""
+    broken: SetAside = field(default_factory=SetAside)
+
+    def page(self) -> Page | None:
+        """The page, unless it is empty."""
+        results = len(self.users) + len(self.posts) + len(self.relations) + len(self.ended) + len(self.gone) + len(self.broken)
+        if not results:
+            return None
+        return Page(
+            users=tuple(self.users.values()),
+            posts=tuple(self.posts.values()),
+            relations=tuple(self.relations.values()),
+            ended=tuple(self.ended.values()),
+            gone=tuple(self.gone.values()),
+            broken=self.broken.all(),
+            results=results,
+        )
 
 
 class Telling:
-    """Gathers items into a page and turns it when an item contradicts what already stands there."""
+    """Gathers items into pages. One that contradicts what stands in a page goes into the next, and from then on whatever is told
+    of the same account, post or record goes no further ahead than that: of each of them all is told in order. The others need
+    not wait for it, so that nearly everything is in the first page."""
 
     def __init__(self) -> None:
         self.events = 0
@@ -48,63 +83,70 @@ class Telling:
         self._blank()
 
     def _blank(self) -> None:
-        self._users: dict[str, User] = {}
-        self._posts: dict[str, Post] = {}
-        self._relations: dict[tuple[str, str], Relation] = {}
-        self._records: set[tuple[str, str]] = set()
-        self._ended: dict[tuple[str, str], RelationEnd] = {}
-        self._gone: dict[str, Gone] = {}
-        """By key: a DID is never an at-uri."""
-        self._broken = SetAside()
+        self._drafts = [_Draft()]
+        self._last: dict[Key, int] = {}
+        """The last draft that tells of an account, post, pair or record, where that is not the first one."""
 
     def post(self, post: Post) -> None:
-        known = self._posts.get(post.key)
-        if known is not None:
-            if known.raw == post.raw:
-                return
+        number = self._begin(post.key, post.author) if self._last else 0
+        draft = self._drafts[number]
+        known = draft.posts.get(post.key)
+        if known is not None and known.raw == post.raw:
+            return
+        if known is not None or (draft.gone and (post.key in draft.gone or post.author in draft.gone)):
+            draft = self._next(number, post.key, post.author)
+        draft.posts[post.key] = post
+        if len(draft.posts) >= _MOST_POSTS:
             self._turn()
-        elif self._gone and (post.key in self._gone or post.author in self._gone):
-            self._turn()
-        self._posts[post.key] = post
 
     def post_gone(self, key: str) -> None:
-        if key in self._posts:
-            self._turn()
-        self._gone.setdefault(key, Gone(Subject.POST, key, Outcome.NOT_FOUND))
+        number = self._begin(key) if self._last else 0
+        draft = self._drafts[number]
+        if key in draft.posts:
+            draft = self._next(number, key)
+        draft.gone.setdefault(key, Gone(Subject.POST, key, Outcome.NOT_FOUND))
 
     def follow(self, source: str, target: str, record: str) -> None:
-        known = self._relations.get((source, target))
+        pair, named = (source, target), (source, record)
+        number = self._begin(pair, named, source, target) if self._last else 0
+        draft = self._drafts[number]
+        known = draft.relations.get(pair)
         if known is not None and known.record == record:
             return
         # An end of another record may be of this very pair: the store ends relations before it adds any.
-        if known is not None or (source, record) in self._ended or source in self._gone or target in self._gone:
-            self._turn()
-        self._relations[source, target] = Relation(RelationKind.FOLLOW, source, target, record)
-        self._records.add((source, record))
+        if known is not None or named in draft.ended or source in draft.gone or target in draft.gone:
+            draft = self._next(number, pair, named, source, target)
+        draft.relations[pair] = Relation(RelationKind.FOLLOW, source, target, record)
+        draft.records.add(named)
 
     def unfollow(self, source: str, record: str) -> None:
-        if (source, record) in self._records:
-            self._turn()
-        self._ended[source, record] = RelationEnd(RelationKind.FOLLOW, source, record)
+        named = (source, record)
+        number = self._begin(named) if self._last else 0
+        draft = self._drafts[number]
+        if named in draft.records:
+            draft = self._next(number, named)
+        draft.ended[named] = RelationEnd(RelationKind.FOLLOW, source, record)
 
     def user(self, user: User) -> None:
         """A profile, a handle, or only that the account is there."""
-        if user.key in self._gone:
-            self._turn()
-        known = self._users.get(user.key)
+        number = self._begin(user.key) if self._last else 0
+        draft = self._drafts[number]
+        known = draft.users.get(user.key)
         joined = _joined(known, user) if known is not None else user
-        if joined is None:
-            self._turn()
-        self._users[user.key] = joined or user
+        if joined is None or user.key in draft.gone:
+            draft, joined = self._next(number, user.key), user
+        draft.users[user.key] = joined
 
     def user_gone(self, key: str, reason: Outcome) -> None:
-        known = self._gone.get(key)
-        if key in self._users or (known is not None and known.reason is not reason):
-            self._turn()
-        self._gone[key] = Gone(Subject.USER, key, reason)
+        number = self._begin(key) if self._last else 0
+        draft = self._drafts[number]
+        known = draft.gone.get(key)
+        if key in draft.users or (known is not None and known.reason is not reason):
+            draft = self._next(number, key)
+        draft.gone[key] = Gone(Subject.USER, key, reason)
 
     def broken(self, subject: Subject, raw: bytes, error: Exception) -> None:
-        self._broken.add(subject, raw, shortened(f"{type(error).__name__}: {error}"))
+        self._drafts[0].broken.add(subject, raw, shortened(f"{type(error).__name__}: {error}"))
 
     def refetch(self, facet: str, target: str) -> None:
         self._refetch[facet, target] = None
@@ -124,20 +166,24 @@ class Telling:
             closing=self.closing,
         )
 
+    def _begin(self, *keys: Key) -> int:
+        """The first draft that may tell of all of these: none of them is told of in a later one."""
+        if self._last.keys().isdisjoint(keys):
+            return 0
+        number = max(self._last.get(key, 0) for key in keys)
+        self._last.update(dict.fromkeys(keys, number))
+        return number
+
+    def _next(self, number: int, *keys: Key) -> _Draft:
+        """The draft behind one that contradicts what is to be told of these."""
+        number += 1
+        if number == len(self._drafts):
+            self._drafts.append(_Draft())
+        self._last.update(dict.fromkeys(keys, number))
+        return self._drafts[number]
+
     def _turn(self) -> None:
-        results = len(self._users) + len(self._posts) + len(self._relations) + len(self._ended) + len(self._gone)
-        if not results and not len(self._broken):
-            return
-        page = Page(
-            users=tuple(self._users.values()),
-            posts=tuple(self._posts.values()),
-            relations=tuple(self._relations.values()),
-            ended=tuple(self._ended.values()),
-            gone=tuple(self._gone.values()),
-            broken=self._broken.all(),
-            results=results + len(self._broken),
-        )
-        self._pages.append(page)
+        self._pages += [page for draft in self._drafts if (page := draft.page()) is not None]
         self._blank()
 
 
