@@ -2,8 +2,8 @@
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 READY := .venv/.ready
-# One more than the two cores that it is made for: tests that start processes wait a good deal.
-WORKERS ?= 3
+# Two for each of the two cores that it is made for: tests that start processes wait a good deal.
+WORKERS ?= 4
 COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --annotation-style line --custom-compile-command "make lock"
 
 # Compiled modules are kept, even where the environment says not to: the tests start hundreds of processes, and each would spend a

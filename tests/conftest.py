@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _numbers = count(1)
 _MARKED = re.compile(r"\bmark\.long\b|^from marks import ", re.MULTILINE)
 """How long tests are marked."""
+_MEMORY = Path("/dev/shm")
 # As in the Makefile: without compiled modules each process that a test starts would compile everything anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -44,6 +45,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mutations", type=int, default=5_000, help="how many mutated pages the providers must stand")
     parser.addoption("--months", type=float, default=1 / 30, help="how many simulated months a crawl with a dying process lasts")
     parser.addoption("--kills", type=int, default=6, help="how often crawls are killed; a third of them on PostgreSQL")
+
+
+def pytest_configure() -> None:
+    """Files of tests lie in memory where there is room: a crawl would wait for the disk at every commit."""
+    if _has_room(_MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether many files can be written there, and programs run: in containers it is often small, or for data alone."""
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize >= 4 << 30 and not found.f_flag & os.ST_NOEXEC
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

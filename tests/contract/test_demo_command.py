@@ -14,9 +14,13 @@ def test_a_short_demo_is_honest_and_never_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path))
-    assert cli.run(["demo", "--seconds", "3", "--quiet", "--json"]) == 0
-    shown = capsys.readouterr()
-    values = json.loads(shown.out)
+    # Seconds are what the demo is told: on a busy machine three may be too few for a first post.
+    for seconds in ("3", "20", "60"):
+        assert cli.run(["demo", "--seconds", seconds, "--quiet", "--json"]) == 0
+        shown = capsys.readouterr()
+        values = json.loads(shown.out)
+        if values["posts_found"]:
+            break
     assert values["refused"] == 0
     assert 0 < values["profiles_found"] <= values["profiles_there"]
     assert 0 < values["posts_found"] <= values["posts_there"]
