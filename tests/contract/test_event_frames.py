@@ -322,11 +322,13 @@ async def test_a_collection_is_graded_by_the_labels_of_several_taggers(stage: St
         async with stage.database.reading() as tx:
             await grade(tx, 1)
     labels = [(term, tagger, label) for term, given in GIVEN.items() for tagger, label in given.items()]
+    labels.append(("#floood", "ann", "related"))
     async with stage.database.transaction() as tx:
         await tx.execute_many("insert into keyword_labels (crawl, term, tagger, label, at) values (1, ?, ?, ?, 1)", labels)
     async with stage.database.reading() as tx:
         graded = await grade(tx, 1)
     assert graded.agreement == 0.5
+    assert graded.unknown == ["#floood"], "nobody followed it"
     assert graded.categories == {"C1": 1, "C2": 0, "C3": 1, "C4": 0}
     skwa, baseline = graded.methods
     # +3 - 1.5, twice; +3 - 1 - 1; and the last has no keyword of its own day.

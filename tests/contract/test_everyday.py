@@ -369,9 +369,10 @@ def test_another_file_in_the_place_of_its_own_is_left_alone(
     assert Path("posts.jsonl").read_bytes() == mine
 
 
-def test_a_stream_prints_what_is_wanted_and_keeps_nothing_else() -> None:
+def test_a_stream_prints_what_is_wanted_and_keeps_nothing_else(capsys: Capsys) -> None:
     with running(dialect="bluesky", pace=2_000) as server:
         assert cli.run(["stream", "the", *on(server), "--limit", "5", "-o", "heard.jsonl", "--store", "heard.db"]) == 0
+    assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("0 posts") and "nearly done" in line] == []
     found = rows("heard.jsonl")
     assert len(found) == 5
     assert all("the" in row["text"] for row in found)

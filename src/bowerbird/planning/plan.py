@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from datetime import timedelta
 from typing import Any
 
@@ -11,11 +11,12 @@ from msgspec import Struct, structs
 
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.model import Credential
+from bowerbird.model.times import span
 from bowerbird.planning.budget import MONEY
 from bowerbird.planning.cast import cast, one_more
 from bowerbird.planning.company import Part, company, play
 from bowerbird.planning.course import COUNTS, HORIZONS, NEVER, Course, hours_of
-from bowerbird.planning.rehearsal import Scope
+from bowerbird.planning.rehearsal import Scope, world_of
 from bowerbird.simulated.world import WorldSettings
 
 USUAL = WorldSettings(accounts=2_000)
@@ -31,6 +32,9 @@ walk would take others by chance alone."""
 _TIGHT = 0.5
 """A bucket that is used less than this does not hold the crawl up."""
 _NOTABLE = 0.001
+_EVERY = timedelta(seconds=10)
+"""So soon somebody who waits is told what for, then less and less often."""
+_SELDOM = timedelta(minutes=1)
 FAR = 30.0
 """So many times the length of what was rehearsed nobody knows what comes."""
 
@@ -91,20 +95,36 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent, *, jobs: int = 1) -> Plan:
     """Rehearses a crawl, so many rehearsals at the same time; nothing is called."""
-    credentials = cast(plan, inquiry.credentials)
+    credentials, size = cast(plan, inquiry.credentials), world_of(plan, inquiry.world).accounts
     with company(jobs) as begin:
         playing: dict[int, Future[Course]] = {}
         for number in _ORDER:
-            say(f"Rehearsal {number + 1}: in a {_WORLDS[number]} world …")
+            say(f"Rehearsal {number + 1}: makes a {_WORLDS[number]} world of {size:,} accounts, and plays the crawl in it …")
             playing[number] = begin(_part(plan, credentials, inquiry, lively(inquiry.world, _LIVELINESS[number], number)))
         variants: dict[str, Future[Course]] = {}
         if inquiry.has_variants:
+            patiently(
+                [playing[_USUAL]],
+                say,
+                f"the usual world of {size:,} accounts: making it takes longest, and others are compared with it",
+            )
             variants = _variants(plan, credentials, _compared_over(plan, inquiry, playing[_USUAL]), say, begin)
+        patiently(
+            [*playing.values(), *variants.values()], say, f"worlds of {size:,} accounts: making them takes most of the time"
+        )
         courses = tuple(playing[number].result() for number in sorted(playing))
         found = {name: each.result() for name, each in variants.items()}
         if _FASTER in found and _is_sample(plan):
             found[_FASTER] = courses[_USUAL].as_fast_as(found[_FASTER])
         return Plan(courses=courses, credentials=credentials, variants=found, is_event=plan.flow.keywords is not None)
+
+
+def patiently(playing: Sequence[Future[Any]], say: Say, what: str, every: timedelta = _EVERY) -> None:
+    """Waits for rehearsals, and says now and then how many are done and what the others take."""
+    waited = timedelta(0)
+    while left := wait(playing, every.total_seconds()).not_done:
+        waited, every = waited + every, min(2 * every, _SELDOM)
+        say(f"  {len(playing) - len(left)} of {len(playing)} done, {span(waited)} waited; {what}")
 
 
 def _part(plan: CrawlPlan, credentials: tuple[Credential, ...], inquiry: Inquiry, world: WorldSettings) -> Part:

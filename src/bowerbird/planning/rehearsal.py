@@ -84,7 +84,7 @@ def rehearse(plan: CrawlPlan, credentials: tuple[Credential, ...], world: WorldS
     """The course of a crawl of that many seeds, in a world of these settings."""
 
     async def main(clock: VirtualClock) -> Course:
-        whole = _roomy(world) if is_growing(plan) else world
+        whole = world_of(plan, world)
         stage = Stage(plan, credentials, whole)
         model = _model(plan, stage, scope, seeds)
         if model.factor < 1 and is_growing(plan):
@@ -114,9 +114,9 @@ def _fitting(scope: Scope, plan: CrawlPlan) -> Scope:
     return structs.replace(scope, calls=min(scope.calls, _MOST_LISTS)) if is_growing(plan) else scope
 
 
-def _roomy(world: WorldSettings) -> WorldSettings:
-    """Ten times the accounts: who goes along lists must not come to the end of the world."""
-    return structs.replace(world, accounts=10 * world.accounts)
+def world_of(plan: CrawlPlan, world: WorldSettings) -> WorldSettings:
+    """Where a crawl is rehearsed: who goes along lists needs ten times the accounts, not to come to the end of the world."""
+    return structs.replace(world, accounts=10 * world.accounts) if is_growing(plan) else world
 
 
 def _shrunk(world: WorldSettings, model: Model) -> WorldSettings:

@@ -69,7 +69,9 @@ class Progress:
         seconds = self._seconds_left(count, rate)
         if seconds is None:
             return ""
-        return f"at most {numbers.span(timedelta(seconds=seconds))} left" if seconds else "nearly done"
+        if seconds:
+            return f"at most {numbers.span(timedelta(seconds=seconds))} left"
+        return "nearly done" if count else ""
 
     def _line(self, text: str) -> None:
         text = printable(text)

@@ -55,7 +55,7 @@ def carry_out(wish: Wish) -> None:
         remove(store)
     job = structs.replace(job, plan=structs.replace(job.plan, name=name, store=str(store)))
     counted = Counted()
-    progress = Progress(asking.rows, counted, _total(wish, job), is_quiet=wish.is_quiet, as_json=wish.as_json)
+    progress = Progress(asking.rows, counted, total_rows(wish, job), is_quiet=wish.is_quiet, as_json=wish.as_json)
     try:
         done = asyncio.run(run_job(job, wish, vault, progress, counted))
     except UserError as error:
@@ -99,8 +99,10 @@ def _asked(wish: Wish, asking: Asking, folder: Path) -> tuple[Inputs, list[Where
     return inputs, [where] if where is not None else services_of(inputs.seeds, wish.command)
 
 
-def _total(wish: Wish, job: Job) -> int | None:
-    """As many rows as there can be, where that is known."""
+def total_rows(wish: Wish, job: Job) -> int | None:
+    """As many rows as there can be, where that is known; of a stream as many as were wanted, however many words it is about."""
+    if job.plan.streams:
+        return wish.limit
     if job.asking.is_batched or wish.limit is not None:
         count = sum(1 for _ in job.inputs.seeds)
         return count if job.asking.is_batched else count * (wish.limit or 0)

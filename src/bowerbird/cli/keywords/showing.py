@@ -120,6 +120,12 @@ def show_grades(output: Output, graded: Graded) -> None:
     if graded.unlabelled:
         first = ", ".join(graded.unlabelled[:5])
         output.line(f"Without a label, so counted as unknown: {len(graded.unlabelled):,} keywords, such as {first}")
+    if graded.unknown:
+        first = ", ".join(graded.unknown[:5])
+        output.line(
+            f"Not counted: {len(graded.unknown):,} labelled terms that no method of this crawl ever followed, such as {first}. "
+            "`bowerbird keywords` shows how its keywords are spelled."
+        )
     counts = ", ".join(f"{each} ({WORDS[each][0]}) {graded.categories[each]:,}" for each in Category)
     output.line(f"Keywords by category: {counts}")
     rows = [(f"  {each.method}", f"{each.related:,}", f"{each.noise:,}", *_shares(each)) for each in graded.methods]

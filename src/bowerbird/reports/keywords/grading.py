@@ -54,6 +54,8 @@ class Graded(Struct, frozen=True, kw_only=True):
     labelled: int
     unlabelled: list[str]
     """Keywords without a label: they count as unknown."""
+    unknown: list[str]
+    """Labelled terms that no method of the crawl ever followed: misspelled, or of another crawl."""
     agreement: float | None
     """Pairs of labels for the same term that are the same; None: nobody labelled what another did."""
     alpha: float | None
@@ -82,6 +84,7 @@ async def grade(tx: Transaction, crawl: int) -> Graded:
         taggers=sorted({row["tagger"] for row in labels}),
         labelled=len(given),
         unlabelled=sorted(everyone - given.keys()),
+        unknown=sorted(given.keys() - everyone),
         agreement=agreed,
         alpha=alpha,
         categories={each.value: counts[each] for each in Category},

@@ -49,7 +49,8 @@ def command(
     vault: VaultOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Rehearse the crawl of a file in virtual time and say what it will take and bring. Less than a minute.
+    """Rehearse the crawl of a file in virtual time and say what it will take and bring. Less than a minute; of a
+    community, whose worlds are larger, some minutes.
 
     Nothing is called, unless --probe says so.
     """

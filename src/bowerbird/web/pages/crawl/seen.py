@@ -116,15 +116,15 @@ class Crawls:
     async def _seen(self, name: str) -> Seen:
         crawl, now = await self.crawl(name), self._site.clock.now()
         course, loads = (await self.course.get(name)).value, await self.loads(name)
-        led = (await self._led.get(name)).value
+        led, since = (await self._led.get(name)).value, max(now - _RECENT, crawl.created_at)
         async with self._site.database.reading() as tx:
-            minutes = await read_minutes(tx, crawl.crawl, now - _RECENT)
+            minutes = await read_minutes(tx, crawl.crawl, since)
             heard = await read_open(tx, crawl.crawl)
             streams = [stream for stream in await read_streams(tx) if stream.crawl == name]
             left_out = await read_left_out(tx, name)
             ran = await registry.time_run(tx, name)
             members = await living(tx, name, now)
-        flow, found = flow_of(crawl), rates.paces(minutes, course, heard, now - _RECENT, now)
+        flow, found = flow_of(crawl), rates.paces(minutes, course, heard, since, now)
         size = Size(calls=crawl.calls, items=crawl.items, users=crawl.users, posts=crawl.posts, elapsed=ran)
         listens = any(stream.state is StreamState.LIVE for stream in streams)
         return Seen(
