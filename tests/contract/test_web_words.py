@@ -16,7 +16,7 @@ from bowerbird.modules.statistics.places import read_cells
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.ports import Database
 from bowerbird.reports.sheets.names import read_names
-from bowerbird.reports.working.spans import read_spans
+from bowerbird.reports.working.spans import read_first_posts, read_spans
 from web_site import CRAWL, Client, dashboard
 
 _USER = """
@@ -121,14 +121,20 @@ async def test_posts_older_than_their_crawl_are_told_apart(database: Database) -
     )
     old, young = at(60 * 24 * 30), at(-1)
     async with database.transaction() as tx:
+        added = "insert into users (user_no, id, network, handle, found_at, seen_at) values (?, ?, 'bluesky', 'a', ?, 1)"
+        await tx.execute_many(added, [(1, "did:1", at(2)), (2, "did:2", at(2))])
         await tx.execute_many(post, [(1, "a", old, at(-2)), (2, "b", young, at(-2)), (3, "c", young, at(-3))])
     async with database.reading() as tx:
         found = await read_spans(tx)
+        first = await read_first_posts(database, tx)
     assert found.live is not None
     assert found.backfill is not None
     assert (found.live.count, found.live.most, found.backfill.count) == (2, 2 * MINUTE, 1)
+    assert first.spread is not None
+    assert (first.asked, first.silent, first.spread.count, first.spread.most) == (2, 1, 1, 3 * MINUTE)
     shown = (await (await dashboard(database)).get("/work/timings")).text
     assert ("written since the crawl began" in shown, "written before it (backfill)" in shown) == (True, True)
+    assert "First post after an account was added" in shown
 
 
 async def test_a_map_says_that_not_all_were_looked_at(database: Database) -> None:

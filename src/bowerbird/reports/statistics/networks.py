@@ -39,6 +39,9 @@ WEIGHTS = {"replies": 3, "mentions": 2, "mentioned by": 2, "reposts": 2, "follow
 """What each tie counts when the strongest are chosen: who is answered is nearer than who is followed."""
 
 
+_SPOKEN = frozenset({"replies", "reposts", "mentions"})
+
+
 class Edge(Struct, frozen=True, kw_only=True):
     source: int
     target: int
@@ -57,6 +60,8 @@ class Graph(Struct, frozen=True, kw_only=True):
     edges: Sequence[Edge]
     left_out: int
     """Accounts (around one) or pairs (of friends) that are not shown, being weaker."""
+    spoken_to: tuple[int, ...] = ()
+    """Around an account: how often it mentioned, answered or passed on each of those who may be told of."""
 
 
 class _Friends(Struct):
@@ -110,7 +115,12 @@ async def read_around(tx: Transaction, database: Database, user: int, most: int 
     between = [edge for edge in edges if user not in (edge.source, edge.target)]
     left_out = len(ranked) - len(chosen)
     known = [own[user], *(people[who] for who in chosen)]
-    return Graph(as_of=None, people=known, groups=groups(between), edges=edges, left_out=left_out)
+    spoken: Counter[int] = Counter()
+    for (who, kind), n in ties.items():
+        if who in people and kind in _SPOKEN:
+            spoken[who] += n
+    told = tuple(sorted(spoken.values(), reverse=True))
+    return Graph(as_of=None, people=known, groups=groups(between), edges=edges, left_out=left_out, spoken_to=told)
 
 
 async def _ties(tx: Transaction, user: int) -> Counter[tuple[int, str]]:

@@ -10,7 +10,8 @@ from math import ceil
 from msgspec import Struct
 
 from bowerbird.model import CallState
-from bowerbird.ports import Row, Transaction
+from bowerbird.ports import Database, Row, Transaction
+from bowerbird.reports.histories.find_account import is_gone
 
 _RECENT = 2_000
 STEPS = {
@@ -32,6 +33,14 @@ select found_at - written as delay, case when written < coalesce(begun, found_at
     select p.found_at, case when p.is_time_doubtful = 1 then coalesce(p.listed_at, p.created_at) else p.created_at end as written,
         (select c.created_at from calls k join crawls c on c.crawl = k.crawl where k.call = p.found_by) as begun
     from (select * from posts order by post_no desc limit ?) as p where p.created_at is not null) as told
+"""
+
+
+_ASKED = 100
+_TOP = "select max(user_no) as top from users"
+_FIRST = f"""
+select u.found_at, (select min(p.created_at) from posts p where p.author = u.user_no and p.created_at >= u.found_at) as first_at
+from users u where u.user_no {{several}} and u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and not {is_gone("u")}
 """
 
 
@@ -58,6 +67,25 @@ class Spans(Struct, frozen=True, kw_only=True):
     """From when posts were written until they were stored, of those found last that were written since their crawl began."""
     backfill: Spread | None
     """The same of those that were older than their crawl: this tells their age, not how quick anything is."""
+
+
+class FirstPosts(Struct, frozen=True, kw_only=True):
+    """How long accounts that were added take to write their first post since, of an even sample of them."""
+
+    spread: Spread | None
+    asked: int
+    silent: int
+    """Of those, the ones of whom no such post is stored."""
+
+
+async def read_first_posts(database: Database, tx: Transaction) -> FirstPosts:
+    """Of at most a hundred accounts, evenly over all that are stored: its cost does not grow with the store."""
+    row = await tx.fetch_one(_TOP)
+    top = int(row["top"] or 0) if row else 0
+    chosen = sorted({1 + top * place // _ASKED for place in range(_ASKED)}) if top else []
+    rows = await tx.fetch(_FIRST.format(several=database.any("bigint")), database.members(chosen)) if chosen else []
+    delays = [row["first_at"] - row["found_at"] for row in rows if row["first_at"] is not None]
+    return FirstPosts(spread=spread(delays), asked=len(rows), silent=len(rows) - len(delays))
 
 
 async def read_spans(tx: Transaction, crawl: int | None = None, calls: int = _RECENT) -> Spans:

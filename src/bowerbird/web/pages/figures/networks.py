@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.analysis.favouritism import favouritism
 from bowerbird.errors import UserError
 from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.statistics.networks import WEIGHTS, Graph, read_around, read_friends
@@ -58,9 +59,8 @@ def routes(figures: Figures) -> list[BaseRoute]:
         if graph is None:
             raise NotFound("There is no such account in this store that may be told of.")
         kinds = Counter(edge.kind for edge in graph.edges)
-        return figures.site.part(
-            request, "figures/ties.html", graph=graph, kinds=kinds, weights=WEIGHTS, strongest=strongest(graph)
-        )
+        values = {"weights": WEIGHTS, "strongest": strongest(graph), "favour": favouritism(graph.spoken_to)}
+        return figures.site.part(request, "figures/ties.html", graph=graph, kinds=kinds, **values)
 
     async def around_of(known_id: str) -> Graph | None:
         async with database.reading() as tx:

@@ -20,7 +20,7 @@ from bowerbird.reports.sheets.names import parts, read_names
 from bowerbird.reports.working.calls import CallFilter, read_calls
 from bowerbird.reports.working.errors import ErrorFilter, ErrorSums, read_error_sums, read_errors
 from bowerbird.reports.working.services import read_services
-from bowerbird.reports.working.spans import STEPS, Spans, read_spans
+from bowerbird.reports.working.spans import STEPS, FirstPosts, Spans, read_first_posts, read_spans
 from bowerbird.reports.working.workers import read_workers
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.work.runs import Runs
@@ -55,7 +55,7 @@ class _Pages:
         self._who: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_workers)
         self._newest: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_newest)
         self._standings: Kept[dict[str, list[ModuleStanding]]] = Kept(site.clock, timedelta(seconds=2), self._read_standings)
-        self._spans: Kept[Spans] = Kept(site.clock, timedelta(seconds=5), self._read_spans)
+        self._spans: Kept[tuple[Spans, FirstPosts]] = Kept(site.clock, timedelta(seconds=5), self._read_spans)
         self._sums: Kept[ErrorSums] = Kept(site.clock, timedelta(seconds=5), self._read_sums)
 
     def _page(self, request: Request, part: str, template: str = "", **values: Any) -> Response:
@@ -118,13 +118,14 @@ class _Pages:
     async def live_calls(self, argument: str) -> str:
         return self._site.fragment("work/call_rows.html", **(await self._newest.get(_EVERYTHING)).value)
 
-    async def _read_spans(self, about: str) -> Spans:
+    async def _read_spans(self, about: str) -> tuple[Spans, FirstPosts]:
         async with self._site.database.reading() as tx:
-            return await read_spans(tx)
+            return await read_spans(tx), await read_first_posts(self._site.database, tx)
 
     async def timings(self, request: Request) -> Response:
         kept = await self._spans.at_once(_EVERYTHING)
-        return self._page(request, "timings", spans=kept.value, steps=STEPS, at=kept.at)
+        spans, first = kept.value
+        return self._page(request, "timings", spans=spans, first=first, steps=STEPS, at=kept.at)
 
     async def _read_sums(self, about: str) -> ErrorSums:
         async with self._site.database.reading() as tx:
