@@ -12,7 +12,7 @@ from msgspec import Struct
 from playwright.sync_api import Browser, Locator, Page, expect
 from served import Served, Watched
 
-from bowerbird.clock import RealClock
+from bowerbird.clock import RealClock, to_micros
 from bowerbird.simulated.http import serve
 from bowerbird.simulated.service import Setup, SimulatedService, simulate
 from bowerbird.simulated.world import WorldSettings
@@ -159,6 +159,48 @@ def test_a_facet_is_paused_and_of_two_people_the_second_is_told(
     expect(other.locator("main")).to_contain_text("nothing was done")
     card(page, CRAWL).locator(row).get_by_role("button", name="Resume").click()
     expect(said(page)).to_contain_text("is asked to go on")
+
+
+def test_a_worker_of_a_name_is_paused_resumed_and_stopped_and_of_two_people_the_second_is_told(
+    site: Served, page: Page, watched: Watched
+) -> None:
+    site.do(_enrol(site, "field-laptop"))
+    watched.expect("400 (Bad Request)")
+    other = page.context.new_page()
+    watched.attach(other)
+
+    def row(one: Page) -> Locator:
+        one.goto(site.address("/steering"))
+        details = card(one, CRAWL).locator("details")
+        if details.get_attribute("open") is None:
+            details.locator("summary").click()
+        return card(one, CRAWL).locator("tbody tr").filter(has_text="field-laptop")
+
+    late = row(other)
+    row(page).get_by_role("button", name="Pause").click()
+    expect(said(page)).to_contain_text("worker field-laptop of laboratory is asked to pause")
+    assert site.do(_wanted(site)) == {"field-laptop": "paused"}
+    late.get_by_role("button", name="Pause").click()
+    expect(other.locator("main")).to_contain_text("nothing was done")
+    row(page).get_by_role("button", name="Resume").click()
+    expect(said(page)).to_contain_text("is asked to go on")
+    row(page).get_by_role("button", name="Stop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Yes").click()
+    expect(said(page)).to_contain_text("is asked to stop")
+    assert site.do(_wanted(site)) == {"field-laptop": "stopped"}
+
+
+async def _enrol(served: Served, label: str) -> None:
+    """A worker of this name on another machine, seen just now."""
+    now = to_micros(served.needed.clock.now())
+    row = "insert into workers (name, host, pid, label, started_at, seen_at) values (?, 'elsewhere.example', 1, ?, ?, ?)"
+    async with served.needed.database.transaction() as tx:
+        await tx.execute(row, CRAWL, label, now, now)
+
+
+async def _wanted(served: Served) -> dict[str, str]:
+    async with served.needed.database.reading() as tx:
+        return {str(row["name"]): str(row["wanted"]) for row in await tx.fetch("select name, wanted from controls")}
 
 
 def test_seeds_are_added_and_retired(site: Served, page: Page) -> None:

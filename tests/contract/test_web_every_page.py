@@ -55,7 +55,7 @@ def _leads(answer: Answer) -> set[str]:
     return Page(answer.text).links if answer.headers.get("content-type", "").startswith("text/html") else set()
 
 
-async def test_every_page_that_a_link_leads_to_answers(client: Client) -> None:
+async def test_every_page_that_a_link_leads_to_answers(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     routes = [route for route in client.routes if isinstance(route, Route) and "GET" in (route.methods or ())]
     waiting = [route.path for route in routes if "{" not in route.path and not route.path.startswith(_NO_PAGES)]
     seen, kinds, wrong = set(waiting), Counter[str](), list[str]()
@@ -79,3 +79,5 @@ async def test_every_page_that_a_link_leads_to_answers(client: Client) -> None:
                 waiting.append(link)
     assert not wrong, wrong
     assert len(kinds) > 60
+    # Downloads were left in the middle, and closed what they had open.
+    assert caplog.text == ""

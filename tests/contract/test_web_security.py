@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from starlette.requests import Request
@@ -18,6 +18,7 @@ from bowerbird.db import open_database
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
 from bowerbird.reports.actions import read_actions
+from bowerbird.transport.serving import punctual
 from bowerbird.web.dashboard import dashboard_routes
 from bowerbird.web.security import Door, Form, Guard, Role, check_door, check_routes, open_to_all, people, sessions
 from bowerbird.web.security.guard import role_of
@@ -455,3 +456,49 @@ async def test_only_what_is_ones_own_is_done_by_those_who_may_only_look(store: D
     acting = {each.path: role_of(each.endpoint) for each in routes if "POST" in (each.methods or ())}
     assert {path for path, role in acting.items() if role is Role.READ} == ACTIONS_OF_READERS
     assert {path for path, role in acting.items() if role is None} == {"/login"}
+
+
+class Line:
+    """A connection of which a test says from where it comes."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self.is_aborted = False
+
+    def get_extra_info(self, name: str) -> tuple[str, int] | None:
+        return (self._address, 1) if name == "peername" else None
+
+    def close(self) -> None: ...
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+class Held:
+    """What a server does with a connection: nothing here."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+
+    def connection_made(self, transport: Line) -> None:
+        self.transport = transport
+
+    def connection_lost(self, error: Exception | None) -> None: ...
+
+
+async def test_one_machine_cannot_have_all_connections_and_gets_others_when_it_lets_go() -> None:
+    protocol = punctual(Held, 3600.0, most_of_one=2)
+
+    def opened(address: str) -> tuple[Any, Line]:
+        made, line = protocol(), Line(address)
+        made.connection_made(line)
+        return made, line
+
+    lines = [opened(address) for address in ("10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2", *4 * ["127.0.0.1"])]
+    assert [line.is_aborted for _, line in lines] == [False, False, True, *5 * [False]]
+    for made, _ in lines[:3]:
+        made.connection_lost(None)
+    again = opened("10.0.0.1")
+    assert not again[1].is_aborted
+    for made, _ in (*lines[3:], again):
+        made.connection_lost(None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
@@ -19,6 +20,8 @@ from bowerbird.errors import UserError
 _GOODBYE = 5
 """Seconds that open requests have to end."""
 _MOST_AT_ONCE = 2000
+_MOST_OF_ONE = _MOST_AT_ONCE // 2
+"""Connections from one other machine: nobody there can have them all. Here are proxies, who speak for many."""
 _MOST_COMPLAINTS = 100
 _IDLE = 120
 """Seconds after which a connection on which nobody asks is closed."""
@@ -115,15 +118,21 @@ def _no_signals() -> Iterator[None]:
     yield
 
 
-def punctual(protocol: type[Any], headers_within: float) -> type[Any]:
+def punctual(protocol: type[Any], headers_within: float, most_of_one: int = _MOST_OF_ONE) -> type[Any]:
     """The same protocol, which closes connections on which no whole request comes in time: who sends half of one and waits would
-    hold its place for ever."""
+    hold its place for ever. And it takes only so many from one other machine."""
+    opened: Counter[str] = Counter()
 
     class Punctual(protocol):  # type: ignore[misc]
         _too_late: asyncio.TimerHandle | None = None
+        _from = ""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            self._from = str((transport.get_extra_info("peername") or ("",))[0])
+            opened[self._from] += 1
+            if opened[self._from] > most_of_one and not is_loopback(self._from):
+                transport.abort()
             self._wait_for_request()
 
         def data_received(self, data: bytes) -> None:
@@ -135,6 +144,9 @@ def punctual(protocol: type[Any], headers_within: float) -> type[Any]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
+            opened[self._from] -= 1
+            if not opened[self._from]:
+                del opened[self._from]
             super().connection_lost(exc)
 
         def on_response_complete(self) -> None:

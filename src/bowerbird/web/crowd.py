@@ -139,10 +139,37 @@ class _Long(StreamingResponse):
     """Whoever goes away in the middle leaves nothing open, at once: no collector of garbage is waited for."""
 
     def __init__(self, pieces: AsyncGenerator[Any, None], one_more: Callable[[], Any], **more: Any) -> None:
-        super().__init__(pieces, **more)
-        self._pieces, self._one_more = pieces, one_more
+        self._made = _Made(pieces)
+        super().__init__(self._made, **more)
+        self._one_more = one_more
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         with self._one_more():
-            async with aclosing(self._pieces):
+            async with aclosing(self._made):
                 await super().__call__(scope, receive, send)
+
+
+class _Made:
+    """Pieces, each made in a task of its own: where nobody waits for it any more, that is told to end and can end in order, a
+    transaction with its rollback. What waits for the piece itself is not even let wait for that."""
+
+    def __init__(self, pieces: AsyncGenerator[Any, None]) -> None:
+        self._pieces = pieces
+        self._next: asyncio.Task[Any] | None = None
+
+    def __aiter__(self) -> _Made:
+        return self
+
+    async def __anext__(self) -> Any:
+        self._next = asyncio.create_task(self._piece())
+        return await asyncio.shield(self._next)
+
+    async def aclose(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+            # How a piece ends that nobody waits for is nobody's trouble.
+            await asyncio.gather(self._next, return_exceptions=True)
+        await self._pieces.aclose()
+
+    async def _piece(self) -> Any:
+        return await anext(self._pieces)
