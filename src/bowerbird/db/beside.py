@@ -70,6 +70,10 @@ class _InThread(SqliteTransaction):
     async def fetch(self, sql: str, *values: Any) -> Sequence[Row]:
         return await self._in_thread(lambda: self.fetch_now(sql, values))
 
+    async def fetch_all(self, questions: Sequence[tuple[str, Sequence[Any]]]) -> Sequence[Sequence[Row]]:
+        # One way to the thread and back for all of them.
+        return await self._in_thread(lambda: [self.fetch_now(sql, values) for sql, values in questions])
+
     async def fetch_one(self, sql: str, *values: Any) -> Row | None:
         rows = await self.fetch(sql, *values)
         return rows[0] if rows else None

@@ -26,6 +26,21 @@ _DENSE = 4
 class Fill(Protocol):
     """Puts columns into a block."""
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The columns it reads."""
+        ...
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """The columns it puts in, in the place of those of the same name."""
+        ...
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether rows go that nobody may be told of: then it is never done without."""
+        ...
+
     async def fill(self, tx: Transaction, block: Block) -> None: ...
 
 
@@ -65,16 +80,18 @@ class Remembered:
 class Names:
     """The id, handle and network of accounts, by number; rows of accounts that asked not to be collected are left out."""
 
+    leaves_out = True
+
     def __init__(self, people: Remembered, column: str, *into: str) -> None:
         self._people = people
-        self._column = column
-        self._into = into
+        self.needs = (column,)
+        self.gives = into
 
     async def fill(self, tx: Transaction, block: Block) -> None:
-        places, found = await self._people.of_column(tx, block.columns[self._column])
+        places, found = await self._people.of_column(tx, block.columns[self.needs[0]])
         alone, *told = zip(*(each or _NOBODY for each in found), strict=True)
         # Fewer names than there are to tell: the rest is not asked for.
-        block.columns.update({into: Repeated(places, texts) for into, texts in zip(self._into, told, strict=False)})
+        block.columns.update({into: Repeated(places, texts) for into, texts in zip(self.gives, told, strict=False)})
         if any(alone):
             block.keep(~np.array(alone, bool)[places])
 
@@ -94,8 +111,11 @@ def people(database: Database, *, with_gone: bool = False) -> Remembered:
 class Services:
     """The service that was asked, by the call that first brought a row."""
 
+    gives = ("service",)
+    leaves_out = False
+
     def __init__(self, database: Database, column: str) -> None:
-        self._column = column
+        self.needs = (column,)
         self._calls = Remembered(
             database,
             "select c.call, s.name from calls c join lanes l on l.lane = c.lane join services s on s.service = l.service "
@@ -103,7 +123,7 @@ class Services:
         )
 
     async def fill(self, tx: Transaction, block: Block) -> None:
-        places, found = await self._calls.of_column(tx, block.columns[self._column])
+        places, found = await self._calls.of_column(tx, block.columns[self.needs[0]])
         block.columns["service"] = Repeated(places, [each[0] if each else None for each in found])
 
 
@@ -111,9 +131,12 @@ class Parts:
     """What hangs on posts, as lists: rows of another table, those between the first and the last number of a block, or, where
     the block has only a few of these, by number."""
 
+    needs = ("number",)
+    leaves_out = False
+
     def __init__(self, database: Database, into: str, sql: str) -> None:
         self._database = database
-        self._into = into
+        self.gives = (into,)
         self._between = sql.format(which="between ? and ?")
         self._numbered = sql.format(which=database.any("bigint"))
 
@@ -123,7 +146,7 @@ class Parts:
         is_dense = last - first < _DENSE * len(numbers)
         sql, asked = (self._between, (first, last)) if is_dense else (self._numbered, (self._database.members(numbers.tolist()),))
         found = await fetch_packed(self._database, tx, sql, ("number", "text"), *asked)
-        block.columns[self._into] = _grouped(numbers, *found) if found else Lists.empty(len(numbers))
+        block.columns[self.gives[0]] = _grouped(numbers, *found) if found else Lists.empty(len(numbers))
 
 
 def _grouped(numbers: Array, owners: Column, texts: Column) -> Lists:
@@ -135,23 +158,29 @@ def _grouped(numbers: Array, owners: Column, texts: Column) -> Lists:
 
 
 class Documents:
-    """Columns of JSON lists, as lists."""
+    """A column of JSON lists, as lists."""
 
-    def __init__(self, *columns: str) -> None:
-        self._columns = columns
+    leaves_out = False
+
+    def __init__(self, column: str) -> None:
+        self.needs = self.gives = (column,)
 
     async def fill(self, tx: Transaction, block: Block) -> None:
-        for name in self._columns:
-            documents = _texts(block.columns[name])
-            if len(documents.content):
-                told = [() if each is None else [str(part) for part in msgspec.json.decode(each)] for each in documents.listed()]
-                block.columns[name] = Lists.of(told)
-            else:
-                block.columns[name] = Lists.empty(len(documents))
+        (name,) = self.needs
+        documents = _texts(block.columns[name])
+        if len(documents.content):
+            told = [() if each is None else [str(part) for part in msgspec.json.decode(each)] for each in documents.listed()]
+            block.columns[name] = Lists.of(told)
+        else:
+            block.columns[name] = Lists.empty(len(documents))
 
 
 class Places:
     """The name, country and point of a post's place."""
+
+    needs = ("place",)
+    gives = ("place", "country", "longitude", "latitude")
+    leaves_out = False
 
     async def fill(self, tx: Transaction, block: Block) -> None:
         places = _texts(block.columns["place"])

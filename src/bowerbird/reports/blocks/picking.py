@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from bowerbird.clock import from_micros
@@ -16,29 +16,36 @@ Picked = dict[str, Any]
 """Values by column: times are zoned, lists are lists of texts, None is unknown."""
 
 
-async def pick(database: Database, tx: Transaction, table: Table, numbers: Sequence[int]) -> dict[int, Picked]:
-    """The rows with these numbers that are there, by number; the table has one key."""
+async def pick(
+    database: Database, tx: Transaction, table: Table, numbers: Sequence[int], *, columns: Collection[str] | None = None
+) -> dict[int, Picked]:
+    """The rows with these numbers that are there, by number; the table has one key. `columns`: those that are wanted."""
     (key,) = table.keys
-    condition = f"{key} {database.any('bigint')}"
-    return {row[0]: told for row, told in await picked(database, tx, table, condition, database.members(sorted(set(numbers))))}
+    condition, members = f"{key} {database.any('bigint')}", database.members(sorted(set(numbers)))
+    return {row[0]: told for row, told in await picked(database, tx, table, condition, members, columns=columns)}
 
 
 async def picked(
-    database: Database, tx: Transaction, table: Table, condition: str, *values: Any
+    database: Database, tx: Transaction, table: Table, condition: str, *values: Any, columns: Collection[str] | None = None
 ) -> list[tuple[tuple[Any, ...], Picked]]:
-    """The rows that meet a condition, each with its key, in the order of keys."""
+    """The rows that meet a condition, each with its key, in the order of keys. `columns`: those that are wanted; what only the
+    others need is not asked for, and some of them may be told all the same."""
+    steps = fills(table, database)
+    if columns is not None:
+        steps = [fill for fill in steps if fill.leaves_out or not set(columns).isdisjoint(fill.gives)]
+        table = table.narrowed({*columns, *(name for fill in steps for name in fill.needs)})
     keys = ", ".join(table.keys)
-    select = f"select {keys}, {', '.join(table.columns.values())} from {table.tables} where {table.where} and {condition}"
+    select = f"select {', '.join([*table.keys, *table.columns.values()])} from {table.tables} where {table.where} and {condition}"
     found = await fetch_packed(database, tx, f"{select} order by {keys}", table.kinds(), *values)
     if not found:
         return []
     own, rest = found[: len(table.keys)], found[len(table.keys) :]
     block = Block(len(own[0]), dict(zip(table.columns, rest, strict=True)), tuple(own), ())
-    for fill in fills(table, database):
+    for fill in steps:
         if block.rows:
             await fill.fill(tx, block)
-    columns = {name: _told(name, column) for name, column in block.columns.items()}
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    told = {name: _told(name, column) for name, column in block.columns.items()}
+    rows = [dict(zip(told, row, strict=True)) for row in zip(*told.values(), strict=True)]
     return list(zip(zip(*(_told("", column) for column in block.keys), strict=True), rows, strict=True))
 
 

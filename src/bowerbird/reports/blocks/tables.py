@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct, structs
 
@@ -64,6 +64,10 @@ class Table(Struct, frozen=True, kw_only=True):
         return tuple(
             "number" if name in self.numbers else "real" if name in self.reals else "text" for name in (*self.keys, *self.columns)
         )
+
+    def narrowed(self, columns: Collection[str]) -> Table:
+        """The same rows with these of its columns alone."""
+        return structs.replace(self, columns={name: sql for name, sql in self.columns.items() if name in columns})
 
     def chosen_by(self, what: str) -> str:
         if what not in self.choices:
@@ -337,7 +341,8 @@ def fills(table: Table, database: Database) -> list[Fill]:
             Names(known, "author", "author_id", "author_handle"),
             service,
             *(Parts(database, into, sql) for into, sql in _PARTS.items()),
-            Documents("links", "labels"),
+            Documents("links"),
+            Documents("labels"),
             Places(),
         ],
         "users": [service, Documents("labels")],

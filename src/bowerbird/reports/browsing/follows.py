@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.choosing import Conditions, conditions
-from bowerbird.reports.blocks.picking import picked
+from bowerbird.reports.blocks.picking import Picked, picked
 from bowerbird.reports.blocks.tables import FOLLOWS
 from bowerbird.reports.browsing.pages import read_token, token
 from bowerbird.reports.browsing.searching import Found, Search
@@ -27,7 +27,7 @@ async def search_follows(database: Database, wanted: Search) -> Found:
         by = "r.source + 0" if choice.followed and not choice.users else "r.source"
         pairs = await _pairs(tx, where, Conditions(beyond.sql.replace("r.source", by), beyond.values), by, wanted.size + 1)
         shown = pairs[: wanted.size]
-        rows = await _rows(database, tx, shown)
+        rows = await _rows(database, tx, shown, wanted.columns)
     if len(pairs) > wanted.size:
         return Found(rows=rows, after=token(shown[-1]), looked=len(shown))
     return Found(rows=rows, after=token([low, 0]) if low else None, looked=len(shown), is_cut=low > 0)
@@ -52,11 +52,14 @@ async def _pairs(tx: Transaction, where: Conditions, beyond: Conditions, by: str
     return [(row["source"], row["target"]) for row in await tx.fetch(sql, *where.values, *beyond.values)]
 
 
-async def _rows(database: Database, tx: Transaction, pairs: list[tuple[int, int]]) -> tuple[dict[str, object], ...]:
+async def _rows(
+    database: Database, tx: Transaction, pairs: list[tuple[int, int]], columns: frozenset[str] | None
+) -> tuple[Picked, ...]:
     """The rows of pairs, in the order of these."""
     if not pairs:
         return ()
     several = database.any("bigint")
     sources, targets = (database.members(sorted(set(ends))) for ends in zip(*pairs, strict=True))
-    found = dict(await picked(database, tx, FOLLOWS, f"r.source {several} and r.target {several}", sources, targets))
+    both = f"r.source {several} and r.target {several}"
+    found = dict(await picked(database, tx, FOLLOWS, both, sources, targets, columns=columns))
     return tuple(found[pair] for pair in pairs if pair in found)

@@ -47,6 +47,8 @@ class Search(Struct, frozen=True, kw_only=True):
     after: str | None = None
     size: int = 50
     stretch: int = STRETCH
+    columns: frozenset[str] | None = None
+    """What is told of each row, at least; None: everything."""
 
     @property
     def table(self) -> Table:
@@ -107,9 +109,13 @@ class _Searcher:
         stretch = await self._stretch(begin[0] if begin else None)
         where = await self._conditions(stretch)
         numbers, place = await self._numbers(where, begin[1:])
-        picked = await pick(self._database, self._tx, self._table, [each[-1] for each in numbers]) if numbers else {}
-        rows = tuple(picked[each[-1]] for each in numbers if each[-1] in picked)
-        return await self._told(stretch, rows, place)
+        return await self._told(stretch, await self._rows([each[-1] for each in numbers]), place)
+
+    async def _rows(self, numbers: list[int]) -> tuple[Picked, ...]:
+        if not numbers:
+            return ()
+        picked = await pick(self._database, self._tx, self._table, numbers, columns=self._wanted.columns)
+        return tuple(picked[number] for number in numbers if number in picked)
 
     async def _told(self, stretch: _Stretch, rows: tuple[Picked, ...], place: list[int] | None) -> Found:
         """`place`: where the rows that are shown end, if the stretch has more of them."""

@@ -91,9 +91,10 @@ async def read_edits(database: Database, number: int) -> tuple[Change, ...]:
 
 
 async def _of_user(tx: Transaction, number: int, id_: str) -> list[Change]:
-    changes = [*await _found(tx, number), *_fields("profile", await tx.fetch(_PROFILE, number))]
-    changes += _absences(await tx.fetch(_ABSENT, number))
-    return changes + _burials(await tx.fetch(_BURIED, "user", id_))
+    found, profile, absent, buried = await tx.fetch_all(
+        [(_FOUND, (number,)), (_PROFILE, (number,)), (_ABSENT, (number,)), (_BURIED, ("user", id_))]
+    )
+    return [*_found(found), *_fields("profile", profile), *_absences(absent), *_burials(buried)]
 
 
 async def _user(tx: Transaction, account: Account, *, ties: bool) -> History:
@@ -120,16 +121,15 @@ async def _post(tx: Transaction, row: Row) -> History:
 
 
 async def _edits(tx: Transaction, number: int) -> list[Change]:
-    versions = [
-        Change(at=from_micros(each["at"]), what="version", field="text", now=each["text"], call=each["call"])
-        for each in await tx.fetch(_VERSIONS, number)
+    edits, versions = await tx.fetch_all([(_EDITS, (number,)), (_VERSIONS, (number,))])
+    told = [
+        Change(at=from_micros(each["at"]), what="version", field="text", now=each["text"], call=each["call"]) for each in versions
     ]
-    return _fields("post", await tx.fetch(_EDITS, number)) + versions
+    return _fields("post", edits) + told
 
 
-async def _found(tx: Transaction, number: int) -> list[Change]:
-    row = await tx.fetch_one(_FOUND, number)
-    return [Change(at=from_micros(row["found_at"]), what="found", call=row["found_by"])] if row else []
+def _found(rows: Sequence[Row]) -> list[Change]:
+    return [Change(at=from_micros(row["found_at"]), what="found", call=row["found_by"]) for row in rows]
 
 
 def _fields(what: str, rows: Sequence[Row]) -> list[Change]:

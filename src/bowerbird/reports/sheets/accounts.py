@@ -14,7 +14,7 @@ from bowerbird.reports.blocks.picking import Picked, pick
 from bowerbird.reports.blocks.tables import USERS
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.histories.find_account import Account
-from bowerbird.reports.sheets.parts import Brought, Burial, Said, brought_by, buried, said_of
+from bowerbird.reports.sheets.parts import Brought, Burial, Said, brought_by, buried, call_of, deletion, judged, said_of
 
 _USER = "select user_no, id, network, found_at, found_by, seen_at, opts_out from users where id = ?"
 _ABSENT = "select reason, since from unavailable where user_no = ? and until is null order by since desc limit 1"
@@ -34,6 +34,11 @@ _TIES = (
     f"({_TIED.format(end='source', most=_MOST)}) as {Side.FOLLOWING}"
 )
 _TOLD = "select user_no, id, network, handle from users where id = ? and coalesce(opts_out, 0) = 0"
+_COUNTERS = (
+    f"select u.user_no, u.id, u.found_at, u.seen_at, u.followers, u.following from users u where u.id = ? and {USERS.where}"
+)
+_PROFILE = frozenset(USERS.columns)
+"""What is told of a profile: its own columns; the service that told of it first stands with the call."""
 _HOURS_OF = 5_000
 
 
@@ -67,6 +72,17 @@ class AccountSheet(Struct, frozen=True, kw_only=True):
     said: tuple[Said, ...]
 
 
+class Counters(Struct, frozen=True, kw_only=True):
+    """What the profile of an account counted when it was seen last."""
+
+    number: int
+    id: str
+    found_at: datetime
+    seen_at: datetime
+    followers: int | None
+    following: int | None
+
+
 class Hours(Struct, frozen=True, kw_only=True):
     """When an account writes: posts by weekday (Monday first) and hour, UTC."""
 
@@ -87,24 +103,50 @@ async def read_account(database: Database, id_: str) -> AccountSheet | None:
         if row is None:
             return None
         number, is_out = int(row["user_no"]), bool(row["opts_out"])
-        profile = (await pick(database, tx, USERS, [number])).get(number)
-        (ties,) = await tx.fetch(_TIES, number, number)
+        profile = (await pick(database, tx, USERS, [number], columns=_PROFILE)).get(number)
+        (ties,), absent, deleted, call, counted, lists, said = await tx.fetch_all(
+            [
+                (_TIES, (number, number)),
+                (_ABSENT, (number,)),
+                deletion("user", id_),
+                call_of(row["found_by"]),
+                (_COUNTED, (number,)),
+                (_LISTS, (number,)),
+                judged("user", id_),
+            ]
+        )
         return AccountSheet(
             number=number,
             id=row["id"],
             network=row["network"],
             profile=profile,
-            absence=await _absence(tx, number, row["id"]),
+            absence=Burial(absent[0]["reason"], from_micros(absent[0]["since"])) if absent else buried(deleted),
             opts_out=is_out,
             found_at=from_micros(row["found_at"]),
             seen_at=None if row["seen_at"] is None else from_micros(row["seen_at"]),
-            brought=await brought_by(tx, row["found_by"]),
-            posts=await _posts(tx, number),
+            brought=brought_by(call),
+            posts=Count(int(counted[0]["stored"]) - int(counted[0]["deleted"])) if counted else await _posts(tx, number),
             followers=_counted(ties[Side.FOLLOWERS]),
             following=_counted(ties[Side.FOLLOWING]),
-            listings=tuple(_listing(each) for each in await tx.fetch(_LISTS, number)),
-            said=() if is_out else await said_of(tx, "user", row["id"]),
+            listings=tuple(_listing(each) for each in lists),
+            said=() if is_out else said_of(said),
         )
+
+
+async def read_counters(database: Database, id_: str) -> Counters | None:
+    """What the profile of an account counts; None where it has none that may be told of."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_COUNTERS, id_)
+    if row is None:
+        return None
+    return Counters(
+        number=row["user_no"],
+        id=row["id"],
+        found_at=from_micros(row["found_at"]),
+        seen_at=from_micros(row["seen_at"]),
+        followers=row["followers"],
+        following=row["following"],
+    )
 
 
 async def read_told(database: Database, id_: str) -> Account | None:
@@ -136,18 +178,8 @@ def _table(times: Sequence[datetime]) -> Hours:
     )
 
 
-async def _absence(tx: Transaction, number: int, id_: str) -> Burial | None:
-    row = await tx.fetch_one(_ABSENT, number)
-    return Burial(row["reason"], from_micros(row["since"])) if row is not None else await buried(tx, "user", id_)
-
-
 async def _posts(tx: Transaction, number: int) -> Count:
-    row = await tx.fetch_one(_COUNTED, number)
-    return Count(int(row["stored"]) - int(row["deleted"])) if row is not None else await _count(tx, _POSTS, number)
-
-
-async def _count(tx: Transaction, sql: str, number: int) -> Count:
-    (row,) = await tx.fetch(sql, number)
+    (row,) = await tx.fetch(_POSTS, number)
     return _counted(row["n"])
 
 

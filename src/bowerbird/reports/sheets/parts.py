@@ -1,8 +1,9 @@
-"""What the sheets of accounts and posts have in common: which call brought something, and what is said of it."""
+"""What the sheets of accounts and posts have in common, as questions and what their answers mean: which call brought something,
+and what is said of it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
-from bowerbird.ports import Row, Transaction
+from bowerbird.ports import Row
 
 _CALL = """
 select c.call, c.facet, c.state, c.outcome, c.results, c.new_items, c.targets, c.leased_at, w.name as crawl, s.name as service
@@ -23,6 +24,8 @@ where id = ? and subject = ? order by judge, at desc
 """
 _BURIED = "select reason, at from deletions where subject = ? and id = ?"
 _LONGEST = 200
+Question = tuple[str, Sequence[Any]]
+"""In SQL, with its values: a sheet asks several at once."""
 
 
 class Brought(Struct, frozen=True, kw_only=True):
@@ -60,10 +63,16 @@ class Burial(Struct, frozen=True):
     at: datetime
 
 
-async def brought_by(tx: Transaction, call: int | None) -> Brought | None:
-    row = await tx.fetch_one(_CALL, call) if call is not None else None
-    if row is None:
+def call_of(call: int | None) -> Question:
+    """Asks for the call that brought something."""
+    return _CALL, (call,)
+
+
+def brought_by(rows: Sequence[Row]) -> Brought | None:
+    """What `call_of` found; None: the call is no longer in the log."""
+    if not rows:
         return None
+    (row,) = rows
     return Brought(
         call=row["call"],
         facet=row["facet"],
@@ -77,13 +86,24 @@ async def brought_by(tx: Transaction, call: int | None) -> Brought | None:
     )
 
 
-async def said_of(tx: Transaction, subject: str, id_: str) -> tuple[Said, ...]:
-    return tuple(_said(row) for row in await tx.fetch(_JUDGED, id_, subject))
+def judged(subject: str, id_: str) -> Question:
+    """Asks what is said of an account or post."""
+    return _JUDGED, (id_, subject)
 
 
-async def buried(tx: Transaction, subject: str, id_: str) -> Burial | None:
-    row = await tx.fetch_one(_BURIED, subject, id_)
-    return None if row is None else Burial(row["reason"], from_micros(row["at"]))
+def said_of(rows: Sequence[Row]) -> tuple[Said, ...]:
+    """What `judged` found."""
+    return tuple(_said(row) for row in rows)
+
+
+def deletion(subject: str, id_: str) -> Question:
+    """Asks whether and why something was deleted."""
+    return _BURIED, (subject, id_)
+
+
+def buried(rows: Sequence[Row]) -> Burial | None:
+    """What `deletion` found."""
+    return Burial(rows[0]["reason"], from_micros(rows[0]["at"])) if rows else None
 
 
 def _said(row: Row) -> Said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -12,13 +13,34 @@ from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.blocks.picking import Picked, pick, picked
 from bowerbird.reports.blocks.tables import MEDIA, POSTS
 from bowerbird.reports.counting.counts import Count
-from bowerbird.reports.sheets.parts import Brought, Burial, Said, brought_by, buried, said_of
+from bowerbird.reports.sheets.parts import Brought, Burial, Said, brought_by, buried, call_of, deletion, judged, said_of
 from bowerbird.store.posts.by_id import end_of, is_same
 
 COUNTERS = ("likes", "reposts", "replies", "quotes")
+BRIEF = frozenset(
+    {
+        *(
+            "id",
+            "kind",
+            "author_id",
+            "author_handle",
+            "created_at",
+            "text",
+            "language",
+            "warning",
+            "reply_to",
+            "repost_of",
+            "media",
+        ),
+        *COUNTERS,
+    }
+)
+"""What is told of a post beside others."""
+_WHOLE = frozenset({*POSTS.columns, "author_id", "author_handle", "country", "tags", "mentions", "media"})
 _POST = f"""
 select p.post_no, p.id, p.network, p.found_at, p.found_by, p.seen_at, p.deleted_at, {", ".join(f"p.{name}" for name in COUNTERS)}
-from posts p where {end_of("p.id")} = {end_of("cast(? as text)")} and p.id = ?
+, case when p.deleted_at is null and coalesce(u.opts_out, 0) = 0 then 1 else 0 end as is_told
+from posts p join users u on u.user_no = p.author where {end_of("p.id")} = {end_of("cast(? as text)")} and p.id = ?
 """
 _CHANGED = "select at, before, after from post_history where post_no = ? order by at, call limit ?"
 _MOST_CHANGES = 2_000
@@ -95,30 +117,50 @@ async def read_post(database: Database, id_: str) -> PostSheet | None:
         if row is None:
             return None
         number = int(row["post_no"])
-        post = (await pick(database, tx, POSTS, [number])).get(number)
+        post = (await pick(database, tx, POSTS, [number], columns=_WHOLE)).get(number)
+        deleted, call, (passed,), said, changes = await tx.fetch_all(
+            [
+                deletion("post", id_),
+                call_of(row["found_by"]),
+                (_PASSED, (*(id_,) * 6, number)),
+                judged("post", id_),
+                (_CHANGED, (number, _MOST_CHANGES)),
+            ]
+        )
         return PostSheet(
             number=number,
             id=row["id"],
             network=row["network"],
             post=post,
-            burial=None if post else await _burial(tx, row),
+            burial=None if post else _burial(row, deleted),
             found_at=from_micros(row["found_at"]),
             seen_at=from_micros(row["seen_at"]),
-            brought=await brought_by(tx, row["found_by"]),
-            media=tuple(each for _, each in await picked(database, tx, MEDIA, "m.post_no = ?", number))
-            if post and post["media"]
-            else (),
-            readings=await _readings(tx, row) if post else (),
-            passed_on=await _passed_on(tx, row),
-            said=await said_of(tx, "post", row["id"]) if post else (),
+            brought=brought_by(call),
+            media=await _media(database, tx, number) if post and post["media"] else (),
+            readings=_readings(row, changes) if post else (),
+            passed_on=_passed_on(passed),
+            said=said_of(said) if post else (),
         )
+
+
+async def read_readings(database: Database, id_: str) -> tuple[Reading, ...] | None:
+    """How the counters of a post rose, the last as it was seen last; None where there is no such post, or nothing may be told of
+    it."""
+    async with database.reading() as tx:
+        row = await tx.fetch_one(_POST, id_, id_, id_)
+        if row is None or not row["is_told"]:
+            return None
+        return _readings(row, await tx.fetch(_CHANGED, row["post_no"], _MOST_CHANGES))
 
 
 async def read_passed_on(database: Database, id_: str) -> PassedOn | None:
     """What a cascade begins with; None where there is no such post, or nothing may be told of it."""
     async with database.reading() as tx:
         row = await tx.fetch_one(_CHOSEN, id_, id_, id_)
-        return None if row is None else PassedOn(number=row["post_no"], id=row["id"], passed_on=await _passed_on(tx, row))
+        if row is None:
+            return None
+        (passed,) = await tx.fetch(_PASSED, *(id_,) * 6, row["post_no"])
+        return PassedOn(number=row["post_no"], id=row["id"], passed_on=_passed_on(passed))
 
 
 async def read_thread(database: Database, sheet: PostSheet) -> Thread:
@@ -136,7 +178,7 @@ async def _above(database: Database, tx: Transaction, post: Picked | None) -> tu
     while wanted and wanted not in seen and len(found) < _ABOVE:
         seen.add(wanted)
         row = await tx.fetch_one(_POST, wanted, wanted, wanted)
-        told = (await pick(database, tx, POSTS, [row["post_no"]])).get(row["post_no"]) if row is not None else None
+        told = (await pick(database, tx, POSTS, [row["post_no"]], columns=BRIEF)).get(row["post_no"]) if row is not None else None
         found.append(Answer(id=wanted, depth=0, post=told))
         wanted = told["reply_to"] if told else None
     return tuple(reversed(found))
@@ -155,7 +197,7 @@ async def _below(database: Database, tx: Transaction, number: int) -> tuple[tupl
         known |= set(layer)
         if not layer or len(known) > _BELOW:
             break
-    picked_ = await pick(database, tx, POSTS, sorted(known - {number})) if len(known) > 1 else {}
+    picked_ = await pick(database, tx, POSTS, sorted(known - {number}), columns=BRIEF) if len(known) > 1 else {}
     order = _in_order(children, number)
     told = [Answer(id=picked_[each]["id"], depth=depth, post=picked_[each]) for each, depth in order if each in picked_]
     return tuple(told[:_BELOW]), len(known) > _BELOW
@@ -178,22 +220,24 @@ def _in_order(children: dict[int, list[int]], root: int) -> list[tuple[int, int]
     return found
 
 
-async def _burial(tx: Transaction, row: Row) -> Burial | None:
+async def _media(database: Database, tx: Transaction, number: int) -> tuple[Picked, ...]:
+    return tuple(each for _, each in await picked(database, tx, MEDIA, "m.post_no = ?", number))
+
+
+def _burial(row: Row, deleted: Sequence[Row]) -> Burial | None:
     if row["deleted_at"] is None:
         return None
-    return await buried(tx, "post", row["id"]) or Burial("gone with its author", from_micros(row["deleted_at"]))
+    return buried(deleted) or Burial("gone with its author", from_micros(row["deleted_at"]))
 
 
-async def _passed_on(tx: Transaction, row: Row) -> Count:
-    (found,) = await tx.fetch(_PASSED, *(row["id"],) * 6, row["post_no"])
+def _passed_on(found: Row) -> Count:
     reposts, quotes, listed = counts = [int(found[name]) for name in ("reposts", "quotes", "listed")]
     # A repost may be known as a post and from a list too.
     return Count(max(reposts, listed) + quotes, is_exact=max(counts) < _MOST_PASSED)
 
 
-async def _readings(tx: Transaction, row: Row) -> tuple[Reading, ...]:
+def _readings(row: Row, rows: Sequence[Row]) -> tuple[Reading, ...]:
     """From the first to the last time it was seen; between two changes a counter stays as it was."""
-    rows = await tx.fetch(_CHANGED, row["post_no"], _MOST_CHANGES)
     changes = [(each["at"], msgspec.json.decode(each["before"]), msgspec.json.decode(each["after"])) for each in rows]
     current: dict[str, int | None] = {name: row[name] for name in COUNTERS}
     for _, before, _ in reversed(changes):

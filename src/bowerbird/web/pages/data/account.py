@@ -12,8 +12,9 @@ from bowerbird.reports.blocks.choosing import Choice
 from bowerbird.reports.browsing.searching import Search, search
 from bowerbird.reports.histories.changes import Change, read_profile_history
 from bowerbird.reports.histories.find_account import Account, find_accounts
-from bowerbird.reports.sheets.accounts import AccountSheet, hours_of, read_account, read_told
+from bowerbird.reports.sheets.accounts import AccountSheet, Counters, hours_of, read_account, read_counters, read_told
 from bowerbird.reports.sheets.names import Names, asked_about, read_names
+from bowerbird.reports.sheets.posts import BRIEF
 from bowerbird.reports.sheets.ties import TieDay, newest_ties, ties_by_day
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.data.cells import heat
@@ -51,7 +52,7 @@ def newest_posts(site: Site) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         sheet = await _told(site, request)
-        posts = await search(site.database, Search(what="posts", choice=Choice(users=(sheet.id,)), size=_POSTS))
+        posts = await search(site.database, Search(what="posts", choice=Choice(users=(sheet.id,)), size=_POSTS, columns=BRIEF))
         return site.part(request, "data/newest.html", sheet=sheet, posts=posts)
 
     return endpoint
@@ -121,8 +122,10 @@ def counts_plot(site: Site) -> Endpoint:
     """The counters of a profile over time."""
 
     async def endpoint(request: Request) -> Response:
-        sheet = await _sheet(site, request)
-        points = _points(sheet, await read_profile_history(site.database, sheet.number, sheet.id))
+        counters = await read_counters(site.database, str(request.path_params["id"]))
+        if counters is None:
+            raise NotFound("The store knows no such account, or no profile of it.")
+        points = _points(counters, await read_profile_history(site.database, counters.number, counters.id))
         return JSONResponse(
             {
                 "kind": "lines",
@@ -141,27 +144,16 @@ def counts_plot(site: Site) -> Endpoint:
     return endpoint
 
 
-def _points(sheet: AccountSheet, changes: tuple[Change, ...]) -> list[tuple[datetime, dict[str, int | None]]]:
+def _points(counters: Counters, changes: tuple[Change, ...]) -> list[tuple[datetime, dict[str, int | None]]]:
     """Before the first change a counter was what that says, after the last it is what the profile says."""
-    if sheet.profile is None or sheet.seen_at is None:
-        return []
-    told = [each for each in changes if each.what == "profile" and each.field in ("followers", "following")]
-    first = {
-        name: next((each.before for each in told if each.field == name), sheet.profile[name])
-        for name in ("followers", "following")
-    }
-    points: list[tuple[datetime, dict[str, int | None]]] = [(sheet.found_at, dict(first))]
+    last = {"followers": counters.followers, "following": counters.following}
+    told = [each for each in changes if each.what == "profile" and each.field in last]
+    first = {name: next((each.before for each in told if each.field == name), value) for name, value in last.items()}
+    points: list[tuple[datetime, dict[str, int | None]]] = [(counters.found_at, dict(first))]
     for each in told:
         first[each.field] = each.now
         points.append((each.at, dict(first)))
-    return [*points, (sheet.seen_at, {name: sheet.profile[name] for name in ("followers", "following")})]
-
-
-async def _sheet(site: Site, request: Request) -> AccountSheet:
-    sheet = await read_account(site.database, str(request.path_params["id"]))
-    if sheet is None or sheet.opts_out:
-        raise NotFound("The store knows no such account.")
-    return sheet
+    return [*points, (counters.seen_at, last)]
 
 
 async def _told(site: Site, request: Request) -> Account:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from html import escape
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from bowerbird.export.rows.shapes import Kind
 from bowerbird.reports.blocks.picking import Picked
@@ -19,20 +20,23 @@ _NONE = f'<span class="none">{words.NONE}</span>'
 _POSTS = frozenset({"reply_to", "repost_of", "quote_of", "root", "post_id"})
 _USERS = frozenset({"author_id", "source_id", "target_id"})
 _HANDLES = {"author_handle": "author_id", "source_handle": "source_id", "target_handle": "target_id", "handle": "id"}
+_PICTURE = ("kind", "state", "path", "type", "description", "post_id")
 _LONG, _SHORT, _ADDRESS = 280, 200, 48
 _MINUTE = len("2026-05-01 12:00")
 _SHADES = 5
 
 
+def needed(what: str, columns: Sequence[str]) -> frozenset[str]:
+    """The columns that rows must have for these to be shown: links lead to ids."""
+    also = {"id", *(_HANDLES[name] for name in columns if name in _HANDLES)}
+    return frozenset({*columns, *also, *(_PICTURE if what == "media" else ())})
+
+
 def table_rows(what: str, rows: Sequence[Picked], columns: Sequence[str], kinds: Mapping[str, str]) -> Markup:
     """The rows of a table, each with these columns."""
-    opened = {name: f"<td{_class(name, kinds[name])}>" for name in columns}
-    lines = []
-    for row in rows:
-        lines.append("<tr>")
-        lines += [f"{opened[name]}{cell(what, name, row, kinds[name])}</td>" for name in columns]
-        lines.append("</tr>\n")
-    return Markup("".join(lines))  # noqa: S704 - of parts that are escaped
+    cells = [(f"<td{_class(name, kinds[name])}>", _cell(what, name, kinds[name])) for name in columns]
+    lines = ["".join([f"{opened}{cell(row)}</td>" for opened, cell in cells]) for row in rows]
+    return Markup("".join([f"<tr>{line}</tr>\n" for line in lines]))  # noqa: S704 - of parts that are escaped
 
 
 def _class(name: str, kind: str) -> str:
@@ -43,26 +47,28 @@ def _class(name: str, kind: str) -> str:
     return ' class="time"' if kind == Kind.TIME else ""
 
 
-def cell(what: str, name: str, row: Picked, kind: str) -> str:
-    """One value, with what it leads to."""
-    value = row[name]
+def _cell(what: str, name: str, kind: str) -> Callable[[Picked], str]:
+    """How one value of a row is shown, with what it leads to: found out once for a column, not for each of its cells."""
     if name in _HANDLES:
-        return person(row[_HANDLES[name]], value)
+        whose = _HANDLES[name]
+        return lambda row: person(row[whose], row[name])
     if name == "id" and what == "media":
-        return picture(row)
-    if value is None or value == []:
-        return _NONE
-    if name == "text":
-        return _quiet(row["id"], value)
-    if name == "description" and what == "media":
-        return _quiet(row["post_id"], value)
+        return picture
+    if name == "text" or (name == "description" and what == "media"):
+        post = "id" if name == "text" else "post_id"
+        return _known(name, lambda row: _quiet(row[post], row[name]))
     if name == "created_at" and what == "posts":
-        return f'<a href="/posts/{words.in_path(row["id"])}">{when(value)}</a>'
-    if name in _POSTS or (name == "id" and what == "posts"):
-        return f'<a href="/posts/{words.in_path(value)}">{escape(value)}</a>'
-    if name in _USERS or (name == "id" and what == "users"):
-        return f'<a href="/users/{words.in_path(value)}">{escape(value)}</a>'
-    return _BY_NAME[name](value) if name in _BY_NAME else _BY_KIND.get(kind, _text)(value)
+        return _known(name, lambda row: f'<a href="/posts/{words.in_path(row["id"])}">{when(row[name])}</a>')
+    for kinds, of in ((_POSTS, "posts"), (_USERS, "users")):
+        if name in kinds or (name == "id" and what == of):
+            return _known(name, lambda row: f'<a href="/{of}/{words.in_path(row[name])}">{escape(row[name])}</a>')  # noqa: B023 - returned at once
+    told = _BY_NAME[name] if name in _BY_NAME else _BY_KIND.get(kind, _text)
+    return _known(name, lambda row: told(row[name]))
+
+
+def _known(name: str, told: Callable[[Picked], str]) -> Callable[[Picked], str]:
+    """The same with a dash for what nobody knows."""
+    return lambda row: _NONE if row[name] is None or row[name] == [] else told(row)
 
 
 def person(id_: str | None, handle: str | None) -> str:
@@ -86,12 +92,12 @@ def cut(text: Any, most: int = _LONG) -> str:
 def picture(row: Picked) -> str:
     """A small picture where the file is kept, else what it is."""
     if row["state"] != "kept" or not row["path"]:
-        return f'<span class="muted">{escape(row["kind"])}, not kept</span>'
+        return f'<span class="muted">{escape(str(row["kind"]))}, not kept</span>'
     name = words.in_path(row["id"])
     if str(row["type"] or "").startswith("image/"):
         told = escape(cut(row["description"] or "No description"))
         return f'<a href="/media/{name}"><img class="thumb" src="/media/{name}" alt="{told}" loading="lazy"></a>'
-    return f'<a href="/media/{name}">{escape(row["kind"])}</a>'
+    return f'<a href="/media/{name}">{escape(str(row["kind"]))}</a>'
 
 
 def heat(hours: Hours) -> Markup:

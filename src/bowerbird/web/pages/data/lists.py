@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -18,7 +19,7 @@ from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.sheets.posts import read_post
 from bowerbird.store.searches import saved_searches
 from bowerbird.web.pages.data.asking import CONDITIONS, SIZES, Asked, all_columns, asked
-from bowerbird.web.pages.data.cells import table_rows
+from bowerbird.web.pages.data.cells import needed, table_rows
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
@@ -49,9 +50,8 @@ def listing(site: Site, what: str) -> Endpoint:
 
 
 async def _found(site: Site, wanted: Asked) -> Found:
-    if wanted.what == "follows":
-        return await search_follows(site.database, wanted.search)
-    return await search(site.database, wanted.search)
+    asked_for = structs.replace(wanted.search, columns=needed(wanted.what, wanted.columns))
+    return await (search_follows if wanted.what == "follows" else search)(site.database, asked_for)
 
 
 def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:

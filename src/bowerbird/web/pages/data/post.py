@@ -11,7 +11,15 @@ from bowerbird.analysis.cascades import Cascade, rebuild
 from bowerbird.model import Passed, post_at
 from bowerbird.reports.histories.changes import Change, read_edits
 from bowerbird.reports.sheets.names import Names, asked_about, read_names
-from bowerbird.reports.sheets.posts import COUNTERS, PassedOn, PostSheet, read_passed_on, read_post, read_thread
+from bowerbird.reports.sheets.posts import (
+    COUNTERS,
+    PassedOn,
+    PostSheet,
+    read_passed_on,
+    read_post,
+    read_readings,
+    read_thread,
+)
 from bowerbird.reports.studies.cascades import CascadeReader
 from bowerbird.web.errors import NotFound
 from bowerbird.web.security.guard import Endpoint
@@ -74,8 +82,10 @@ def counters_plot(site: Site) -> Endpoint:
     """The counters of a post over time."""
 
     async def endpoint(request: Request) -> Response:
-        sheet = await _sheet(site, request)
-        told = [name for name in COUNTERS if any(each.counts[name] is not None for each in sheet.readings)]
+        readings = await read_readings(site.database, str(request.path_params["id"]))
+        if readings is None:
+            raise NotFound("The store has no such post, or it is gone.")
+        told = [name for name in COUNTERS if any(each.counts[name] is not None for each in readings)]
         return JSONResponse(
             {
                 "kind": "lines",
@@ -83,9 +93,9 @@ def counters_plot(site: Site) -> Endpoint:
                 "x_label": "seen at",
                 "y_label": "count",
                 "unit": "",
-                "xs": [each.at.timestamp() for each in sheet.readings],
-                "series": [{"label": name, "values": [each.counts[name] for each in sheet.readings]} for name in told],
-                "as_of": sheet.seen_at.isoformat(),
+                "xs": [each.at.timestamp() for each in readings],
+                "series": [{"label": name, "values": [each.counts[name] for each in readings]} for name in told],
+                "as_of": readings[-1].at.isoformat(),
             }
         )
 
