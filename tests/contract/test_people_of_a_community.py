@@ -7,6 +7,7 @@ from module_scene import HOUR, START, Scene, played
 
 from bowerbird.community.persons import say, undo
 from bowerbird.errors import UserError
+from bowerbird.reports.browsing.pages import token
 from bowerbird.reports.community.people import Person, Which, read_people, read_person, read_written
 
 
@@ -39,9 +40,15 @@ def test_lists_come_page_by_page_without_those_who_are_gone(database_url: str) -
         assert await pages(scene, Which.UNDECIDED) == [[7]]
         assert await pages(scene, Which.PERSONS) == [[]]
         assert await person(scene, 2) is None
+        written = ("nonsense", token([]), token([1, "x:1", 2]), token(["x:1", 1]), token([1 << 63, "x:1"]))
         with pytest.raises(UserError, match="no page begins at"):
             async with scene.database.reading() as tx:
-                await read_people(tx, 1, Which.MEMBERS, "nonsense")
+                await read_people(tx, 1, Which.MEMBERS, token([1.5, "x:1"]))
+        for each in (*written, token([float("nan"), "x:1"]), token([1, "x" * 3_000])):
+            for which in Which:
+                with pytest.raises(UserError, match="no page begins at"):
+                    async with scene.database.reading() as tx:
+                        await read_people(tx, 1, which, each)
 
     played(database_url, play)
 

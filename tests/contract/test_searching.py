@@ -19,8 +19,10 @@ from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.choosing import Choice, at_least
 from bowerbird.reports.blocks.reading import BlockReader
 from bowerbird.reports.blocks.tables import TABLES
-from bowerbird.reports.browsing.follows import search_follows
-from bowerbird.reports.browsing.searching import Search, search
+from bowerbird.reports.browsing.follows import count_follows, search_follows
+from bowerbird.reports.browsing.matching import how_many
+from bowerbird.reports.browsing.pages import token
+from bowerbird.reports.browsing.searching import Matching, Search, count_matching, search
 
 _JUDGED = (
     "insert into judgements (judge, subject, id, value, reason, strength, confidence, evidence, version, at, call) "
@@ -137,6 +139,63 @@ async def test_rows_are_sorted_by_a_counter_and_every_one_is_shown_once(crawled:
     assert await ids(crawled, 1, "users", "followers") == ["x:2", "x:1"]
 
 
+@pytest.mark.parametrize("order", ["newest", "oldest", "likes"])
+@pytest.mark.parametrize("stretch", [3, 200])
+async def test_pages_lead_back_over_the_same_rows_to_the_first(crawled: Crawled, order: str, stretch: int) -> None:
+    wanted = Search(what="posts", order=order, size=2, stretch=stretch)
+    pages = [await search(crawled.database, wanted)]
+    assert pages[0].before is None
+    while pages[-1].after is not None:
+        pages.append(await search(crawled.database, structs.replace(wanted, after=pages[-1].after)))
+    forwards = [row["id"] for page in pages for row in page.rows]
+    page, back = pages[-1], [row["id"] for row in pages[-1].rows]
+    first: list[str] = []
+    while page.before is not None:
+        page = await search(crawled.database, structs.replace(wanted, before=page.before))
+        first = [row["id"] for row in page.rows]
+        back = [*(each for each in first if each not in back), *back]
+    assert back == forwards
+    assert first == [row["id"] for row in pages[0].rows]
+    assert page.after == pages[0].after
+
+
+async def test_the_page_after_one_that_was_reached_backwards_is_where_one_came_from(crawled: Crawled) -> None:
+    for order in ("newest", "oldest", "likes"):
+        wanted = Search(what="posts", order=order, size=2)
+        second = await search(crawled.database, structs.replace(wanted, after=(await search(crawled.database, wanted)).after))
+        third = await search(crawled.database, structs.replace(wanted, after=second.after))
+        again = await search(crawled.database, structs.replace(wanted, before=third.before))
+        assert (again.rows, again.after) == (second.rows, second.after)
+
+
+async def test_what_matches_is_counted_up_to_a_bound_and_as_far_as_a_page_looks(crawled: Crawled) -> None:
+    async def counted(most: int = 100, stretch: int = 100, what: str = "posts", **choice: Any) -> Matching:
+        return await count_matching(crawled.database, Search(what=what, choice=Choice(**choice), stretch=stretch), most)
+
+    assert await counted(words=("flood",)) == Matching(count=2)
+    assert await counted(words=("number",), most=6) == Matching(count=6)
+    assert await counted(words=("number",), most=5) == Matching(count=5, is_more=True)
+    assert await counted(words=("number", "flood"), stretch=4) == Matching(count=2, among=4)
+    assert await counted(what="users") == Matching(count=2)
+    assert await how_many(crawled.database, Search(what="users")) == Matching(count=2)
+
+
+async def test_follows_are_counted_and_lead_back(crawled: Crawled) -> None:
+    people = tuple(user(str(key)) for key in range(4, 9))
+    await crawled.save(Page(users=people, relations=followers("4", "5", "6", "7", "8")), FOLLOWERS, "4")
+    await crawled.save(Page(relations=followers("5", "6")), FOLLOWERS, "5")
+    everyone = Search(what="follows", size=2)
+    assert await how_many(crawled.database, everyone) == Matching(count=5)
+    assert await count_follows(crawled.database, everyone, most=4) == Matching(count=4, is_more=True)
+    pages = [await search_follows(crawled.database, everyone)]
+    while pages[-1].after is not None:
+        pages.append(await search_follows(crawled.database, structs.replace(everyone, after=pages[-1].after)))
+    middle = await search_follows(crawled.database, structs.replace(everyone, before=pages[2].before))
+    first = await search_follows(crawled.database, structs.replace(everyone, before=middle.before))
+    assert (middle.rows, middle.after) == (pages[1].rows, pages[1].after)
+    assert first.rows == pages[0].rows
+
+
 async def test_accounts_and_media_are_found_by_their_words(crawled: Crawled) -> None:
     assert await ids(crawled, what="users", words=("flo",)) == ["x:2"]
     assert await ids(crawled, what="users", words=("U1",)) == ["x:1"]
@@ -166,6 +225,10 @@ async def test_a_row_tells_what_an_export_would(crawled: Crawled) -> None:
     [
         Search(what="posts", after="no token"),
         Search(what="posts", after="gA"),
+        Search(what="posts", after=token([5, 1, 2])),
+        Search(what="posts", order="likes", after=token([5, 1])),
+        Search(what="posts", before=token([1 << 63])),
+        Search(what="posts", before=token([0.5])),
         Search(what="posts", size=0),
         Search(what="posts", order="followers"),
         Search(what="users", choice=Choice(at_least=(("likes", 1),))),

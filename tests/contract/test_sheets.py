@@ -78,8 +78,15 @@ async def test_ties_are_told_with_the_interval_in_which_they_came_and_went(crawl
     ties = await newest_ties(crawled.database, sheet.number)
     assert {(tie.side, tie.change, tie.id) for tie in ties} == {("followers", "added", "x:4"), ("followers", "removed", "x:3")}
     assert all(tie.before == crawled.now for tie in ties)
-    (day,) = await ties_by_day(crawled.database, sheet.number)
+    (day,) = (await ties_by_day(crawled.database, sheet.number)).days
     assert (day.day, day.counts) == (crawled.now.date(), {("followers", "added"): 1, ("followers", "removed"): 1})
+    crawled.now += timedelta(days=1)
+    await crawled.save(Page(relations=followers("1", "2", "5")), FOLLOWERS, "1")
+    counted = await ties_by_day(crawled.database, sheet.number)
+    assert ([each.day - day.day for each in counted.days], counted.is_cut) == ([timedelta(0), timedelta(days=1)], False)
+    cut = await ties_by_day(crawled.database, sheet.number, most=3)
+    assert ([each.day - day.day for each in cut.days], cut.is_cut) == ([timedelta(days=1)], True)
+    assert {tie.id for tie in await newest_ties(crawled.database, sheet.number, 2)} == {"x:4", "x:5"}
     (alone,) = await find_history(crawled.database, "x:1", ties=False)
     assert {change.what for change in alone.changes} == {"found"}
 

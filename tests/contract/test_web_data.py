@@ -14,6 +14,7 @@ from bowerbird.cli import COMMANDS, load
 from bowerbird.clock import RealClock
 from bowerbird.model import Gone, Media, Outcome, Page, Subject
 from bowerbird.ports import Database
+from bowerbird.reports.browsing.pages import token
 from bowerbird.store.forgetting.requests import Forgetter, Wish
 from bowerbird.store.searches import saved_searches
 from bowerbird.web.pages.data.asking import asked
@@ -57,6 +58,10 @@ async def client(database: Database) -> Client:
         ("/posts/x%3A13", "This post is gone"),
         ("/data/cascades/x%3A10", "Passed on once by 1 account, 1 step deep"),
         ("/data/newest/x%3A1", "All its posts"),
+        ("/data/posts/count", "3 posts, counted"),
+        ("/data/posts/count?q=flood", "1 posts match"),
+        ("/data/relations/count", "1 relations, counted"),
+        ("/data/users?before=" + token([1]), "@u1"),
     ],
 )
 async def test_every_page_answers_and_escapes_what_networks_say(client: Client, address: str, words: str) -> None:
@@ -89,6 +94,10 @@ async def test_of_an_account_that_opted_out_a_page_tells_its_id_alone(client: Cl
         ("/data/posts?until=9999-12-31", 400, "beyond what can be counted"),
         (f"/data/posts?counter=likes&least={10**20}", 400, "is no counter with a number"),
         ("/data/posts?after=rubbish", 400, "no page begins"),
+        (f"/data/posts?sort=likes&after={token([9, 1])}", 400, "no page begins"),
+        (f"/data/posts?before={token([9, 1, 1])}", 400, "no page begins"),
+        (f"/data/relations?before={token([1 << 63, 1])}", 400, "no page begins"),
+        (f"/data/posts?size={'9' * 5000}", 200, "flood"),
         ("/data/users?counter=likes&least=3", 400, "no counter"),
         ("/users/nobody", 404, "knows no account"),
         ("/posts/none", 404, "has no post"),

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from working_scene import CALL, FLOW, NOW, at, fill
 
+from bowerbird.clock import from_micros
 from bowerbird.flows.flow import FacetUse, Flow, Size, Stop
 from bowerbird.model import TaskState
 from bowerbird.ports import Database
@@ -97,7 +98,7 @@ async def test_paces_are_records_per_minute_and_open_connections_count(worked: D
     async with worked.reading() as tx:
         minutes, course = await paces.read_minutes(tx, 1, since), await paces.read_course(tx, 1)
         heard = await paces.read_open(tx, 1)
-    found = {pace.facet: pace for pace in paces.paces(minutes, course, heard, since, NOW)}
+    found = {pace.facet: pace for pace in paces.paces(minutes, course, heard, NOW)}
     assert (found["profiles"].calls, found["profiles"].items, found["profiles"].is_exact) == (30, sum(range(30)), True)
     assert found["profiles"].a_minute == pytest.approx(sum(range(30)) / 10)
     assert found["jetstream"].a_minute == pytest.approx(60 / 20)
@@ -109,10 +110,13 @@ async def test_a_long_log_is_told_from_an_even_sample(worked: Database) -> None:
     async with worked.transaction() as tx:
         await tx.execute_many(CALL, rows)
     async with worked.reading() as tx:
-        course = await paces.read_course(tx, 1)
+        course, minutes = await paces.read_course(tx, 1), await paces.read_minutes(tx, 1, from_micros(at(0)))
     assert not course.is_exact
     assert course.sums["profiles"][0] == pytest.approx(12_030, rel=0.02)
     assert course.rates["profiles"][-2] == pytest.approx(120, rel=0.01)
+    assert (minutes.is_cut, minutes.since) == (True, from_micros(at(0) + 7_000 * 1_000_000))
+    (lately,) = paces.paces(minutes, course, {}, minutes.since + timedelta(seconds=5_000))[:1]
+    assert (lately.facet, lately.a_minute) == ("profiles", pytest.approx(120))
 
 
 async def test_the_frontier_is_told_by_state_age_and_class(worked: Database) -> None:

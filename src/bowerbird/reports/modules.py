@@ -11,8 +11,8 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
 from bowerbird.flows.flow import Flow
-from bowerbird.modules.running.rows import RunRow, read_runs, read_schedule
-from bowerbird.ports import Module, Transaction
+from bowerbird.modules.running.rows import RunRow, read_last_runs, read_runs, read_schedules
+from bowerbird.ports import Module, Row, Transaction
 
 _CRAWLS = "select crawl, name, flow from crawls order by crawl"
 _FAILING = """
@@ -59,29 +59,28 @@ async def read_standings(tx: Transaction, known: Mapping[str, Module], crawl: st
     """All modules there are, for one crawl or for each: those that the flow names first."""
     found: list[ModuleStanding] = []
     for row in await tx.fetch(_CRAWLS):
-        if crawl not in (None, row["name"]):
-            continue
-        flow = msgspec.json.decode(row["flow"], type=Flow)
-        uses = {use.name: use for use in flow.modules}
-        for name in (*uses, *(each for each in known if each not in uses)):
-            if name in known:
-                every = (uses[name].every if name in uses else None) or known[name].every
-                found.append(await _standing(tx, row["crawl"], row["name"], known[name], every, is_on=name in uses))
+        if crawl in (None, row["name"]):
+            found += await _of_crawl(tx, known, row)
     return found
 
 
-async def _standing(tx: Transaction, number: int, crawl: str, module: Module, every: timedelta, *, is_on: bool) -> ModuleStanding:
-    schedule, runs = await read_schedule(tx, number, module.name), await read_runs(tx, number, module.name, 1)
-    return ModuleStanding(
-        crawl=crawl,
-        name=module.name,
-        about=module.about,
-        is_on=is_on,
-        every=every,
-        last=runs[0] if runs else None,
-        next=schedule.due if schedule is not None and is_on else None,
-        failures=schedule.failures if schedule is not None else 0,
-    )
+async def _of_crawl(tx: Transaction, known: Mapping[str, Module], row: Row) -> list[ModuleStanding]:
+    uses = {use.name: use for use in msgspec.json.decode(row["flow"], type=Flow).modules}
+    names = [name for name in (*uses, *(each for each in known if each not in uses)) if name in known]
+    schedules, runs = await read_schedules(tx, row["crawl"]), await read_last_runs(tx, row["crawl"], names)
+    return [
+        ModuleStanding(
+            crawl=row["name"],
+            name=name,
+            about=known[name].about,
+            is_on=name in uses,
+            every=(uses[name].every if name in uses else None) or known[name].every,
+            last=runs.get(name),
+            next=schedules[name].due if name in schedules and name in uses else None,
+            failures=schedules[name].failures if name in schedules else 0,
+        )
+        for name in names
+    ]
 
 
 async def read_history(tx: Transaction, crawl: str, module: str, most: int) -> Sequence[RunRow]:

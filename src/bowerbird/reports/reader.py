@@ -12,7 +12,7 @@ import msgspec
 from bowerbird.clock import from_micros
 from bowerbird.model import CrawlState, TaskState
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.counting.counts import Count, Counter
+from bowerbird.reports.counting.counts import EXACT, Count, Counter
 from bowerbird.reports.histories.find_account import is_gone
 from bowerbird.reports.status.summary import CrawlReport, ErrorNote, LaneReport, LedgerReport, Stored, Summary
 from bowerbird.reports.status.timings import Timings, read_timings
@@ -42,9 +42,10 @@ def _when(micros: int | None) -> datetime | None:
 class Reader:
     """A view on the store that never writes and never blocks the writer."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, exact: int = EXACT) -> None:
+        """`exact`: tables of more rows than these are counted by a sample."""
         self._database = database
-        self._counter = Counter(database)
+        self._counter = Counter(database, exact=exact)
 
     async def summary(self, *, errors: int = 10, with_log: bool = True) -> Summary:
         """Everything `status` shows; its cost hardly grows with the tables. `with_log`: the calls are counted and timed too."""

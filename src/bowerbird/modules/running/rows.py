@@ -21,6 +21,7 @@ insert into modules (crawl, name, due) values (?, ?, ?)
 on conflict (crawl, name) do update set due = ? where modules.due > ?
 """
 _READ = "select due, failures, memory from modules where crawl = ? and name = ?"
+_ALL = "select name, due, failures, memory from modules where crawl = ?"
 _NEXT = "update modules set due = ?, failures = ? where crawl = ? and name = ?"
 _REMEMBER = "update modules set memory = ? where crawl = ? and name = ?"
 _LOST = "update module_runs set ended_at = ?, error = ? where crawl = ? and module = ? and ended_at is null"
@@ -70,7 +71,12 @@ async def enrol(tx: Transaction, crawl: int, name: str, latest: datetime, now: d
 
 async def read_schedule(tx: Transaction, crawl: int, name: str) -> Schedule | None:
     row = await tx.fetch_one(_READ, crawl, name)
-    return None if row is None else Schedule(from_micros(row["due"]), row["failures"], msgspec.json.decode(row["memory"]))
+    return None if row is None else _schedule(row)
+
+
+async def read_schedules(tx: Transaction, crawl: int) -> dict[str, Schedule]:
+    """Those of all modules of a crawl, by name."""
+    return {row["name"]: _schedule(row) for row in await tx.fetch(_ALL, crawl)}
 
 
 async def set_next(tx: Transaction, crawl: int, name: str, due: datetime, failures: int) -> None:
@@ -98,6 +104,16 @@ async def end_run(tx: Transaction, run: int, counts: Counts, error: str | None, 
 async def read_runs(tx: Transaction, crawl: int, name: str, most: int) -> Sequence[RunRow]:
     """The last runs of a module, newest first."""
     return [_run(row) for row in await tx.fetch(_RUNS, crawl, name, most)]
+
+
+async def read_last_runs(tx: Transaction, crawl: int, names: Sequence[str]) -> dict[str, RunRow]:
+    """The last run of each of these modules that has run."""
+    found = await tx.fetch_all([(_RUNS, (crawl, name, 1)) for name in names])
+    return {name: _run(rows[0]) for name, rows in zip(names, found, strict=True) if rows}
+
+
+def _schedule(row: Row) -> Schedule:
+    return Schedule(from_micros(row["due"]), row["failures"], msgspec.json.decode(row["memory"]))
 
 
 def _run(row: Row) -> RunRow:

@@ -81,7 +81,7 @@ async def conditions(database: Database, tx: Transaction, table: Table, choice: 
     for what, users in (("user", choice.users), ("followed", choice.followed)):
         if users:
             numbers = [number for user in users for number in await _numbers(database, tx, user)]
-            found.append(Conditions(f"{table.chosen_by(what)} {database.any('bigint')}", (database.members(numbers),)))
+            found.append(_one_of(database, table.chosen_by(what), numbers))
     if choice.places:
         found.append(_any_of([_judged(table, Judged("place", place)) for place in choice.places]))
     found += [_judged(table, each) for each in choice.judged]
@@ -171,6 +171,13 @@ def _judged(table: Table, judged: Judged) -> Conditions:
     if judged.value is not None:
         said, values = f"{said} and j.value = ?", [*values, judged.value]
     return Conditions(table.is_judged(said), tuple(values * len(table.judged)))
+
+
+def _one_of(database: Database, column: str, numbers: Sequence[int]) -> Conditions:
+    if len(numbers) == 1:
+        # The rows of one account are in the order of their numbers in an index; those of several would have to be sorted.
+        return Conditions(f"{column} = ?", (numbers[0],))
+    return Conditions(f"{column} {database.any('bigint')}", (database.members(numbers),))
 
 
 def _any_of(several: Sequence[Conditions]) -> Conditions:

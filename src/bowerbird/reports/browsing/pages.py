@@ -7,9 +7,8 @@ crawl adds to the list, and the millionth page is as quick as the first.
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,11 +17,13 @@ from bowerbird.errors import UserError
 from bowerbird.ports import Row
 
 Line = TypeVar("Line")
+Place = TypeVar("Place", bound=Sequence[Any])
 LARGEST = 1_000
 """Lines of one page."""
-_MOST_NUMBERS = 3
 _MOST = 1 << 62
 """What no number of a row reaches, and a database still takes."""
+_LONGEST = 2_000
+"""Letters of an id."""
 
 
 class PageOf(Struct, Generic[Line], frozen=True):
@@ -56,7 +57,7 @@ class Ask(Struct, frozen=True, kw_only=True):
         """The condition for what comes after the page before, and its value."""
         if self.after is None:
             return "1 = 1", ()
-        return f"{column} {'<' if self.newest_first else '>'} ?", (read_token(self.after)[0],)
+        return f"{column} {'<' if self.newest_first else '>'} ?", (read_token(self.after, 1)[0],)
 
     def page(self, rows: Sequence[Row], number: str, line: Callable[[Row], Line]) -> PageOf[Line]:
         """The page that these rows make; `number`: the column that orders them."""
@@ -65,17 +66,30 @@ class Ask(Struct, frozen=True, kw_only=True):
         return PageOf(tuple(line(row) for row in shown), after)
 
 
-def token(numbers: Sequence[int]) -> str:
+def token(place: Sequence[int | float | str]) -> str:
     """Where a page begins, in a form that can stand in an address."""
-    return urlsafe_b64encode(msgspec.msgpack.encode(numbers)).decode().rstrip("=")
+    return urlsafe_b64encode(msgspec.msgpack.encode(place)).decode().rstrip("=")
 
 
-def read_token(written: str) -> list[int]:
-    """The numbers of a token, one to three; raises `UserError` for anything else."""
-    try:
-        numbers = msgspec.msgpack.decode(urlsafe_b64decode(written + "=" * (-len(written) % 4)), type=list[int])
-    except (Error, ValueError, msgspec.MsgspecError) as error:
-        raise UserError(f"no page begins at {written!r}: ask for the first one, without `after`") from error
-    if not 1 <= len(numbers) <= _MOST_NUMBERS or max(map(abs, numbers)) >= _MOST:
-        raise UserError(f"no page begins at {written!r}: ask for the first one, without `after`")
+def read_token(written: str, *lengths: int) -> list[int]:
+    """The numbers of a token, as many as one of the lengths says; raises `UserError` for anything else."""
+    numbers = read_place(written, list[int])
+    if len(numbers) not in lengths:
+        raise _no_page(written)
     return numbers
+
+
+def read_place(written: str, kind: type[Place]) -> Place:
+    """What a token says, of the kind that its list writes and within what a database takes; raises `UserError` for anything else:
+    people write addresses too."""
+    try:
+        place: Place = msgspec.msgpack.decode(urlsafe_b64decode(written + "=" * (-len(written) % 4)), type=kind)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise _no_page(written) from error
+    if not all(len(each) <= _LONGEST if isinstance(each, str) else abs(each) < _MOST for each in place):
+        raise _no_page(written)
+    return place
+
+
+def _no_page(written: str) -> UserError:
+    return UserError(f"no page begins at {written!r:.40}: ask for the first one, without `after` and `before`")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
@@ -26,10 +26,14 @@ from bowerbird.reports.counting.by_time import FirstAt
 
 STRETCH = 200_000
 """Rows that one page looks through at most."""
+MOST_COUNTED = 10_000
+"""Rows that are counted while somebody waits."""
 SEARCHED = ("posts", "users", "media")
 _FIRST, _BATCH = 250, 5_000
 """Rows whose texts are looked at together, at first and at most: a common word is found soon."""
 _NEWEST, _OLDEST = "newest", "oldest"
+Key = tuple[int, ...]
+"""What sorts a row: its number, or a counter and its number."""
 _DEARER = 10
 """How many rows could be looked through in the time in which one is looked up."""
 _BY_TIME = ("posts", "users")
@@ -45,6 +49,8 @@ class Search(Struct, frozen=True, kw_only=True):
     order: str = _NEWEST
     """`newest` or `oldest` (found), or a counter: the most first."""
     after: str | None = None
+    before: str | None = None
+    """Instead of `after`: the page that ends where another one began."""
     size: int = 50
     stretch: int = STRETCH
     columns: frozenset[str] | None = None
@@ -65,6 +71,8 @@ class Found(Struct, frozen=True, kw_only=True):
     rows: tuple[Picked, ...]
     after: str | None = None
     """Ask with it for the next page; None: there is none."""
+    before: str | None = None
+    """Ask with it for the page before; None: this is the first."""
     looked: int = 0
     """Rows that were looked through for this page, roughly: numbers have gaps."""
     reached: datetime | None = None
@@ -73,12 +81,25 @@ class Found(Struct, frozen=True, kw_only=True):
     """The page ended because enough was looked through: there may be more further on."""
 
 
+class Matching(Struct, frozen=True, kw_only=True):
+    """How many rows meet the conditions of a search."""
+
+    count: int
+    is_more: bool = False
+    """There are more than so many: nobody counted on."""
+    among: int | None = None
+    """The rows that were looked through, those found last, where these are not all."""
+    is_rough: bool = False
+    """It is an estimate, and counts those that are gone too."""
+
+
 class _Stretch(NamedTuple):
-    """Numbers from `low` up to and without `high`; `rest`: whether there are rows beyond it."""
+    """Numbers from `low` up to and without `high`, of those from `first` to `end` among which rows can be."""
 
     low: int
     high: int
-    rest: bool
+    first: int
+    end: int
 
 
 async def search(database: Database, wanted: Search) -> Found:
@@ -86,11 +107,15 @@ async def search(database: Database, wanted: Search) -> Found:
     if not 1 <= wanted.size <= LARGEST:
         raise UserError(f"a page has 1 to {LARGEST:,} lines, not {wanted.size:,}")
     async with database.reading() as tx:
-        return await _Searcher(database, tx, wanted).page()
+        found = await _Searcher(database, tx, wanted).page()
+        if wanted.before is not None and found.before is None and len(found.rows) < wanted.size:
+            # Whoever comes back to the beginning sees the first page whole.
+            return await _Searcher(database, tx, structs.replace(wanted, before=None, after=None)).page()
+        return found
 
 
 class _Searcher:
-    """Finds one page, as of one moment."""
+    """Finds one page, as of one moment. Backwards it looks the other way, and turns round what it found."""
 
     def __init__(self, database: Database, tx: Transaction, wanted: Search) -> None:
         self._database = database
@@ -100,16 +125,33 @@ class _Searcher:
         (self._number,) = self._table.keys
         words = wanted.choice.words
         self._parts, self._tags = parts_of(self._table, words), tags_of(self._table, words)
-        self._is_upwards = wanted.order == _OLDEST
         value = None if wanted.is_by_number else f"coalesce({self._table.counted_by(wanted.order)}, -1)"
         self._sorted_by = [self._number] if value is None else [value, self._number]
+        self._begin = self._read(wanted.after if wanted.before is None else wanted.before)
+        self._is_back = wanted.before is not None
+        self._is_upwards = (wanted.order == _OLDEST) != self._is_back
+        # By a counter rows are sorted within a stretch: the one above is looked through when this one has no more.
+        self._climbs = self._is_upwards and (wanted.is_by_number or len(self._begin) == 1)
+
+    def _read(self, written: str | None) -> list[int]:
+        """Where the page begins: at a number, or in a stretch that ends at a number behind some row; nothing: at the end."""
+        if written is None:
+            return []
+        return read_token(written, *((1,) if self._wanted.is_by_number else (1, 1 + len(self._sorted_by))))
 
     async def page(self) -> Found:
-        begin = read_token(self._wanted.after) if self._wanted.after is not None else []
-        stretch = await self._stretch(begin[0] if begin else None)
-        where = await self._conditions(stretch)
-        numbers, place = await self._numbers(where, begin[1:])
-        return await self._told(stretch, await self._rows([each[-1] for each in numbers]), place)
+        stretch = await self._stretch()
+        keys, place = await self._numbers(await self._conditions(stretch), self._begin[1:])
+        if self._is_back:
+            keys.reverse()
+        return await self._told(stretch, keys, place)
+
+    async def count(self) -> Matching:
+        """How many rows there are, up to the size of the page."""
+        stretch = await self._stretch()
+        keys, place = await self._numbers(await self._conditions(stretch), [])
+        is_whole = stretch.low <= stretch.first or place is not None
+        return Matching(count=len(keys), is_more=place is not None, among=None if is_whole else stretch.high - stretch.low)
 
     async def _rows(self, numbers: list[int]) -> tuple[Picked, ...]:
         if not numbers:
@@ -117,23 +159,41 @@ class _Searcher:
         picked = await pick(self._database, self._tx, self._table, numbers, columns=self._wanted.columns)
         return tuple(picked[number] for number in numbers if number in picked)
 
-    async def _told(self, stretch: _Stretch, rows: tuple[Picked, ...], place: list[int] | None) -> Found:
-        """`place`: where the rows that are shown end, if the stretch has more of them."""
-        end = stretch.high if self._is_upwards else stretch.low
-        after = token([end]) if stretch.rest else None
+    async def _told(self, stretch: _Stretch, keys: list[Key], place: Key | None) -> Found:
+        """`keys`: of the rows to be shown, in their order; `place`: of the last one found, if the stretch has more of them."""
+        has_rest = stretch.high < stretch.end if self._is_upwards else stretch.low > stretch.first
+        on = self._going_on(stretch, place) if place is not None or has_rest else None
+        back = self._going_back(stretch, keys) if self._begin else None
+        is_cut = place is None and has_rest and (self._climbs or not self._is_upwards)
+        looked = stretch.high - stretch.low
         if place is not None and self._wanted.is_by_number:
-            end = place[-1] + 1 if self._is_upwards else place[-1]
-            after = token([end])
-        elif place is not None:
-            after = token([stretch.high, *place])
-        is_cut = place is None and stretch.rest
+            looked = abs(place[-1] - (stretch.low if self._is_upwards else stretch.high))
         return Found(
-            rows=rows,
-            after=after,
-            looked=abs(end - (stretch.low if self._is_upwards else stretch.high)),
-            reached=await self._found_at(end) if is_cut or not self._wanted.is_by_number else None,
+            rows=await self._rows([key[-1] for key in keys]),
+            after=back if self._is_back else on,
+            before=on if self._is_back else back,
+            looked=looked,
+            reached=await self._found_at(stretch.low) if is_cut or not self._wanted.is_by_number else None,
             is_cut=is_cut,
         )
+
+    def _going_on(self, stretch: _Stretch, place: Key | None) -> str:
+        """Where the next page begins in the way this one looked."""
+        if place is None:
+            return token([stretch.high if self._is_upwards else stretch.low])
+        if not self._wanted.is_by_number:
+            return token([stretch.high, *place])
+        return token([place[-1] + self._is_upwards])
+
+    def _going_back(self, stretch: _Stretch, keys: list[Key]) -> str:
+        """Where the page begins that lies on the other side of this one."""
+        if not keys:
+            return token(self._begin)
+        nearest = keys[-1] if self._is_back else keys[0]
+        if self._wanted.is_by_number:
+            return token([nearest[-1] + (not self._is_upwards)])
+        is_top = len(self._begin) == 1 and not self._is_back
+        return token([stretch.high] if is_top else [stretch.high, *nearest])
 
     async def _found_at(self, number: int) -> datetime | None:
         time, number_of = _TIMES[self._wanted.what], self._number
@@ -141,32 +201,34 @@ class _Searcher:
         row = await self._tx.fetch_one(sql, number)
         return None if row is None else from_micros(row["at"])
 
-    async def _stretch(self, begin: int | None) -> _Stretch:
+    async def _stretch(self) -> _Stretch:
         """Which numbers this page looks through."""
         first, end = await self._bounds()
+        begin = self._begin[0] if self._begin else None
+        low, high = first, end
         if begin is not None:
-            first, end = (max(begin, first), end) if self._is_upwards else (first, min(begin, end))
-        far = await self._far(first, end)
-        if self._is_upwards:
-            return _Stretch(first, min(far, end), far < end)
-        return _Stretch(max(far, first), end, far > first)
+            low, high = (max(begin, first), end) if self._climbs else (first, max(min(begin, end), first))
+        far = await self._far(low, high)
+        if self._climbs:
+            return _Stretch(min(low, end), min(far, end), first, end)
+        return _Stretch(max(far, first), high, first, end)
 
     async def _far(self, first: int, end: int) -> int:
         """How far this page may look: an index names all rows of an author, and the next ones with a hashtag."""
         if self._wanted.choice.users:
-            return end if self._is_upwards else first
+            return end if self._climbs else first
         if self._tags and not self._parts:
             return await self._far_by_tag(first, end)
-        return first + self._wanted.stretch if self._is_upwards else end - self._wanted.stretch
+        return first + self._wanted.stretch if self._climbs else end - self._wanted.stretch
 
     async def _far_by_tag(self, first: int, end: int) -> int:
-        way = "asc" if self._is_upwards else "desc"
+        way = "asc" if self._climbs else "desc"
         row = await self._tx.fetch_one(
             f"select post_no from post_tags where tag {self._database.any('text')} and post_no >= ? and post_no < ? "
             f"order by post_no {way} limit 1 offset {max(self._wanted.stretch // _DEARER, 1)}",
             *(self._database.members(self._tags), first, end),
         )
-        return (end if self._is_upwards else first) if row is None else int(row["post_no"]) + (not self._is_upwards)
+        return (end if self._climbs else first) if row is None else int(row["post_no"]) + (not self._climbs)
 
     async def _bounds(self) -> tuple[int, int]:
         """The numbers among which rows can be: nothing was written after it was found."""
@@ -199,24 +261,24 @@ class _Searcher:
         sql = " or ".join(each.sql for each in several)
         return Conditions(f"({sql})", tuple(value for each in several for value in each.values))
 
-    async def _numbers(self, where: Conditions, place: list[int]) -> tuple[list[tuple[int, ...]], list[int] | None]:
+    async def _numbers(self, where: Conditions, place: Sequence[int]) -> tuple[list[Key], Key | None]:
         """What is to be shown, each by what sorts it, and where the next page begins in the same stretch."""
-        size, found = self._wanted.size, list[tuple[int, ...]]()
+        size, found = self._wanted.size, list[Key]()
         batch = _FIRST if self._parts else size + 1
         while len(found) <= size:
             columns = await self._batch(where, place, batch)
             if not columns:
                 break
             keys = list(zip(*columns[: len(self._sorted_by)], strict=True))
-            place = list(keys[-1])
+            place = keys[-1]
             found += await self._having(keys, columns[len(place) :])
             if len(keys) < batch:
                 break
             batch = min(batch * 4, _BATCH)
         shown = found[:size]
-        return shown, list(shown[-1]) if len(found) > size else None
+        return shown, shown[-1] if len(found) > size else None
 
-    async def _batch(self, where: Conditions, place: list[int], limit: int) -> Sequence[Sequence[Any]]:
+    async def _batch(self, where: Conditions, place: Sequence[int], limit: int) -> Sequence[Sequence[Any]]:
         sign, way = (">", "asc") if self._is_upwards else ("<", "desc")
         by = self._sorted_by
         beyond = f" and ({', '.join(by)}) {sign} ({', '.join('?' * len(place))})" if place else ""
@@ -225,7 +287,7 @@ class _Searcher:
         select = f"select {', '.join([*by, *texts])} from {self._table.tables} where {where.sql}{beyond}"
         return await self._tx.fetch_columns(f"{select} order by {order} limit {limit}", *where.values, *place)
 
-    async def _having(self, keys: list[tuple[int, ...]], texts: Sequence[Sequence[Any]]) -> list[tuple[int, ...]]:
+    async def _having(self, keys: list[Key], texts: Sequence[Sequence[Any]]) -> list[Key]:
         """Those of the rows that have one of the words."""
         if not self._parts:
             return keys
@@ -239,6 +301,13 @@ class _Searcher:
             *(self._database.members(self._tags), self._database.members(numbers)),
         )
         return {row["post_no"] for row in rows}
+
+
+async def count_matching(database: Database, wanted: Search, most: int = MOST_COUNTED) -> Matching:
+    """How many rows a search finds in all, counted up to `most` and as far as one page looks."""
+    whole = structs.replace(wanted, order=_NEWEST, after=None, before=None, size=most)
+    async with database.reading() as tx:
+        return await _Searcher(database, tx, whole).count()
 
 
 def orders_of(what: str) -> tuple[str, ...]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
-from bowerbird.errors import UserError
 from bowerbird.model.subjects.community import JUDGE
 from bowerbird.ports import Row, Transaction
-from bowerbird.reports.browsing.pages import PageOf
+from bowerbird.reports.browsing.pages import PageOf, read_place, token
 from bowerbird.reports.community.wording import LANGUAGE
 from bowerbird.reports.histories.find_account import is_gone
 
@@ -96,6 +95,15 @@ class Person(Struct, frozen=True, kw_only=True):
         return f"{self.value or ''} {self.decided_by or ''} {'' if self.at is None else self.at.isoformat()}"
 
 
+class _Order(NamedTuple):
+    """What sorts a list, what its tokens hold, and how many rows are read."""
+
+    by: str
+    then: str
+    kind: type[tuple[Any, ...]]
+    limit: int
+
+
 class Written(Struct, frozen=True):
     """A post, in its author's words."""
 
@@ -111,10 +119,10 @@ async def read_people(tx: Transaction, crawl: int, which: Which, after: str | No
     if which is Which.NEAR:
         return await _near(tx, after, size)
     if which is Which.MENTIONED:
-        rows = await _page(tx, _MENTIONED, (crawl,), after, ("c.mentions", "c.user_no", size + 1))
+        rows = await _page(tx, _MENTIONED, (crawl,), after, _Order("c.mentions", "c.user_no", tuple[int, int], size + 1))
         return _pages(rows, size, "user_no")
     sql, values = (_BY_PERSONS, ()) if which is Which.PERSONS else (_BY_VALUE, (_VALUES[which],))
-    return _pages(await _page(tx, sql, values, after, ("j.at", "j.id", size + 1)), size, "id")
+    return _pages(await _page(tx, sql, values, after, _Order("j.at", "j.id", tuple[int, str], size + 1)), size, "id")
 
 
 async def read_person(tx: Transaction, number: int) -> Person | None:
@@ -133,13 +141,13 @@ async def _near(tx: Transaction, after: str | None, size: int) -> PageOf[Person]
     """Those of whom what they write was weighed and did not decide, the nearest to a decision first."""
     found: list[Person] = []
     for _ in range(_HELD_BACK):
-        page = _pages(await _page(tx, _NEAR, (), after, ("j.confidence", "j.id", size + 1)), size, "id")
+        page = _pages(await _page(tx, _NEAR, (), after, _Order("j.confidence", "j.id", tuple[float, str], size + 1)), size, "id")
         for place, person in enumerate(page.lines):
             if LANGUAGE & person.evidence.keys():
                 found.append(person)
             if len(found) == size:
                 is_last = place == len(page.lines) - 1
-                last = page.after if is_last else _token(person.confidence or 0.0, person.id)
+                last = page.after if is_last else token([person.confidence or 0.0, person.id])
                 return PageOf(tuple(found), last)
         after = page.after
         if after is None:
@@ -147,33 +155,18 @@ async def _near(tx: Transaction, after: str | None, size: int) -> PageOf[Person]
     return PageOf(tuple(found), after)
 
 
-async def _page(
-    tx: Transaction, sql: str, values: tuple[object, ...], after: str | None, how: tuple[str, str, int]
-) -> Sequence[Row]:
-    by, then, limit = how
+async def _page(tx: Transaction, sql: str, values: tuple[object, ...], after: str | None, order: _Order) -> Sequence[Row]:
     if after is None:
-        return await tx.fetch(sql.format(beyond=""), *values, limit)
-    first, second = _read(after)
-    beyond = f"and ({by} < ? or ({by} = ? and {then} < ?))"
-    return await tx.fetch(sql.format(beyond=beyond), *values, first, first, second, limit)
+        return await tx.fetch(sql.format(beyond=""), *values, order.limit)
+    first, second = read_place(after, order.kind)
+    beyond = f"and ({order.by} < ? or ({order.by} = ? and {order.then} < ?))"
+    return await tx.fetch(sql.format(beyond=beyond), *values, first, first, second, order.limit)
 
 
 def _pages(rows: Sequence[Row], size: int, key: str) -> PageOf[Person]:
     shown = rows[:size]
-    after = _token(shown[-1]["by"], shown[-1][key]) if len(rows) > size else None
+    after = token([shown[-1]["by"], shown[-1][key]]) if len(rows) > size else None
     return PageOf(tuple(_person(row) for row in shown), after)
-
-
-def _token(by: float, key: str | int) -> str:
-    return urlsafe_b64encode(msgspec.msgpack.encode((by, key))).decode().rstrip("=")
-
-
-def _read(token: str) -> tuple[int | float, int | str]:
-    try:
-        packed = urlsafe_b64decode(token + "=" * (-len(token) % 4))
-        return msgspec.msgpack.decode(packed, type=tuple[int | float, int | str])
-    except (ValueError, msgspec.MsgspecError) as error:
-        raise UserError(f"no page begins at {token!r:.40}: ask for the first one") from error
 
 
 def _when(micros: int | None) -> datetime | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -13,6 +13,7 @@ from bowerbird.limits.purses import is_purse
 from bowerbird.model import CrawlState
 from bowerbird.model.money import in_dollars, thousandths
 from bowerbird.ports import Database, Transaction
+from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.overview.attention import Need, needs
 from bowerbird.reports.status.health import Health, read_pace
@@ -25,8 +26,10 @@ from bowerbird.reports.working.paces import read_minutes, read_open
 Steps = Callable[[Database, Status], Awaitable[Mapping[str, Step]]]
 """What goes on with the crawls that nobody runs."""
 LATELY = timedelta(minutes=1)
-_HEALTH_KEPT = timedelta(seconds=20)
+_HEALTH_KEPT = timedelta(minutes=1)
 """What takes longest to count, completeness above all, changes slowly."""
+_EXACT = 10_000
+"""Of more tasks or accounts a sample is counted, as on the page of a crawl: all of them take longer than a page may."""
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -51,7 +54,7 @@ class CrawlLine(Struct, frozen=True, kw_only=True):
     processes: int
     per_second: float
     """New items over the last minute."""
-    waiting: int
+    waiting: Count
     dollars: str
     since: datetime
     """When the processes that work on it began, or when it ended."""
@@ -98,7 +101,7 @@ class OverviewReader:
         """Everything, as of one moment; what is slow to count as of some seconds before."""
         kept = self._health if self._health and now - self._health[0] < _HEALTH_KEPT else None
         async with one_moment(self._database) as moment:
-            status = await read_status(moment, now, health=kept[1] if kept else None, with_log=False)
+            status = await read_status(moment, now, health=kept[1] if kept else None, with_log=False, exact=_EXACT)
             async with moment.reading() as tx:
                 status = structs.replace(status, health=structs.replace(status.health, pace=await read_pace(tx)))
                 lines = [await _line(tx, status, crawl) for crawl in status.summary.crawls]
@@ -121,10 +124,15 @@ async def _line(tx: Transaction, status: Status, crawl: CrawlReport) -> CrawlLin
         state=crawl.shown_state(is_run=processes > 0),
         processes=processes,
         per_second=await read_rate(tx, crawl.crawl, _begun(status, crawl.name), status.now) if processes else 0.0,
-        waiting=sum(count.value for lane in lanes for state, count in lane.tasks.items() if state in ("waiting", "leased")),
+        waiting=_sum(count for lane in lanes for state, count in lane.tasks.items() if state in ("waiting", "leased")),
         dollars=own.words if own else "",
         since=_begun(status, crawl.name) if processes else crawl.updated_at,
     )
+
+
+def _sum(counts: Iterable[Count]) -> Count:
+    several = list(counts)
+    return Count(sum(each.value for each in several), is_exact=all(each.is_exact for each in several))
 
 
 def _begun(status: Status, crawl: str) -> datetime:
@@ -134,8 +142,8 @@ def _begun(status: Status, crawl: str) -> datetime:
 async def read_rate(tx: Transaction, crawl: int, begun: datetime, now: datetime) -> float:
     """New items per second over the last minute, open streams included; `begun`: when somebody began to work on it."""
     minutes = await read_minutes(tx, crawl, now - LATELY)
-    since = max(now - LATELY, begun, min((each.minute for each in minutes), default=now))
-    asked = sum(each.items for each in minutes) / max((now - since).total_seconds(), 1.0)
+    since = max(minutes.since, begun, min((each.minute for each in minutes.counts), default=now))
+    asked = sum(each.items for each in minutes.counts) / max((now - since).total_seconds(), 1.0)
     heard = [each.items / max((now - each.since).total_seconds(), 1.0) for each in (await read_open(tx, crawl)).values()]
     return asked + sum(heard)
 

@@ -11,22 +11,27 @@ from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Row
 from bowerbird.reports.histories.find_account import is_gone
 
-_ENDS = """
-select h.{other} as other, '{side}' as side, h.change, h.after_at, h.before_at, h.call from relation_history h
-where h.{own} = ? and h.kind = 'follow'
-"""
-_EVENTS = f"{_ENDS.format(own='target', other='source', side='followers')} union all " + _ENDS.format(
-    own="source", other="target", side="following"
-)
-_NEWEST = f"""
-select e.side, e.change, e.after_at, e.before_at, e.call, u.id, case when {is_gone("u")} then null else u.handle end as handle
-from ({_EVENTS}) e join users u on u.user_no = e.other where coalesce(u.opts_out, 0) = 0
-order by e.before_at desc, u.user_no desc limit ?
+_SIDES = {"followers": ("target", "source"), "following": ("source", "target")}
+_RECORDED = {"sqlite": "h.rowid", "postgresql": "h.before_at"}
+"""What tells which changes were written down last. In SQLite the index has them in this order, and no others are read; a server
+sorts those of one account by itself."""
+_SIDE = """
+select * from (
+    select h.{other} as other, '{side}' as side, h.change, h.after_at, h.before_at, h.call from relation_history h
+    where h.{own} = ? and h.kind = 'follow' order by {recorded} desc limit {most}) {side}
 """
 _DAY = 86_400_000_000
-_BY_DAY = f"""
-select e.side, e.change, e.before_at / {_DAY} as day, count(*) as n from ({_EVENTS}) e group by 1, 2, 3 order by 3
-"""
+_MOST = 10_000
+"""Changes of each side that are counted by day."""
+_LOOKED = 500
+"""… and among which the newest are: some of them are of people who asked not to be collected."""
+
+
+def _events(database: Database, most: int) -> str:
+    """The last changes of either side."""
+    recorded = _RECORDED[database.dialect]
+    sides = [_SIDE.format(side=side, own=own, other=other, recorded=recorded, most=most) for side, (own, other) in _SIDES.items()]
+    return " union all ".join(sides)
 
 
 class Tie(Struct, frozen=True, kw_only=True):
@@ -51,18 +56,43 @@ class TieDay(Struct, frozen=True, kw_only=True):
     """By side and change."""
 
 
+class TieDays(Struct, frozen=True, kw_only=True):
+    """Whole days, the earliest first; those on which nothing was seen to change are left out."""
+
+    days: tuple[TieDay, ...]
+    is_cut: bool
+    """There are earlier ones: only the last changes were counted."""
+
+
 async def newest_ties(database: Database, number: int, most: int = 100) -> tuple[Tie, ...]:
+    """The last who came and went, the newest first; its cost does not grow with those before."""
+    sql = (
+        f"select e.side, e.change, e.after_at, e.before_at, e.call, u.id, case when {is_gone('u')} then null else u.handle end "
+        f"as handle from ({_events(database, max(most, _LOOKED))}) e join users u on u.user_no = e.other "
+        "where coalesce(u.opts_out, 0) = 0 order by e.before_at desc, u.user_no desc limit ?"
+    )
     async with database.reading() as tx:
-        return tuple(_tie(row) for row in await tx.fetch(_NEWEST, number, number, most))
+        return tuple(_tie(row) for row in await tx.fetch(sql, number, number, most))
 
 
-async def ties_by_day(database: Database, number: int) -> tuple[TieDay, ...]:
-    """Days on which nothing was seen to change are left out."""
+async def ties_by_day(database: Database, number: int, most: int = _MOST) -> TieDays:
+    """How many came and went, day by day, of the last so many changes of each side."""
     days: defaultdict[int, dict[tuple[str, str], int]] = defaultdict(dict)
+    sums: dict[str, int] = dict.fromkeys(_SIDES, 0)
+    first: dict[str, int] = {}
+    sql = (
+        f"select e.side, e.change, e.before_at / {_DAY} as day, count(*) as n from ({_events(database, most)}) e group by 1, 2, 3"
+    )
     async with database.reading() as tx:
-        for row in await tx.fetch(_BY_DAY, number, number):
-            days[int(row["day"])][row["side"], row["change"]] = int(row["n"])
-    return tuple(TieDay(day=_date(day), counts=counts) for day, counts in sorted(days.items()))
+        for row in await tx.fetch(f"{sql} order by 3", number, number):
+            side, day = row["side"], int(row["day"])
+            days[day][side, row["change"]] = int(row["n"])
+            sums[side] += int(row["n"])
+            first.setdefault(side, day)
+    # Of a side that was cut, the first day is counted in part, and those before it not at all.
+    after = max((first[side] for side, count in sums.items() if count >= most), default=None)
+    told = {day: counts for day, counts in sorted(days.items()) if after is None or day > after}
+    return TieDays(days=tuple(TieDay(day=_date(day), counts=each) for day, each in told.items()), is_cut=after is not None)
 
 
 def _date(day: int) -> date:

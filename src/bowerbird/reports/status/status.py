@@ -11,6 +11,7 @@ from bowerbird.crawl.process.running import Member, living
 from bowerbird.limits.purses import Purse, purses
 from bowerbird.limits.rows import read_all
 from bowerbird.ports import Database
+from bowerbird.reports.counting.counts import EXACT
 from bowerbird.reports.keywords.standing import KeywordStanding, read_standing
 from bowerbird.reports.modules import Failing, read_failing
 from bowerbird.reports.reader import Reader
@@ -18,6 +19,8 @@ from bowerbird.reports.status.health import Health, read_health
 from bowerbird.reports.status.left_out import NotAsked, read_left_out
 from bowerbird.reports.status.streams import GapReport, StreamReport, read_gaps, read_streams
 from bowerbird.reports.status.summary import Summary
+
+_ERRORS = 5
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -42,11 +45,12 @@ class Status(Struct, frozen=True, kw_only=True):
 
 
 async def read_status(
-    database: Database, now: datetime, *, errors: int = 5, health: Health | None = None, with_log: bool = True
+    database: Database, now: datetime, *, health: Health | None = None, with_log: bool = True, exact: int = EXACT
 ) -> Status:
     """Reads it all; give it `one_moment` of a database, so that the figures agree. For those who look again and again:
-    `health`, what was read of it a moment ago; `with_log`, whether the calls are counted and timed."""
-    summary = await Reader(database).summary(errors=errors, with_log=with_log)
+    `health`, what was read of it a moment ago; `with_log`, whether the calls are counted and timed; `exact`, up to how many rows
+    the others are counted one by one."""
+    summary = await Reader(database, exact=exact).summary(errors=_ERRORS, with_log=with_log)
     health = health or await read_health(database)
     async with database.reading() as tx:
         return Status(

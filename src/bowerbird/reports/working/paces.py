@@ -20,6 +20,7 @@ _MINUTE = 60_000_000
 _ONE = timedelta(minutes=1)
 _MOST = 5_000
 """So many calls are read one by one; of a longer log an even sample is."""
+_SECONDS = 60
 _STRETCHES = 32
 _BLOCK = 60
 _LATELY = f"""
@@ -28,6 +29,9 @@ select leased_at / {_MINUTE} as minute, facet, count(*) as calls, coalesce(sum(n
 from (select * from calls order by call desc limit {_MOST}) as recent
 where crawl = ? and state <> 'flying' and leased_at >= ? group by 1, 2
 """
+_REACH = (
+    f"select count(*) as calls, min(leased_at) as first from (select leased_at from calls order by call desc limit {_MOST}) x"
+)
 # Two questions in one: asked together, SQLite would read the whole log for them.
 _ENDS = "select (select min(call) from calls) as low, (select max(call) from calls) as high"
 _BLOCKS = """
@@ -48,6 +52,16 @@ class MinuteCount(Struct, frozen=True):
     """Of the calls, those without a good answer."""
     objects: int
     """How many targets they asked about."""
+
+
+class Minutes(Struct, frozen=True, kw_only=True):
+    """What the facets of a crawl did of late, minute by minute."""
+
+    counts: Sequence[MinuteCount]
+    since: datetime
+    """Everything from then on is counted."""
+    is_cut: bool = False
+    """More was asked for: there were more calls than are looked at."""
 
 
 class Pace(Struct, frozen=True, kw_only=True):
@@ -91,9 +105,9 @@ async def read_open(tx: Transaction, crawl: int) -> dict[str, Heard]:
     return found
 
 
-async def read_minutes(tx: Transaction, crawl: int, since: datetime) -> list[MinuteCount]:
-    """By minute and facet, of the calls that ended; at most the last five thousand calls of the store are looked at."""
-    rows = await tx.fetch(_LATELY, crawl, to_micros(since))
+async def read_minutes(tx: Transaction, crawl: int, since: datetime) -> Minutes:
+    """By minute and facet, of the calls that ended since then, or since as many calls ago as are looked at."""
+    rows, (reach,) = await tx.fetch_all([(_LATELY, (crawl, to_micros(since))), (_REACH, ())])
     found = [
         MinuteCount(
             from_micros(int(row["minute"]) * _MINUTE),
@@ -102,16 +116,20 @@ async def read_minutes(tx: Transaction, crawl: int, since: datetime) -> list[Min
         )
         for row in rows
     ]
-    return sorted(found, key=lambda each: (each.minute, each.facet))
+    is_cut = int(reach["calls"]) >= _MOST
+    return Minutes(
+        counts=sorted(found, key=lambda each: (each.minute, each.facet)),
+        since=max(since, from_micros(reach["first"])) if is_cut else since,
+        is_cut=is_cut and from_micros(reach["first"]) > since,
+    )
 
 
-def paces(
-    minutes: Sequence[MinuteCount], course: Course, heard: Mapping[str, Heard], since: datetime, now: datetime
-) -> list[Pace]:
-    """By facet, those that brought most first: over the whole life, and by the minute in the time since then."""
-    length = max((now - max(since, min((each.minute for each in minutes), default=now))) / _ONE, 1.0)
+def paces(minutes: Minutes, course: Course, heard: Mapping[str, Heard], now: datetime) -> list[Pace]:
+    """By facet, those that brought most first: over the whole life, and by the minute in these minutes."""
+    span = now - max(minutes.since, min((each.minute for each in minutes.counts), default=now))
+    length = max(span / _ONE, 1 / _SECONDS if minutes.is_cut else 1.0)
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for each in minutes:
+    for each in minutes.counts:
         sums[each.facet].update(calls=each.calls, items=each.items, objects=each.objects)
     found = [
         Pace(
@@ -142,7 +160,7 @@ async def read_course(tx: Transaction, crawl: int) -> Course:
     if high - low < _MOST:
         return _counted(await tx.fetch(_BLOCKS, low, high + 1), crawl)
     starts = [low + (high - low) * place // _STRETCHES for place in range(_STRETCHES + 1)]
-    blocks = [await tx.fetch(_BLOCKS, start, start + _BLOCK) for start in starts]
+    blocks = await tx.fetch_all([(_BLOCKS, (start, start + _BLOCK)) for start in starts])
     return _estimated(starts, blocks, crawl)
 
 

@@ -68,7 +68,7 @@ def routes(site: Site) -> list[BaseRoute]:
         key, number = str(form.get("key") or ""), _whole(form.get("number"))
         if key == "back":
             return await _again(site, request, (crawl, said), _whole(form.get("last")))
-        told, skipped = "", {int(each) for each in str(form.get("skipped") or "").split() if each.isdecimal()}
+        told, skipped = "", {int(each) for each in str(form.get("skipped") or "").split() if each.isdecimal() and len(each) < 19}
         if key in _KEYS:
             told = await _kept(site, request, (crawl, said), number, _KEYS[key])
         elif key == "skip":

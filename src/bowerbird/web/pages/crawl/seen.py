@@ -39,6 +39,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     left: TimeLeft
     streams: list[StreamReport]
     left_out: list[NotAsked]
+    lately: timedelta
+    """The time over which something is said per minute."""
     ran: timedelta
     """How long it was run, in all."""
     is_run: bool
@@ -66,8 +68,8 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     @property
     def is_long(self) -> bool:
-        """What is said per minute is over the last ten; otherwise since it began."""
-        return self.now - self.crawl.created_at >= _RECENT
+        """What is said per minute is over the time of late; otherwise since it began."""
+        return self.now - self.crawl.created_at >= self.lately
 
     def mean(self, pace: Pace) -> float:
         """Items per minute over all the time that the crawl was run."""
@@ -124,7 +126,7 @@ class Crawls:
             left_out = await read_left_out(tx, name)
             ran = await registry.time_run(tx, name)
             members = await living(tx, name, now)
-        flow, found = flow_of(crawl), rates.paces(minutes, course, heard, since, now)
+        flow, found = flow_of(crawl), rates.paces(minutes, course, heard, now)
         size = Size(calls=crawl.calls, items=crawl.items, users=crawl.users, posts=crawl.posts, elapsed=ran)
         listens = any(stream.state is StreamState.LIVE for stream in streams)
         return Seen(
@@ -137,6 +139,7 @@ class Crawls:
             left=time_left(flow, loads, found, size, listens=listens),
             streams=streams,
             left_out=left_out,
+            lately=now - minutes.since,
             ran=ran,
             is_run=bool(members),
         )

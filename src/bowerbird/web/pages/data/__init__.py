@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.web.crowd import UnderWay
 from bowerbird.web.pages.data.account import account, counts_plot, newest_posts, ties_plot
 from bowerbird.web.pages.data.downloads import MOST_AT_ONCE, MOST_OF_ONE, TYPES, download
-from bowerbird.web.pages.data.lists import ADDRESSES, finding, listing
+from bowerbird.web.pages.data.lists import ADDRESSES, counting, finding, listing
 from bowerbird.web.pages.data.media import media_file
 from bowerbird.web.pages.data.post import cascade, cascade_graph, counters_plot, post
 from bowerbird.web.pages.data.saved import dropping, keeping, saved_list
@@ -29,6 +29,7 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/data/find", finding(site)),
         *files,
         *(Route(path, listing(site, what)) for what, path in ADDRESSES.items()),
+        *(Route(f"{path}/count", counting(site, what)) for what, path in ADDRESSES.items()),
         Route("/data/saved", saved_list(site)),
         Route("/data/saved", site.acting(Role.READ, keeping(site)), methods=["POST"]),
         Route("/data/saved/delete", site.acting(Role.STEER, dropping(site)), methods=["POST"]),

@@ -98,12 +98,13 @@ def ties_plot(site: Site) -> Endpoint:
 
     async def endpoint(request: Request) -> Response:
         sheet = await _told(site, request)
-        days = await ties_by_day(site.database, sheet.number)
+        counted = await ties_by_day(site.database, sheet.number)
+        days = counted.days
         return JSONResponse(
             {
                 "kind": "bars",
                 "x": "time",
-                "x_label": "day on which it was seen",
+                "x_label": f"day on which it was seen{', of the last changes alone' if counted.is_cut else ''}",
                 "y_label": "accounts",
                 "unit": "accounts",
                 "xs": [_second(day) for day in days],

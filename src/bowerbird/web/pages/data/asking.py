@@ -38,12 +38,13 @@ class Asked(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     order: str = "newest"
     after: str | None = None
+    before: str | None = None
     size: int = _DEFAULT_SIZE
 
     @property
     def search(self) -> Search:
         """Raises `UserError` for what cannot be understood."""
-        return Search(what=self.what, choice=self.choice, order=self.order, after=self.after, size=self.size)
+        return Search(what=self.what, choice=self.choice, order=self.order, after=self.after, before=self.before, size=self.size)
 
     @property
     def choice(self) -> Choice:
@@ -121,7 +122,8 @@ def asked(what: str, given: QueryParams) -> Asked:
         columns=_columns(what, given.getlist("columns")),
         order=order if what == "follows" or order in orders_of(what) else "newest",
         after=given.get("after") or None,
-        size=int(size) if size.isdecimal() and int(size) in SIZES else _DEFAULT_SIZE,
+        before=given.get("before") or None,
+        size=next((each for each in SIZES if str(each) == size), _DEFAULT_SIZE),
     )
 
 

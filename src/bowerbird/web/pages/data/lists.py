@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from msgspec import structs
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -14,10 +17,12 @@ from bowerbird.export.rows.shapes import Kind
 from bowerbird.model import NETWORKS, PostKind, post_at
 from bowerbird.reports.blocks.tables import TABLES
 from bowerbird.reports.browsing.follows import search_follows
-from bowerbird.reports.browsing.searching import Found, orders_of, search
+from bowerbird.reports.browsing.matching import how_many
+from bowerbird.reports.browsing.searching import Found, Matching, orders_of, search
 from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.sheets.posts import read_post
 from bowerbird.store.searches import saved_searches
+from bowerbird.web.kept import Kept
 from bowerbird.web.pages.data.asking import CONDITIONS, SIZES, Asked, all_columns, asked
 from bowerbird.web.pages.data.cells import needed, table_rows
 from bowerbird.web.security.guard import Endpoint
@@ -27,6 +32,7 @@ from bowerbird.web.words import in_path
 TITLES = {"posts": "Posts", "users": "Users", "follows": "Relations", "media": "Media"}
 ADDRESSES = {"posts": "/data/posts", "users": "/data/users", "follows": "/data/relations", "media": "/data/media"}
 KINDS = {"posts": tuple(str(kind) for kind in PostKind), "media": ("photo", "image", "video", "gifv", "animated_gif", "audio")}
+_COUNT_LASTS = timedelta(seconds=10)
 HEADINGS = {
     "author_handle": "author", "source_handle": "who follows", "target_handle": "whom", "created_at": "written",
     "found_at": "found", "seen_at": "last seen", "author_id": "author's id", "is_sensitive": "sensitive",
@@ -49,6 +55,25 @@ def listing(site: Site, what: str) -> Endpoint:
     return endpoint
 
 
+def counting(site: Site, what: str) -> Endpoint:
+    """How many rows a search finds, for its page, which does not wait for it."""
+
+    async def count(query: str) -> Matching:
+        return await how_many(site.database, asked(what, QueryParams(query)).search)
+
+    counts: Kept[Matching] = Kept(site.clock, _COUNT_LASTS, count)
+
+    async def endpoint(request: Request) -> Response:
+        wanted = asked(what, request.query_params)
+        # Neither order nor columns nor the place of a page change how many there are.
+        found = await counts.at_once(urlencode(sorted(wanted.fields.items())))
+        return site.part(
+            request, "data/count.html", found=found.value, at=found.at, what=TITLES[what].lower(), is_narrowed=wanted.is_narrowed
+        )
+
+    return endpoint
+
+
 async def _found(site: Site, wanted: Asked) -> Found:
     asked_for = structs.replace(wanted.search, columns=needed(wanted.what, wanted.columns))
     return await (search_follows if wanted.what == "follows" else search)(site.database, asked_for)
@@ -59,6 +84,7 @@ def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:
     address, what = ADDRESSES[wanted.what], wanted.what
     kinds = {column.name: str(column.kind) for column in SHAPES[what].columns}
     following = f"{address}?{wanted.query(after=found.after)}" if found.after else None
+    previous = f"{address}?{wanted.query(before=found.before)}" if found.before else None
     return {
         "asked": wanted,
         "told": {name: wanted.fields.get(name, "") for name in CONDITIONS},
@@ -69,7 +95,9 @@ def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:
         "numeric": {name for name, kind in kinds.items() if kind in (Kind.NUMBER, Kind.REAL)},
         "headings": HEADINGS,
         "next": following,
-        "first": f"{address}?{wanted.query()}" if wanted.after else None,
+        "previous": previous,
+        "on": previous if wanted.before else following,
+        "first": f"{address}?{wanted.query()}" if wanted.after or wanted.before else None,
         "orders": () if what == "follows" else orders_of(what),
         "counters": TABLES[what].counters,
         "post_kinds": KINDS.get(what, ()),

@@ -50,11 +50,17 @@ def routes(site: Site) -> list[BaseRoute]:
     return [Route("/", index), Route("/overview/incoming.json", incoming), Route("/help", keys)]
 
 
+def _stretch(found: Incoming) -> str:
+    if found.is_cut:
+        return f"last {len(found.at)} minutes, UTC: the calls before them are not counted here"
+    return "last hour, UTC" if found.is_lately else "whole life of the newest crawl, UTC"
+
+
 def _plotted(found: Incoming) -> dict[str, Any]:
     return {
         "kind": "stacked",
         "x": "time",
-        "x_label": "last hour, UTC" if found.is_lately else "whole life of the newest crawl, UTC",
+        "x_label": _stretch(found),
         "y_label": "items per minute",
         "unit": "per min",
         "xs": [when.timestamp() for when in found.at],
