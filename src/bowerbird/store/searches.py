@@ -14,7 +14,7 @@ _KEEP = """
 insert into saved_searches (name, what, query, who, at) values (?, ?, ?, ?, ?)
 on conflict (name) do update set what = excluded.what, query = excluded.query, who = excluded.who, at = excluded.at
 """
-_LISTED = "select name, what, query, who, at from saved_searches order by name"
+LISTED = "select name, what, query, who, at from saved_searches order by name"
 _MOST = 500
 _LONGEST_NAME, _LONGEST_QUERY = 80, 4_000
 
@@ -54,8 +54,9 @@ async def drop_search(database: Database, name: str) -> bool:
 
 async def saved_searches(database: Database) -> tuple[SavedSearch, ...]:
     async with database.reading() as tx:
-        return tuple(_search(row) for row in await tx.fetch(_LISTED))
+        return tuple(saved_search(row) for row in await tx.fetch(LISTED))
 
 
-def _search(row: Row) -> SavedSearch:
+def saved_search(row: Row) -> SavedSearch:
+    """What a row of `LISTED` says."""
     return SavedSearch(name=row["name"], what=row["what"], query=row["query"], who=row["who"], at=from_micros(row["at"]))

@@ -63,6 +63,8 @@ async def read_names(database: Database, tx: Transaction, asked: Iterable[Asked]
     for service, keys in _by_service(wanted).items():
         if service in services:
             found.update(await _by_key(database, tx, services[service], keys))
+    if wanted <= found.keys():
+        return found
     by_id: defaultdict[str, list[Asked]] = defaultdict(list)
     for service, target in wanted - found.keys():
         by_id[target].append((service, target))
@@ -83,8 +85,10 @@ def _by_service(wanted: Collection[Asked]) -> dict[str, list[str]]:
 async def _by_key(database: Database, tx: Transaction, service: Row, keys: list[str]) -> dict[Asked, Named]:
     """By what the service itself calls them. A number may be an account's and a post's: then nobody knows which is meant."""
     several, members = database.any("text"), database.members(keys)
-    users = await tx.fetch(_USERS_BY_KEY.format(several=several), service["service"], members)
-    posts = await tx.fetch(_POSTS_BY_KEY.format(several=several), service["service"], members)
+    values = (service["service"], members)
+    users, posts = await tx.fetch_all(
+        [(_USERS_BY_KEY.format(several=several), values), (_POSTS_BY_KEY.format(several=several), values)]
+    )
     people, written = _named(users), _named(posts, is_post=True)
     return {(service["name"], key): each for key, each in (people | written).items() if not (key in people and key in written)}
 
@@ -93,8 +97,12 @@ async def _by_id(database: Database, tx: Transaction, ids: Collection[str]) -> d
     if not ids:
         return {}
     members = database.members(sorted(ids))
-    users = await tx.fetch(_USERS_BY_ID.format(several=database.any("text")), members)
-    posts = await tx.fetch(_POSTS_BY_ID.format(several=with_ids(database)), members)
+    users, posts = await tx.fetch_all(
+        [
+            (_USERS_BY_ID.format(several=database.any("text")), (members,)),
+            (_POSTS_BY_ID.format(several=with_ids(database)), (members,)),
+        ]
+    )
     return _named(posts, is_post=True) | _named(users)
 
 

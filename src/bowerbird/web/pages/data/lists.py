@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from msgspec import structs
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
@@ -16,12 +18,12 @@ from bowerbird.export.rows.other_shapes import SHAPES
 from bowerbird.export.rows.shapes import Kind
 from bowerbird.model import NETWORKS, PostKind, post_at
 from bowerbird.reports.blocks.tables import TABLES
+from bowerbird.reports.browsing.choices import read_choices
 from bowerbird.reports.browsing.follows import search_follows
 from bowerbird.reports.browsing.matching import how_many
 from bowerbird.reports.browsing.searching import Found, Matching, orders_of, search
 from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.reports.sheets.posts import read_post
-from bowerbird.store.searches import saved_searches
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.data.asking import CONDITIONS, SIZES, Asked, all_columns, asked
 from bowerbird.web.pages.data.cells import needed, table_rows
@@ -48,9 +50,9 @@ def listing(site: Site, what: str) -> Endpoint:
             found, problem = await _found(site, wanted), ""
         except UserError as error:
             found, problem = Found(rows=()), str(error)
-        values = _values(site, wanted, found) | {"problem": problem, "saved": await saved_searches(site.database)}
-        crawls = [crawl.name for crawl in await site.reader.crawls()]
-        return site.page(request, "data/list.html", title=TITLES[what], status=400 if problem else 200, crawls=crawls, **values)
+        choices = await read_choices(site.database)
+        values = _values(site, wanted, found) | {"problem": problem, "saved": choices.saved, "crawls": choices.crawls}
+        return site.page(request, "data/list.html", title=TITLES[what], status=400 if problem else 200, **values)
 
     return endpoint
 
@@ -102,12 +104,24 @@ def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:
         "counters": TABLES[what].counters,
         "post_kinds": KINDS.get(what, ()),
         "networks": sorted(NETWORKS),
-        "all_columns": all_columns(what),
+        "boxes": _boxes(what, wanted.columns),
         "sizes": SIZES,
         "command": wanted.command(site.name),
         "read_at": site.clock.now(),
         "tabs": [(title, ADDRESSES[each], each == what) for each, title in TITLES.items()] + [("Saved", "/data/saved", False)],
     }
+
+
+@lru_cache(100)
+def _boxes(what: str, columns: tuple[str, ...]) -> Markup:
+    """One for each column, ticked where it is shown: nearly always the same, and a good part of a page to write anew."""
+    box = Markup('<label class="check"><input type="checkbox" name="columns" value="{}"{}> {}</label>')
+    ticked = Markup(" checked")
+    told = [
+        box.format(name, ticked if name in columns else "", HEADINGS.get(name, name.replace("_", " ")))
+        for name in all_columns(what)
+    ]
+    return Markup("").join(told)
 
 
 def finding(site: Site) -> Endpoint:
