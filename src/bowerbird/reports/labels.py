@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-import msgspec
 from msgspec import Struct
 
 from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, agreement, majority, share_of
 from bowerbird.clock import from_micros
 from bowerbird.ports import Transaction
+from bowerbird.reports.community.judged import COLUMNS, JudgedAccount, fields
 
-_SAMPLE = """
-select s.place, s.user_no, u.id, u.handle, u.name, u.description, u.location, u.language, u.url, u.followers,
-    u.following, u.posts, j.reason, j.confidence, j.evidence
+_SAMPLE = f"""
+select s.place, {COLUMNS}
 from label_samples s join users u on u.user_no = s.user_no
 left join judgements j on j.judge = s.judge and j.subject = 'user' and j.id = u.id and j.value = s.said
 where s.crawl = ? and s.judge = ? and s.said = ? and coalesce(u.opts_out, 0) = 0 order by s.place, s.user_no
@@ -28,25 +27,6 @@ _POSTS = """
 select p.text, p.created_at from posts p where p.author = ? and p.deleted_at is null and p.kind <> 'repost' and p.text is not null
 order by p.created_at desc limit ?
 """
-
-
-class Sampled(Struct, frozen=True, kw_only=True):
-    """One account of a sample, with what its judge went by."""
-
-    number: int
-    id: str
-    handle: str | None
-    name: str | None
-    description: str | None
-    location: str | None
-    language: str | None
-    url: str | None
-    followers: int | None
-    following: int | None
-    posts: int | None
-    reason: str | None
-    confidence: float | None
-    evidence: Mapping[str, str | float | None]
 
 
 class ByPerson(Struct, frozen=True):
@@ -73,21 +53,9 @@ class Labelled(Struct, frozen=True, kw_only=True):
     agreement: Agreement | None = None
 
 
-async def read_sample(tx: Transaction, crawl: int, judge: str, said: str) -> Sequence[Sampled]:
+async def read_sample(tx: Transaction, crawl: int, judge: str, said: str) -> Sequence[JudgedAccount]:
     """The accounts of a sample, in the order in which they are shown."""
-    return [
-        Sampled(
-            number=row["user_no"],
-            reason=row["reason"],
-            confidence=row["confidence"],
-            evidence=msgspec.json.decode(row["evidence"] or "{}"),
-            **{name: row[name] for name in _TOLD},
-        )
-        for row in await tx.fetch(_SAMPLE, crawl, judge, said)
-    ]
-
-
-_TOLD = ("id", "handle", "name", "description", "location", "language", "url", "followers", "following", "posts")
+    return [JudgedAccount(**fields(row)) for row in await tx.fetch(_SAMPLE, crawl, judge, said)]
 
 
 async def read_latest(tx: Transaction, user: int, most: int) -> Sequence[tuple[datetime | None, str]]:

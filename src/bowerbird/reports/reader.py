@@ -11,9 +11,9 @@ import msgspec
 
 from bowerbird.clock import from_micros
 from bowerbird.model import CrawlState, TaskState
+from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.counting.counts import EXACT, Count, Counter
-from bowerbird.reports.histories.find_account import is_gone
 from bowerbird.reports.status.summary import CrawlReport, ErrorNote, LaneReport, LedgerReport, Stored, Summary
 from bowerbird.reports.status.timings import Timings, read_timings
 

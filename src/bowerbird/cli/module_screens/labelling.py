@@ -13,8 +13,9 @@ from msgspec import Struct
 from bowerbird.analysis.agreement import LABELS, NO, UNSURE, YES, Share
 from bowerbird.cli.screens.output import Output
 from bowerbird.errors import UserError
+from bowerbird.reports.community.judged import JudgedAccount
 from bowerbird.reports.community.wording import judged_words, told_of
-from bowerbird.reports.labels import Labelled, Sampled
+from bowerbird.reports.labels import Labelled
 
 KEYS = {"y": YES, "n": NO, "u": UNSURE}
 _HELP = "[y]es  [n]o  [u]nsure  [b]ack  [q]uit"
@@ -25,9 +26,9 @@ Post = tuple[datetime | None, str]
 class Asking(Struct, frozen=True, kw_only=True):
     """How an account is asked about."""
 
-    show: Callable[[Sampled], Awaitable[Sequence[Post]]]
+    show: Callable[[JudgedAccount], Awaitable[Sequence[Post]]]
     """Its latest posts."""
-    keep: Callable[[Sampled, str], Awaitable[Share]]
+    keep: Callable[[JudgedAccount, str], Awaitable[Share]]
     """Keeps a label; answers the share so far."""
     key: Callable[[], str]
     """The next key that is pressed."""
@@ -38,7 +39,7 @@ def pressed() -> str:
     return typer.getchar()
 
 
-async def ask(output: Output, accounts: Sequence[Sampled], labelled: set[int], asking: Asking) -> None:
+async def ask(output: Output, accounts: Sequence[JudgedAccount], labelled: set[int], asking: Asking) -> None:
     """Asks about every account that has no label yet; `b` goes back to the one before."""
     place = 0
     while place < len(accounts):
@@ -71,7 +72,7 @@ def _answer(output: Output, asking: Asking) -> str:
             return "back"
 
 
-def _show(output: Output, place: int, of: int, account: Sampled, posts: Sequence[Post]) -> None:
+def _show(output: Output, place: int, of: int, account: JudgedAccount, posts: Sequence[Post]) -> None:
     output.line()
     output.line(f"{place} of {of}  @{account.handle or account.id}  {account.name or ''}", style="bold")
     told = {"place": account.location, "language": account.language, "page": account.url, "says": account.description}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.modules.statistics.tally import Seen
 from bowerbird.ports import Row, Transaction
 
@@ -14,15 +15,10 @@ from bowerbird.ports import Row, Transaction
 _AUTHOR = """
 (select a.author from posts a where substr(a.id, length(a.id) - 18) = substr({id}, length({id}) - 18) and a.id = {id})
 """
-IS_HIDDEN = """
-(coalesce({u}.opts_out, 0) = 1 or exists (select 1 from unavailable a where a.user_no = {u}.user_no and a.until is null
-    and a.reason in ('not_found', 'suspended', 'deactivated')))
-"""
-"""Of users who must not be told of: they opted out, or the public cannot see them."""
 _POSTS = f"""
 select p.post_no, p.author, p.kind, p.created_at, p.listed_at, p.is_time_doubtful, p.found_at, p.language, p.links,
     length(p.text) as length,
-    case when p.deleted_at is not null or {IS_HIDDEN.format(u="u")} then 1 else 0 end as is_gone,
+    case when p.deleted_at is not null or {is_hidden("u")} then 1 else 0 end as is_gone,
     case when p.reply_to is not null then {_AUTHOR.format(id="p.reply_to")} end as answered,
     case when p.repost_of is not null then {_AUTHOR.format(id="p.repost_of")} end as reposted,
     (select count(*) from media m where m.post_no = p.post_no) as media

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from bowerbird.modules.statistics.posts import IS_HIDDEN
+from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.ports import Row, Transaction
 
 COUNTERS = ("followers", "following", "posts")
@@ -16,7 +16,7 @@ select u.user_no, u.followers, u.following, u.posts, u.seen_at,
     (select count(*) from listings l where l.user_no = u.user_no and l.kind = 'follow' and l.side = 'followers') as has_followers,
     (select count(*) from listings l where l.user_no = u.user_no and l.kind = 'follow' and l.side = 'following') as has_following,
     (select min(p.post_no) from posts p where p.author = u.user_no) as first_post
-from users u where u.user_no > ? and u.user_no <= ? and not {IS_HIDDEN.format(u="u")}
+from users u where u.user_no > ? and u.user_no <= ? and not {is_hidden("u")}
 """
 
 

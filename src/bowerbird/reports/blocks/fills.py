@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
+from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.block import Block
 from bowerbird.reports.blocks.columns import Array, Column, Lists, Numbers, Repeated, Texts
 from bowerbird.reports.blocks.fetching import fetch_packed
-from bowerbird.reports.histories.find_account import is_gone
 
 _REMEMBERED = 50_000
 """Names at most."""

@@ -7,13 +7,12 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct, structs
 
 from bowerbird.errors import UserError
+from bowerbird.model.subjects.telling import is_gone, may_be_told, open_absence
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.fetching import Kinds
 from bowerbird.reports.blocks.fills import Documents, Fill, Names, Parts, Places, Services, people
 from bowerbird.store.absences.purge import has_content
 
-_ABSENT = "('not_found', 'suspended', 'deactivated')"
-"""Whose profiles are emptied."""
 _JUDGED = "exists (select 1 from judgements j where j.subject = '{subject}' and j.id = {id} and {said})"
 _AUTHOR = "(select id from users where user_no = {number})"
 _BURIED = "(select d.reason from deletions d where d.subject = '{subject}' and d.id = {id})"
@@ -22,9 +21,6 @@ _OF_POSTS = {
     "deleted_why": f"case when p.deleted_at is not null then coalesce({_BURIED.format(subject='post', id='p.id')}, "
     f"{_BURIED.format(subject='user', id=_AUTHOR.format(number='p.author'))}) end",
 }
-_OPEN = f"from unavailable a where a.user_no = u.user_no and a.until is null and a.reason in {_ABSENT}"
-_THERE = f"coalesce(u.opts_out, 0) = 0 and not exists (select 1 {_OPEN})"
-"""Whoever opted out, or cannot be seen by the public any more, is told of by nobody."""
 
 
 class Table(Struct, frozen=True, kw_only=True):
@@ -144,7 +140,7 @@ USERS = Table(
     keys=("u.user_no",),
     tables="users u",
     columns={"number": "u.user_no", **{name: f"u.{name}" for name in _USER_COLUMNS}},
-    where=f"u.seen_at is not null and {_THERE}",
+    where=f"u.seen_at is not null and {may_be_told('u')}",
     choices={
         "since": "u.found_at >= ?",
         "until": "u.found_at < ?",
@@ -157,8 +153,11 @@ USERS = Table(
     judged=(("user", "u.id"),),
     words=("handle", "name", "description"),
     counters=("followers", "following", "posts"),
-    kept=f"u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and (u.handle is not null or not exists (select 1 {_OPEN}))",
-    gone={"deleted_at": f"(select max(a.since) {_OPEN})", "deleted_why": f"(select max(a.reason) {_OPEN})"},
+    kept=f"u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and (u.handle is not null or not {is_gone('u')})",
+    gone={
+        "deleted_at": f"(select max(a.since) {open_absence('u')})",
+        "deleted_why": f"(select max(a.reason) {open_absence('u')})",
+    },
     numbers=_names(
         "u.user_no number created_at followers following posts newest_post_at is_protected is_bot is_verified",
         "found_at found_by seen_at deleted_at",
@@ -273,7 +272,7 @@ CANDIDATES = Table(
         "handle": "u.handle",
         **{name: f"c.{name}" for name in ("source", "state", "reason", "found_at", *_CANDIDATE_COUNTS)},
     },
-    where=_THERE,
+    where=may_be_told("u"),
     choices={"since": "c.found_at >= ?", "until": "c.found_at < ?", "user": "c.user_no", "found": "c.found_at"},
     judged=(("user", "u.id"),),
     numbers=_names("c.crawl c.user_no found_at", *_CANDIDATE_COUNTS),
@@ -291,7 +290,7 @@ LABELS = Table(
         "handle": "u.handle",
         **{name: f"l.{name}" for name in ("who", "label", "at")},
     },
-    where=_THERE,
+    where=may_be_told("u"),
     choices={"since": "l.at >= ?", "until": "l.at < ?", "user": "l.user_no", "found": "l.at"},
     numbers=_names("l.crawl l.user_no at"),
 )

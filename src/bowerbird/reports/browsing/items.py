@@ -10,8 +10,9 @@ import msgspec
 
 from bowerbird.clock import from_micros
 from bowerbird.model import post_address
+from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.histories.find_account import find_accounts, is_gone
+from bowerbird.reports.histories.find_account import find_accounts
 from bowerbird.store.fields import POST_FIELDS, USER_FIELDS
 from bowerbird.store.payloads.frames import Frames
 from bowerbird.store.payloads.raw import Unpacker

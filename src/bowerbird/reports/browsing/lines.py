@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.model import Side
+from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.browsing.pages import Ask, PageOf
-from bowerbird.reports.histories.find_account import is_gone
 
 # What a crawl keeps of those who are gone is for exports that ask for it alone.
 _TOLD = ("handle", "name", "description", "language", "followers", "following", "posts")

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.model.subjects.community import JUDGE
+from bowerbird.model.subjects.telling import may_be_told
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.browsing.pages import PageOf, read_place, token
+from bowerbird.reports.community.judged import COLUMNS, JudgedAccount, fields
 from bowerbird.reports.community.wording import LANGUAGE
-from bowerbird.reports.histories.find_account import is_gone
 
-_TOLD = ("id", "handle", "name", "description", "location", "language", "url", "followers", "following", "posts")
-_COLUMNS = (
-    ", ".join(f"u.{name}" for name in _TOLD)
-    + ", u.user_no, j.value, j.reason, j.confidence, j.evidence, j.version, j.decided_by, j.at"
-)
-_THERE = f"coalesce(u.opts_out, 0) = 0 and not {is_gone('u')}"
+_COLUMNS = f"{COLUMNS}, j.value, j.decided_by, j.at"
+_THERE = may_be_told("u")
 _JUDGED = f"from judgements j join users u on u.id = j.id where j.judge = '{JUDGE}' and j.subject = 'user' and {_THERE}"
 _BY_VALUE = f"select {_COLUMNS}, j.at as by {_JUDGED} and j.value = ? {{beyond}} order by j.at desc, j.id desc limit ?"
 _BY_PERSONS = f"""
@@ -65,25 +61,11 @@ class Which(StrEnum):
 _VALUES = {Which.MEMBERS: "yes", Which.OUTSIDE: "no", Which.UNDECIDED: "undecided"}
 
 
-class Person(Struct, frozen=True, kw_only=True):
+class Person(JudgedAccount, frozen=True, kw_only=True):
     """An account, what is said of it, and why."""
 
-    number: int
-    id: str
-    handle: str | None
-    name: str | None
-    description: str | None
-    location: str | None
-    language: str | None
-    url: str | None
-    followers: int | None
-    following: int | None
-    posts: int | None
     value: str | None
     """None: nothing is said yet."""
-    reason: str | None
-    confidence: float | None
-    evidence: Mapping[str, str | float | None]
     decided_by: str | None
     at: datetime | None
     mentions: int | None = None
@@ -175,13 +157,9 @@ def _when(micros: int | None) -> datetime | None:
 
 def _person(row: Row) -> Person:
     return Person(
-        number=row["user_no"],
+        **fields(row),
         value=row["value"],
-        reason=row["reason"],
-        confidence=row["confidence"],
-        evidence=msgspec.json.decode(row["evidence"] or "{}"),
         decided_by=row["decided_by"],
         at=_when(row["at"]),
         mentions=row["mentions"] if "mentions" in row.keys() else None,  # noqa: SIM118 of such a row `in` looks at the values
-        **{name: row[name] for name in _TOLD},
     )

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros
 from bowerbird.model import post_at
+from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.histories.find_account import Account, find_accounts, is_gone
+from bowerbird.reports.histories.find_account import Account, find_accounts
 from bowerbird.store.posts.by_id import end_of
 
 _POSTS = f"""

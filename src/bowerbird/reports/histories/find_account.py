@@ -28,14 +28,6 @@ _BYTEWISE = {"sqlite": "", "postgresql": 'collate "C"'}
 """How the index of handles is sorted: the names that begin alike then lie together, whatever the language of the database."""
 
 
-def is_gone(row: str) -> str:
-    """The condition that the public can no longer see the account of a row."""
-    return (
-        f"exists (select 1 from unavailable a where a.user_no = {row}.user_no and a.until is null "
-        "and a.reason in ('not_found', 'suspended', 'deactivated'))"
-    )
-
-
 class Account(Struct, frozen=True, kw_only=True):
     """An account that a text may mean."""
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from bowerbird.model.subjects.telling import may_be_told
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.histories.find_account import find_accounts, is_gone
+from bowerbird.reports.histories.find_account import find_accounts
 
 _MOST = 100
 _COLUMNS = "u.user_no, u.id, u.network, u.handle, u.name, u.description, u.location, u.followers, u.posts"
-_THERE = f"coalesce(u.opts_out, 0) = 0 and not {is_gone('u')}"
+_THERE = may_be_told("u")
 _LED_TO = f"""
 select distinct {_COLUMNS} from tasks t join lanes l on l.lane = t.lane join crawls w on w.crawl = l.crawl
 join services s on s.service = l.service

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
+from bowerbird.model.subjects.telling import may_be_told
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.histories.find_account import is_gone
 from bowerbird.reports.sheets.parts import Brought
 from bowerbird.store.posts.by_id import with_ids
 
 Asked = tuple[str, str]
 """The name of a service, and what was asked about there; an empty service for ids that hold everywhere."""
-_SHOWN = f"coalesce(u.opts_out, 0) = 0 and not {is_gone('u')} and coalesce(u.handle, u.name) is not null"
+_SHOWN = f"{may_be_told('u')} and coalesce(u.handle, u.name) is not null"
 _SERVICES = "select service, name, network from services"
 _USERS_BY_KEY = f"""
 select k.key, u.id, u.handle, u.name from user_keys k join users u on u.user_no = k.user_no

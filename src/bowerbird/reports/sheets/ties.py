@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime
 from msgspec import Struct
 
 from bowerbird.clock import from_micros
+from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row
-from bowerbird.reports.histories.find_account import is_gone
 
 _SIDES = {"followers": ("target", "source"), "following": ("source", "target")}
 _RECORDED = {"sqlite": "h.rowid", "postgresql": "h.before_at"}

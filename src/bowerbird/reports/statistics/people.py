@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
-from bowerbird.modules.statistics.posts import IS_HIDDEN
+from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.ports import Database, Transaction
 
 _NAMED = (
@@ -32,7 +32,7 @@ class Person(Struct, frozen=True, kw_only=True):
 async def read_people(tx: Transaction, database: Database, numbers: Collection[int]) -> Mapping[int, Person]:
     if not numbers:
         return {}
-    sql = _NAMED.format(number=database.any("bigint"), hidden=IS_HIDDEN.format(u="u"))
+    sql = _NAMED.format(number=database.any("bigint"), hidden=is_hidden("u"))
     rows = await tx.fetch(sql, database.members(sorted(set(numbers))))
     return {
         row["user_no"]: Person(

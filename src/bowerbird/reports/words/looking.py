@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.analysis.words.finding import Spellings, pattern
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.modules.statistics.posts import IS_HIDDEN
+from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.ports import Database, Row
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.figures.written import WRITTEN
@@ -27,7 +27,7 @@ _TOP = "select coalesce(max(post_no), 0) as top from posts"
 _POSTS = f"""
 select p.post_no, p.author, p.text, {WRITTEN} as written from posts p join users u on u.user_no = p.author
 where p.post_no > ? and p.post_no <= ? and p.deleted_at is null and p.kind <> 'repost' and p.text is not null
-    and not {IS_HIDDEN.format(u="u")}
+    and not {is_hidden("u")}
 order by p.post_no
 """
 

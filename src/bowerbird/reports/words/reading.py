@@ -11,7 +11,7 @@ from msgspec import Struct
 from bowerbird.analysis.agreement import NO, UNSURE, YES, Agreement, Share, agreement, majority, share_of
 from bowerbird.analysis.words.correlation import Lagged, correlations
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.modules.statistics.posts import IS_HIDDEN
+from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.ports import Row, Transaction
 from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.words.looking import Found, Wanted
@@ -27,7 +27,7 @@ _ONE = f"select {_COLUMNS} from word_studies where study = ?"
 _SAMPLE = f"""
 select s.place, p.post_no, p.id, p.text, p.created_at, p.language, u.id as author_id, u.handle
 from word_study_posts s join posts p on p.post_no = s.post_no join users u on u.user_no = p.author
-where s.study = ? and p.deleted_at is null and not {IS_HIDDEN.format(u="u")} order by s.place
+where s.study = ? and p.deleted_at is null and not {is_hidden("u")} order by s.place
 """
 _LABELS = "select post_no, who, label from word_study_labels where study = ? order by who, post_no"
 

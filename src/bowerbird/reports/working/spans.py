@@ -10,8 +10,8 @@ from math import ceil
 from msgspec import Struct
 
 from bowerbird.model import CallState
+from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row, Transaction
-from bowerbird.reports.histories.find_account import is_gone
 
 _RECENT = 2_000
 STEPS = {

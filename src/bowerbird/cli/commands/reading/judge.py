@@ -21,7 +21,8 @@ from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
 from bowerbird.model.subjects.community import JUDGE, VALUES
 from bowerbird.ports import Database
-from bowerbird.reports.labels import Labelled, Sampled, read_labelled, read_labels, read_latest, read_sample
+from bowerbird.reports.community.judged import JudgedAccount
+from bowerbird.reports.labels import Labelled, read_labelled, read_labels, read_latest, read_sample
 from bowerbird.store.judgements.labels import Group, Label, draw, keep_label, keep_labels
 
 
@@ -99,11 +100,11 @@ async def _ask(database: Database, group: Group, asked: _Asked) -> None:
         accounts = await read_sample(tx, crawl, asked.judge, asked.said)
         labels = await read_labels(tx, crawl, asked.judge, asked.said)
 
-    async def shown(account: Sampled) -> Any:
+    async def shown(account: JudgedAccount) -> Any:
         async with database.reading() as tx:
             return await read_latest(tx, account.number, asked.posts)
 
-    async def kept(account: Sampled, word: str) -> Share:
+    async def kept(account: JudgedAccount, word: str) -> Share:
         async with database.transaction() as tx:
             await keep_label(tx, group, Label(account.number, asked.who, word), RealClock().now())
         async with database.reading() as tx:

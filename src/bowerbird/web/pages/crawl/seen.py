@@ -69,7 +69,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     @property
     def is_long(self) -> bool:
         """What is said per minute is over the time of late; otherwise since it began."""
-        return self.now - self.crawl.created_at >= self.lately
+        return self.now - self.crawl.created_at > self.lately
 
     def mean(self, pace: Pace) -> float:
         """Items per minute over all the time that the crawl was run."""
