@@ -16,7 +16,8 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.errors import UserError
-from bowerbird.reports.labels import Sampled, read_labelled, read_labels, read_latest, read_sample
+from bowerbird.reports.community.judged import JudgedAccount
+from bowerbird.reports.labels import read_labelled, read_labels, read_latest, read_sample
 from bowerbird.store.judgements.labels import Group, Label, draw, keep_label
 
 YES = Group(1, "community", "yes")
@@ -86,11 +87,11 @@ def test_an_account_is_shown_with_its_evidence_and_posts_and_one_key_labels_it(c
         keys = iter("xybyuq")
         said: list[tuple[int, str]] = []
 
-        async def shown(account: Sampled) -> list[tuple[object, str]]:
+        async def shown(account: JudgedAccount) -> list[tuple[object, str]]:
             async with scene.database.reading() as tx:
                 return list(await read_latest(tx, account.number, 5))
 
-        async def kept(account: Sampled, word: str) -> object:
+        async def kept(account: JudgedAccount, word: str) -> object:
             said.append((account.number, word))
             return share_of(1, 1)
 

@@ -20,7 +20,7 @@ _LEAST = np.iinfo(np.int64).min
 async def fetch_packed(database: Database, tx: Transaction, sql: str, kinds: Kinds, *values: Any) -> list[Column]:
     """What is found by columns, in its order; no columns: nothing found. `TooMuch` where SQLite cannot hold a column at once."""
     if database.dialect != "sqlite":
-        return [_packed(kind, column) for kind, column in zip(kinds, await tx.fetch_columns(sql, *values), strict=False)]
+        return [packed(kind, column) for kind, column in zip(kinds, await tx.fetch_columns(sql, *values), strict=False)]
     (rows,), *joined = await tx.fetch_columns(_joined(sql, kinds), *values)
     if not rows:
         return []
@@ -30,7 +30,7 @@ async def fetch_packed(database: Database, tx: Transaction, sql: str, kinds: Kin
     if len(whole) == len(columns):
         return whole
     found = await tx.fetch_columns(sql, *values)
-    return [_packed(kind, each) if column is None else column for kind, each, column in zip(kinds, found, columns, strict=True)]
+    return [packed(kind, each) if column is None else column for kind, each, column in zip(kinds, found, columns, strict=True)]
 
 
 @lru_cache(200)
@@ -47,7 +47,8 @@ _JOINED = {
 }
 
 
-def _packed(kind: str, column: Any) -> Column:
+def packed(kind: str, column: Any) -> Column:
+    """Values of one kind as a column."""
     return Texts.of(column) if kind == "text" else Numbers.of(column, are_whole=kind == "number")
 
 

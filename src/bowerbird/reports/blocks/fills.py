@@ -5,7 +5,7 @@ Looked up for a whole block at once and remembered: a join would look up every r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -83,12 +83,12 @@ class Names:
     leaves_out = True
 
     def __init__(self, people: Remembered, column: str, *into: str) -> None:
-        self._people = people
+        self.people = people
         self.needs = (column,)
         self.gives = into
 
     async def fill(self, tx: Transaction, block: Block) -> None:
-        places, found = await self._people.of_column(tx, block.columns[self.needs[0]])
+        places, found = await self.people.of_column(tx, block.columns[self.needs[0]])
         alone, *told = zip(*(each or _NOBODY for each in found), strict=True)
         # Fewer names than there are to tell: the rest is not asked for.
         block.columns.update({into: Repeated(places, texts) for into, texts in zip(self.gives, told, strict=False)})
@@ -97,6 +97,12 @@ class Names:
 
 
 _NOBODY = (1, None, None, None)
+
+
+async def remember_names(tx: Transaction, block: Block, names: Sequence[Names]) -> None:
+    """Looks up at once whom several of them will ask for; they share what they remember."""
+    numbers = {number for each in names for number in _numbers(block.columns[each.needs[0]]).listed()}
+    await names[0].people.of(tx, numbers)
 
 
 def people(database: Database, *, with_gone: bool = False) -> Remembered:
@@ -140,6 +146,10 @@ class Parts:
         self._between = sql.format(which="between ? and ?")
         self._numbered = sql.format(which=database.any("bigint"))
 
+    def asked(self, numbers: list[int]) -> tuple[str, Sequence[Any]]:
+        """The question after what hangs on a few rows."""
+        return self._numbered, (self._database.members(numbers),)
+
     async def fill(self, tx: Transaction, block: Block) -> None:
         numbers = _numbers(block.columns["number"]).values
         first, last = int(numbers[0]), int(numbers[-1])
@@ -147,6 +157,25 @@ class Parts:
         sql, asked = (self._between, (first, last)) if is_dense else (self._numbered, (self._database.members(numbers.tolist()),))
         found = await fetch_packed(self._database, tx, sql, ("number", "text"), *asked)
         block.columns[self.gives[0]] = _grouped(numbers, *found) if found else Lists.empty(len(numbers))
+
+
+class PartsOfFew:
+    """Several parts of a few rows, asked for at once."""
+
+    needs = ("number",)
+    leaves_out = False
+
+    def __init__(self, parts: Sequence[Parts]) -> None:
+        self._parts = parts
+        self.gives = tuple(name for part in parts for name in part.gives)
+
+    async def fill(self, tx: Transaction, block: Block) -> None:
+        numbers = [int(number) for number in _numbers(block.columns["number"]).values]
+        for name, rows in zip(self.gives, await tx.fetch_all([part.asked(numbers) for part in self._parts]), strict=True):
+            texts: dict[int, list[str]] = {number: [] for number in numbers}
+            for row in rows:
+                texts[row["post_no"]].append(row["told"])
+            block.columns[name] = Lists.of(list(texts.values()))
 
 
 def _grouped(numbers: Array, owners: Column, texts: Column) -> Lists:

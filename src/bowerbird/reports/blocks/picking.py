@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from bowerbird.clock import from_micros
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.blocks.block import Block
-from bowerbird.reports.blocks.columns import Column, Lists
-from bowerbird.reports.blocks.fetching import fetch_packed
+from bowerbird.reports.blocks.columns import Numbers
+from bowerbird.reports.blocks.fetching import packed
+from bowerbird.reports.blocks.fills import Fill, Names, Parts, PartsOfFew, remember_names
 from bowerbird.reports.blocks.tables import Table, fills
 
 Picked = dict[str, Any]
@@ -30,29 +33,51 @@ async def picked(
 ) -> list[tuple[tuple[Any, ...], Picked]]:
     """The rows that meet a condition, each with its key, in the order of keys. `columns`: those that are wanted; what only the
     others need is not asked for, and some of them may be told all the same."""
-    steps = fills(table, database)
+    steps = _steps(table, database, columns)
     if columns is not None:
-        steps = [fill for fill in steps if fill.leaves_out or not set(columns).isdisjoint(fill.gives)]
         table = table.narrowed({*columns, *(name for fill in steps for name in fill.needs)})
     keys = ", ".join(table.keys)
     select = f"select {', '.join([*table.keys, *table.columns.values()])} from {table.tables} where {table.where} and {condition}"
-    found = await fetch_packed(database, tx, f"{select} order by {keys}", table.kinds(), *values)
+    found = await tx.fetch_columns(f"{select} order by {keys}", *values)
     if not found:
         return []
-    own, rest = found[: len(table.keys)], found[len(table.keys) :]
-    block = Block(len(own[0]), dict(zip(table.columns, rest, strict=True)), tuple(own), ())
+    own, asked = found[: len(table.keys)], dict(zip(table.columns, found[len(table.keys) :], strict=True))
+    filled, kept = await _filled(tx, table, steps, asked)
+    told = {name: _told(name, [column[place] for place in kept]) for name, column in asked.items()} | filled
+    rows = [dict(zip(told, row, strict=True)) for row in zip(*told.values(), strict=True)]
+    return list(zip(zip(*([_plain(column[place]) for place in kept] for column in own), strict=True), rows, strict=True))
+
+
+async def _filled(
+    tx: Transaction, table: Table, steps: Sequence[Fill], columns: Mapping[str, Sequence[Any]]
+) -> tuple[dict[str, list[Any]], list[int]]:
+    """What is looked up besides, by columns, and the places of the rows that may be told. Packed is only what the steps need: of
+    a few rows that takes longer than anything else."""
+    needed = {name for fill in steps for name in fill.needs}
+    rows = len(next(iter(columns.values())))
+    kinds = dict(zip((*table.keys, *table.columns), table.kinds(), strict=True))
+    block = Block(rows, {name: packed(kinds[name], columns[name]) for name in needed}, (Numbers(np.arange(rows)),), ())
+    names = [fill for fill in steps if isinstance(fill, Names)]
+    if len(names) > 1:
+        await remember_names(tx, block, names)
     for fill in steps:
         if block.rows:
             await fill.fill(tx, block)
-    told = {name: _told(name, column) for name, column in block.columns.items()}
-    rows = [dict(zip(told, row, strict=True)) for row in zip(*told.values(), strict=True)]
-    return list(zip(zip(*(_told("", column) for column in block.keys), strict=True), rows, strict=True))
+    given = {name for fill in steps for name in fill.gives} & block.columns.keys()
+    kept: list[Any] = block.keys[0].listed()
+    return {name: _told(name, block.columns[name].listed()) for name in given}, kept
 
 
-def _told(name: str, column: Column) -> list[Any]:
-    values: list[Any] = column.listed()
-    if isinstance(column, Lists):
-        return [[_plain(part) for part in each] for each in values]
+def _steps(table: Table, database: Database, columns: Collection[str] | None) -> list[Fill]:
+    """What must be filled in for these columns."""
+    steps = fills(table, database)
+    if columns is not None:
+        steps = [fill for fill in steps if fill.leaves_out or not set(columns).isdisjoint(fill.gives)]
+    parts = [fill for fill in steps if isinstance(fill, Parts)]
+    return [*(fill for fill in steps if not isinstance(fill, Parts)), PartsOfFew(parts)] if len(parts) > 1 else steps
+
+
+def _told(name: str, values: list[Any]) -> list[Any]:
     if name.endswith("_at"):
         return [None if value is None else from_micros(value) for value in values]
     if name.startswith("is_"):
@@ -61,4 +86,6 @@ def _told(name: str, column: Column) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

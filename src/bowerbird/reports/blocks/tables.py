@@ -324,11 +324,11 @@ TABLES = {
 }
 
 _PARTS = {
-    "tags": "select post_no, tag from post_tags where post_no {which} order by post_no, tag",
-    "cashtags": "select post_no, cashtag from post_cashtags where post_no {which} order by post_no, cashtag",
-    "mentions": "select m.post_no, u.id from post_mentions m join users u on u.user_no = m.user_no "
+    "tags": "select post_no, tag as told from post_tags where post_no {which} order by post_no, tag",
+    "cashtags": "select post_no, cashtag as told from post_cashtags where post_no {which} order by post_no, cashtag",
+    "mentions": "select m.post_no, u.id as told from post_mentions m join users u on u.user_no = m.user_no "
     "where m.post_no {which} order by m.post_no, u.id",
-    "media": "select post_no, url from media where post_no {which} order by post_no, place",
+    "media": "select post_no, url as told from media where post_no {which} order by post_no, place",
 }
 
 

@@ -85,6 +85,16 @@ async def read_profile_history(database: Database, number: int, id_: str) -> tup
         return _in_order(await _of_user(tx, number, id_))
 
 
+def profile_questions(number: int, id_: str) -> list[tuple[str, Sequence[Any]]]:
+    """What is asked for the past of an account, for those who ask for more at once."""
+    return [(_FOUND, (number,)), (_PROFILE, (number,)), (_ABSENT, (number,)), (_BURIED, ("user", id_))]
+
+
+def profile_changes(answers: Sequence[Sequence[Row]]) -> tuple[Change, ...]:
+    """What the answers to `profile_questions` say."""
+    return _in_order(_told_of_user(answers))
+
+
 async def read_edits(database: Database, number: int) -> tuple[Change, ...]:
     """How a post that is there was edited, and its versions."""
     async with database.reading() as tx:
@@ -92,9 +102,11 @@ async def read_edits(database: Database, number: int) -> tuple[Change, ...]:
 
 
 async def _of_user(tx: Transaction, number: int, id_: str) -> list[Change]:
-    found, profile, absent, buried = await tx.fetch_all(
-        [(_FOUND, (number,)), (_PROFILE, (number,)), (_ABSENT, (number,)), (_BURIED, ("user", id_))]
-    )
+    return _told_of_user(await tx.fetch_all(profile_questions(number, id_)))
+
+
+def _told_of_user(answers: Sequence[Sequence[Row]]) -> list[Change]:
+    found, profile, absent, buried = answers
     return [*_found(found), *_fields("profile", profile), *_absences(absent), *_burials(buried)]
 
 

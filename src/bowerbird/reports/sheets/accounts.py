@@ -14,7 +14,7 @@ from bowerbird.reports.blocks.picking import Picked, pick
 from bowerbird.reports.blocks.tables import USERS
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.histories.find_account import Account
-from bowerbird.reports.sheets.parts import Brought, Burial, Said, brought_by, buried, call_of, deletion, judged, said_of
+from bowerbird.reports.sheets.parts import Brought, Burial, Question, Said, brought_by, buried, call_of, deletion, judged, said_of
 
 _USER = "select user_no, id, network, found_at, found_by, seen_at, opts_out from users where id = ?"
 _ABSENT = "select reason, since from unavailable where user_no = ? and until is null order by since desc limit 1"
@@ -161,7 +161,17 @@ async def read_told(database: Database, id_: str) -> Account | None:
 async def hours_of(database: Database, number: int) -> Hours:
     """Of the posts of an account that were stored last, when they were written."""
     async with database.reading() as tx:
-        rows = await tx.fetch(_WRITTEN, number, _HOURS_OF)
+        sql, values = times_written(number)
+        return hours(await tx.fetch(sql, *values))
+
+
+def times_written(number: int) -> Question:
+    """Asks for the times of an account's posts."""
+    return _WRITTEN, (number, _HOURS_OF)
+
+
+def hours(rows: Sequence[Row]) -> Hours:
+    """What `times_written` found."""
     times = [datetime.fromtimestamp(row["at"] / 1_000_000, UTC) for row in rows if row["at"] is not None]
     return _table(times)
 

@@ -15,15 +15,15 @@ from bowerbird.store.posts.by_id import with_ids
 Asked = tuple[str, str]
 """The name of a service, and what was asked about there; an empty service for ids that hold everywhere."""
 _SHOWN = f"{may_be_told('u')} and coalesce(u.handle, u.name) is not null"
-_SERVICES = "select service, name, network from services"
+_SERVICES = "select name, network from services"
 _USERS_BY_KEY = f"""
 select k.key, u.id, u.handle, u.name from user_keys k join users u on u.user_no = k.user_no
-where k.service = ? and k.key {{several}} and {_SHOWN}
+where k.service = (select service from services where name = ?) and k.key {{several}} and {_SHOWN}
 """
 _USERS_BY_ID = f"select u.id as key, u.id, u.handle, u.name from users u where u.id {{several}} and {_SHOWN}"
 _POSTS_BY_KEY = f"""
 select k.key, p.id, u.handle, u.name from post_keys k join posts p on p.post_no = k.post_no join users u on u.user_no = p.author
-where k.service = ? and k.key {{several}} and p.deleted_at is null and {_SHOWN}
+where k.service = (select service from services where name = ?) and k.key {{several}} and p.deleted_at is null and {_SHOWN}
 """
 _POSTS_BY_ID = f"""
 select posts.id as key, posts.id, u.handle, u.name from posts join users u on u.user_no = posts.author
@@ -59,17 +59,15 @@ def asked_about(brought: Brought | None) -> list[Asked]:
 async def read_names(database: Database, tx: Transaction, asked: Iterable[Asked]) -> Names:
     """Those that have a name; all others are left out."""
     wanted, found = set(asked), dict[Asked, Named]()
-    services = {row["name"]: row for row in await tx.fetch(_SERVICES)} if wanted else {}
-    for service, keys in _by_service(wanted).items():
-        if service in services:
-            found.update(await _by_key(database, tx, services[service], keys))
+    services, by_key = await _by_keys(database, tx, _by_service(wanted)) if wanted else ({}, {})
+    found.update(by_key)
     if wanted <= found.keys():
         return found
     by_id: defaultdict[str, list[Asked]] = defaultdict(list)
     for service, target in wanted - found.keys():
         by_id[target].append((service, target))
         if service in services:
-            by_id[f"{services[service]['network']}:{target}"].append((service, target))
+            by_id[f"{services[service]}:{target}"].append((service, target))
     for id_, named in (await _by_id(database, tx, by_id.keys())).items():
         found.update(dict.fromkeys(by_id[id_], named))
     return found
@@ -82,15 +80,25 @@ def _by_service(wanted: Collection[Asked]) -> dict[str, list[str]]:
     return found
 
 
-async def _by_key(database: Database, tx: Transaction, service: Row, keys: list[str]) -> dict[Asked, Named]:
-    """By what the service itself calls them. A number may be an account's and a post's: then nobody knows which is meant."""
-    several, members = database.any("text"), database.members(keys)
-    values = (service["service"], members)
-    users, posts = await tx.fetch_all(
-        [(_USERS_BY_KEY.format(several=several), values), (_POSTS_BY_KEY.format(several=several), values)]
+async def _by_keys(
+    database: Database, tx: Transaction, wanted: Mapping[str, list[str]]
+) -> tuple[dict[str, str], dict[Asked, Named]]:
+    """The networks of services, and what these call so themselves. A number may be an account's and a post's: then nobody knows
+    which is meant."""
+    several = database.any("text")
+    asked = [(service, database.members(keys)) for service, keys in wanted.items()]
+    services, *told = await tx.fetch_all(
+        [
+            (_SERVICES, ()),
+            *((_USERS_BY_KEY.format(several=several), each) for each in asked),
+            *((_POSTS_BY_KEY.format(several=several), each) for each in asked),
+        ]
     )
-    people, written = _named(users), _named(posts, is_post=True)
-    return {(service["name"], key): each for key, each in (people | written).items() if not (key in people and key in written)}
+    found: dict[Asked, Named] = {}
+    for service, users, posts in zip(wanted, told[: len(asked)], told[len(asked) :], strict=True):
+        people, written = _named(users), _named(posts, is_post=True)
+        found |= {(service, key): each for key, each in (people | written).items() if not (key in people and key in written)}
+    return {row["name"]: row["network"] for row in services}, found
 
 
 async def _by_id(database: Database, tx: Transaction, ids: Collection[str]) -> dict[str, Named]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from msgspec import Struct
 from bowerbird.clock import from_micros
 from bowerbird.model.subjects.telling import is_gone
 from bowerbird.ports import Database, Row
+from bowerbird.reports.sheets.parts import Question
 
 _SIDES = {"followers": ("target", "source"), "following": ("source", "target")}
 _RECORDED = {"sqlite": "h.rowid", "postgresql": "h.before_at"}
@@ -66,13 +68,24 @@ class TieDays(Struct, frozen=True, kw_only=True):
 
 async def newest_ties(database: Database, number: int, most: int = 100) -> tuple[Tie, ...]:
     """The last who came and went, the newest first; its cost does not grow with those before."""
+    sql, values = last_changes(database, number, most)
+    async with database.reading() as tx:
+        return ties(await tx.fetch(sql, *values))
+
+
+def last_changes(database: Database, number: int, most: int) -> Question:
+    """Asks for them."""
     sql = (
         f"select e.side, e.change, e.after_at, e.before_at, e.call, u.id, case when {is_gone('u')} then null else u.handle end "
         f"as handle from ({_events(database, max(most, _LOOKED))}) e join users u on u.user_no = e.other "
         "where coalesce(u.opts_out, 0) = 0 order by e.before_at desc, u.user_no desc limit ?"
     )
-    async with database.reading() as tx:
-        return tuple(_tie(row) for row in await tx.fetch(sql, number, number, most))
+    return sql, (number, number, most)
+
+
+def ties(rows: Sequence[Row]) -> tuple[Tie, ...]:
+    """What `last_changes` found."""
+    return tuple(_tie(row) for row in rows)
 
 
 async def ties_by_day(database: Database, number: int, most: int = _MOST) -> TieDays:

@@ -12,10 +12,11 @@ from bowerbird.reports.blocks.choosing import Choice
 from bowerbird.reports.browsing.searching import Search, search
 from bowerbird.reports.histories.changes import Change, read_profile_history
 from bowerbird.reports.histories.find_account import Account, find_accounts
-from bowerbird.reports.sheets.accounts import AccountSheet, Counters, hours_of, read_account, read_counters, read_told
+from bowerbird.reports.sheets.accounts import AccountSheet, Counters, read_account, read_counters, read_told
 from bowerbird.reports.sheets.names import Names, asked_about, read_names
+from bowerbird.reports.sheets.past import read_past
 from bowerbird.reports.sheets.posts import BRIEF
-from bowerbird.reports.sheets.ties import TieDay, newest_ties, ties_by_day
+from bowerbird.reports.sheets.ties import TieDay, ties_by_day
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.data.cells import heat
 from bowerbird.web.security.guard import Endpoint
@@ -70,14 +71,14 @@ async def _meant(site: Site, name: str) -> Response:
 
 
 async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
-    changes = await read_profile_history(site.database, sheet.number, sheet.id)
-    hours = await hours_of(site.database, sheet.number)
+    past = await read_past(site.database, sheet.number, sheet.id, _TIES)
+    changes, hours = past.changes, past.hours
     return {
         "changes": [each for each in reversed(changes) if each.field not in _COUNTERS],
         "counts": [each for each in changes if each.field in ("followers", "following", "posts")],
         "hours": hours,
         "heat": heat(hours),
-        "ties": await newest_ties(site.database, sheet.number, _TIES),
+        "ties": past.ties,
         "names": await _names(site, sheet),
         "read_at": site.clock.now(),
     }

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -113,10 +114,12 @@ class _Pages:
         return {"page": page, "names": names, "at": self._site.clock.now()}
 
     async def _read_newest(self, about: str) -> dict[str, Any]:
-        return await self._read_page(CallFilter())
+        shown = await self._read_page(CallFilter())
+        # Written once for all who look: it takes longer than reading them.
+        return {**shown, "rows": Markup(self._site.fragment("work/call_rows.html", **shown))}  # noqa: S704 - a template's
 
     async def live_calls(self, argument: str) -> str:
-        return self._site.fragment("work/call_rows.html", **(await self._newest.get(_EVERYTHING)).value)
+        return str((await self._newest.get(_EVERYTHING)).value["rows"])
 
     async def _read_spans(self, about: str) -> tuple[Spans, FirstPosts]:
         async with self._site.database.reading() as tx:
