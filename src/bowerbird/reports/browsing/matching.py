@@ -5,7 +5,7 @@ from __future__ import annotations
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.choosing import Choice
 from bowerbird.reports.browsing.follows import count_follows
-from bowerbird.reports.browsing.searching import Matching, Search, count_matching
+from bowerbird.reports.browsing.searching import MOST_COUNTED, Matching, Search, count_matching
 from bowerbird.reports.counting.counts import Count, Counter
 
 _TABLES = {"posts": "posts", "follows": "relations", "media": "media"}
@@ -13,14 +13,14 @@ _TABLES = {"posts": "posts", "follows": "relations", "media": "media"}
 
 async def how_many(database: Database, wanted: Search) -> Matching:
     """Counted up to ten thousand; beyond that all rows of a kind are estimated, and those that meet conditions are more."""
-    found = await (count_follows if wanted.what == "follows" else count_matching)(database, wanted)
-    if not found.is_more or wanted.choice != Choice():
-        return found
-    return Matching(count=(await _all(database, wanted.what)).value, is_rough=True)
+    total = await _all(database, wanted.what) if wanted.choice == Choice() else None
+    if total is not None and not total.is_exact:
+        return Matching(count=total.value, is_rough=True)
+    return await (count_follows if wanted.what == "follows" else count_matching)(database, wanted)
 
 
 async def _all(database: Database, what: str) -> Count:
-    counter = Counter(database)
+    counter = Counter(database, exact=MOST_COUNTED)
     async with database.reading() as tx:
         if what != "users":
             return await counter.total(tx, _TABLES[what])

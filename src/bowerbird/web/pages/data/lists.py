@@ -34,7 +34,7 @@ from bowerbird.web.words import in_path
 TITLES = {"posts": "Posts", "users": "Users", "follows": "Relations", "media": "Media"}
 ADDRESSES = {"posts": "/data/posts", "users": "/data/users", "follows": "/data/relations", "media": "/data/media"}
 KINDS = {"posts": tuple(str(kind) for kind in PostKind), "media": ("photo", "image", "video", "gifv", "animated_gif", "audio")}
-_COUNT_LASTS = timedelta(seconds=10)
+_COUNT_LASTS = timedelta(minutes=1)
 HEADINGS = {
     "author_handle": "author", "source_handle": "who follows", "target_handle": "whom", "created_at": "written",
     "found_at": "found", "seen_at": "last seen", "author_id": "author's id", "is_sensitive": "sensitive",
