@@ -288,6 +288,10 @@ class _NotedReading:
         self._tx = tx
         self._asked = asked
 
+    async def fetch_all(self, questions: Sequence[tuple[str, Sequence[Any]]]) -> Any:
+        self._asked += [(sql, tuple(values)) for sql, values in questions]
+        return await self._tx.fetch_all(questions)
+
     def __getattr__(self, name: str) -> Any:
         async def ask(sql: str, *values: Any) -> Any:
             self._asked.append((sql, values))
