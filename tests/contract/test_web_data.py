@@ -59,8 +59,8 @@ async def client(database: Database) -> Client:
         ("/data/cascades/x%3A10", "Passed on once by 1 account, 1 step deep"),
         ("/data/newest/x%3A1", "All its posts"),
         ("/data/posts/count", "3 posts, counted"),
-        ("/data/posts/count?q=flood", "1 posts match"),
-        ("/data/relations/count", "1 relations, counted"),
+        ("/data/posts/count?q=flood", "1 post matches, counted"),
+        ("/data/relations/count", "1 relation, counted"),
         ("/data/users?before=" + token([1]), "@u1"),
     ],
 )
