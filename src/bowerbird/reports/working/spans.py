@@ -10,7 +10,7 @@ from math import ceil
 from msgspec import Struct
 
 from bowerbird.model import CallState
-from bowerbird.model.subjects.telling import is_gone
+from bowerbird.model.subjects.telling import may_be_told
 from bowerbird.ports import Database, Row, Transaction
 
 _RECENT = 2_000
@@ -40,7 +40,7 @@ _ASKED = 100
 _TOP = "select max(user_no) as top from users"
 _FIRST = f"""
 select u.found_at, (select min(p.created_at) from posts p where p.author = u.user_no and p.created_at >= u.found_at) as first_at
-from users u where u.user_no {{several}} and u.seen_at is not null and coalesce(u.opts_out, 0) = 0 and not {is_gone("u")}
+from users u where u.user_no {{several}} and u.seen_at is not null and {may_be_told("u")}
 """
 
 
