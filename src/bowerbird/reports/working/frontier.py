@@ -26,8 +26,8 @@ AGES = {
 """How long ago a target was last visited, in words; each up to a time."""
 SEEDS, OTHERS = "seeds", "modules"
 """Where targets come from that no page of a facet led to."""
-_SAMPLE = 10_000
-_EDGE_SAMPLE = 5_000
+_SAMPLE = 5_000
+"""Tasks that are counted one by one; of more an even sample is: it is counted again every few seconds while somebody looks."""
 _RECENT_TASKS = 500
 _LANES = """
 select l.lane, l.facet, s.name as service from lanes l join services s on s.service = l.service where l.crawl = ? order by l.lane
@@ -127,7 +127,7 @@ async def read_seeds(tx: Transaction, crawl: int) -> int:
 async def read_led(tx: Transaction, database: Database, crawl: int, now: datetime) -> dict[tuple[str, str], Led]:
     """How many targets each facet led to, by where they came from and where they went; of large frontiers from a sample."""
     facets = {row["lane"]: row["facet"] for row in await tx.fetch(_LANES, crawl)}
-    counts = await RowCounter(database, exact=_EDGE_SAMPLE).by(tx, "tasks", "task", {"lane": "lane", "source": _SOURCE})
+    counts = await RowCounter(database, exact=_SAMPLE).by(tx, "tasks", "task", {"lane": "lane", "source": _SOURCE})
     recent = await _recently(tx, facets, now)
     sums, is_exact = Counter[tuple[str, str]](), True
     for (lane, source), count in counts.items():
