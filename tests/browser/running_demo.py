@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -23,11 +24,13 @@ def running_demo(home: Path, after: timedelta) -> Iterator[Served]:
     )  # fmt: skip
     try:
         _wait(demo, after)
+        # Whoever does not read what it says holds it up.
+        threading.Thread(target=demo.communicate, daemon=True).start()
         with Served(home / "data" / "demo" / "demo.db", "demo.db") as served:
             yield served
     finally:
         demo.send_signal(signal.SIGTERM)
-        demo.communicate(timeout=120)
+        demo.wait(timeout=120)
 
 
 def _wait(demo: subprocess.Popen[str], after: timedelta) -> None:

@@ -60,6 +60,7 @@ pytestmark = pytest.mark.timeout(1_800)
 _LONG_ENOUGH = timedelta(minutes=4)
 """How long the demo has run before it is shown: keywords have come, and growth was written down."""
 _SHOWN_AS = {socket.gethostname(): "crawler-1"}
+_IS_DRAWN = "[...document.querySelectorAll('.plot .canvas')].every((canvas) => canvas.childElementCount)"
 _REPLACE = """(names) => {
   const say = (text) => Object.entries(names).reduce((told, [from, to]) => told.replaceAll(from, to), text);
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -84,6 +85,8 @@ def test_screenshots(site: Served, page: Page, pytestconfig: pytest.Config, name
     folder: Path = pytestconfig.getoption("--screenshots")
     folder.mkdir(parents=True, exist_ok=True)
     address = site.address(_found(site, page, PICTURES[name]))
+    if name == "login":
+        page.context.clear_cookies()
     for scheme in _SCHEMES:
         page.emulate_media(color_scheme=scheme)
         for width, ending in ((1280, ""), (390, "-phone")):
@@ -101,7 +104,7 @@ def _found(site: Served, page: Page, what: str) -> str:
         page.goto(site.address("/figures/words"))
         page.get_by_label("Words and phrases").fill("football\nmusic\nelection")
         page.get_by_role("button", name="Look through the posts").click()
-        expect(page.locator(".plot canvas").first).to_be_visible(timeout=120_000)
+        expect(page.locator(".as-of").first).to_contain_text("Show the newest", timeout=120_000)
         return page.url.removeprefix(site.base)
     if what == "a post":
         page.goto(site.address("/data/posts?sort=reposts&crawl=portugal"))
@@ -116,7 +119,8 @@ def _open(page: Page, address: str) -> None:
     until = time.monotonic() + 60
     while True:
         page.goto(address, wait_until="load")
-        page.wait_for_timeout(1_500)
+        page.wait_for_function(_IS_DRAWN)
+        page.wait_for_timeout(1_000)
         if page.get_by_text("being worked out").count() == 0 or time.monotonic() > until:
             return
 
