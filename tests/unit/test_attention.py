@@ -11,7 +11,7 @@ from msgspec import structs
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.running import Member
 from bowerbird.limits.purses import Purse
-from bowerbird.model import CrawlState, MediaState, StreamState
+from bowerbird.model import CrawlState, MediaState, Outcome, StreamState
 from bowerbird.reports.counting.counts import Count
 from bowerbird.reports.modules import Failing
 from bowerbird.reports.next_steps.step import Step
@@ -120,3 +120,11 @@ def test_gaps_modules_limits_errors_and_what_is_not_asked_are_told() -> None:
     for part in ("1 gap", "left alone for 2 min", "4 targets wait", "oops", "growth of a failed 2 times in a row: no"):
         assert part in said
     assert told(errors=(old,)) == []
+
+
+def test_a_fault_that_is_tried_again_is_told_when_there_are_several_of_it() -> None:
+    fault = ErrorNote(at=NOW - timedelta(minutes=1), part="s/timeline", outcome=Outcome.OVERLOADED, call=7, message="502")
+    assert told(errors=(fault, fault)) == []
+    assert ["502" in need.what for need in told(errors=(fault, fault, fault))] == [True]
+    other = structs.replace(fault, outcome=Outcome.BAD_REQUEST, message="no such field")
+    assert ["no such field" in need.what for need in told(errors=(fault, other))] == [True]

@@ -11,7 +11,7 @@ from msgspec import Struct
 from bowerbird.crawl.access.how_to_add import renew_line
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.limits.purses import Purse
-from bowerbird.model import CrawlState
+from bowerbird.model import CrawlState, Outcome
 from bowerbird.model.times import span
 from bowerbird.model.wording import outcome_words
 from bowerbird.reports.next_steps.step import Step
@@ -23,6 +23,9 @@ _SOON = 0.9
 """The part of a budget after which it is told that it runs out."""
 _LATE = timedelta(hours=1)
 """Errors are worth a look for so long."""
+_PASSING = frozenset(outcome for outcome in Outcome if outcome.is_passing)
+_SEVERAL = 3
+"""Faults that time heals are tried again: one or two of them lately are no cause for alarm."""
 
 
 class Need(Struct, frozen=True, kw_only=True):
@@ -163,6 +166,8 @@ def _set_aside(status: Status) -> Iterator[Need]:
         items = f"{each.items:,} items" if each.items > 1 else "1 item"
         yield Need(what=f"{items} of {each.facet} could not be read and are kept apart: {each.why}", path="/work/errors")
     late = [error for error in status.summary.errors if status.now - error.at < _LATE]
-    if late:
-        said = f"{outcome_words(late[0].outcome)}: {late[0].message}" if late[0].outcome else late[0].message
-        yield Need(what=f"{late[0].part}, {span(status.now - late[0].at)} ago: {said}".rstrip(": "), path="/work/errors")
+    passing = [error for error in late if error.outcome in _PASSING]
+    if worth := late if len(passing) >= _SEVERAL else [error for error in late if error not in passing]:
+        last = worth[0]
+        said = f"{outcome_words(last.outcome)}: {last.message}" if last.outcome else last.message
+        yield Need(what=f"{last.part}, {span(status.now - last.at)} ago: {said}".rstrip(": "), path="/work/errors")
