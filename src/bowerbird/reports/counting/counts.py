@@ -11,7 +11,8 @@ from bowerbird.ports import Database, Transaction
 EXACT = 100_000
 """Up to this size a full count takes milliseconds."""
 _BLOCKS = 50
-_BLOCK = 1_000
+_BLOCK = 500
+"""25,000 rows in all: shares are true to less than a hundredth, and millions take no longer than 100,000."""
 
 
 class Count(Struct, frozen=True):
