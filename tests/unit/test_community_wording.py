@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bowerbird.analysis.community.relations import RelationModel
 from bowerbird.model.subjects.community import Neighbours
-from bowerbird.reports.community.wording import judged_words, mended, signs_of, told_of
+from bowerbird.reports.community.wording import judged_words, leaning_words, mended, signs_of, told_of
 
 
 def test_evidence_is_told_in_sentences_the_weightiest_first() -> None:
@@ -43,3 +43,9 @@ def test_a_judge_with_words_of_its_own_is_told_as_it_is() -> None:
 def test_who_decided_is_named() -> None:
     assert judged_words("posts") == "by the posts"
     assert judged_words("person", "Ana") == "by Ana"
+
+
+def test_of_the_undecided_it_is_told_to_which_side_they_lean() -> None:
+    assert leaning_words("no", {"score": 0.01}) == "sure"
+    assert leaning_words("undecided", {"score": 0.01}) == "likely not to belong, too little to decide"
+    assert leaning_words("undecided", {"score": 0.7}) == "likely to belong, too little to decide"

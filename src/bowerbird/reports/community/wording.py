@@ -89,6 +89,14 @@ def judged_words(reason: str, decided_by: str | None = None) -> str:
     return f"by {decided_by}" if decided_by else REASONS.get(reason, f"by {_spoken(reason)}")
 
 
+def leaning_words(value: str | None, evidence: Mapping[str, object]) -> str:
+    """What a certainty is about: `sure` of what was decided; of the undecided, to which side they lean."""
+    score = evidence.get("score")
+    if value != "undecided" or not isinstance(score, int | float):
+        return "sure"
+    return "likely to belong, too little to decide" if score >= 1 / 2 else "likely not to belong, too little to decide"
+
+
 def _spoken(key: str) -> str:
     return SIGNS.get(key) or key.replace("_", " ")
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bowerbird.reports.community.people import Which
-from bowerbird.reports.community.wording import VALUES, judged_words, signs_of, told_of
+from bowerbird.reports.community.wording import VALUES, judged_words, leaning_words, signs_of, told_of
 from bowerbird.reports.status.summary import CrawlReport
 from bowerbird.web.errors import NotFound
 from bowerbird.web.site import Site
@@ -22,7 +22,13 @@ LISTS = {
     Which.OUTSIDE: ("Outside", "Judged not to belong, the latest first."),
     Which.PERSONS: ("By people", "Decided by a person, the latest first."),
 }
-WORDS: dict[str, Any] = {"value_words": VALUES, "judged_words": judged_words, "signs_of": signs_of, "told_of": told_of}
+WORDS: dict[str, Any] = {
+    "value_words": VALUES,
+    "judged_words": judged_words,
+    "leaning_words": leaning_words,
+    "signs_of": signs_of,
+    "told_of": told_of,
+}
 
 
 async def crawl_of(site: Site, request: Request) -> CrawlReport:
