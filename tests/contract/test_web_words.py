@@ -135,6 +135,7 @@ async def test_posts_older_than_their_crawl_are_told_apart(database: Database) -
     shown = (await (await dashboard(database)).get("/work/timings")).text
     assert ("written since the crawl began" in shown, "written before it (backfill)" in shown) == (True, True)
     assert "First post after an account was added" in shown
+    assert "Looked up <time" in shown
 
 
 async def test_a_map_says_that_not_all_were_looked_at(database: Database) -> None:

@@ -186,6 +186,24 @@ def test_whoever_is_taken_for_dead_takes_no_call_from_those_who_wait_beside(data
     play(work, database_url, _as_it_is)
 
 
+def test_calls_for_somebody_who_went_away_while_they_were_leased_are_there_for_others(database_url: str) -> None:
+    async def work(scene: Scene) -> None:
+        source = await scene.source()
+        assert isinstance(source, LocalWorkSource)
+        await scene.add("timeline", *map(str, range(1, 6)))
+        first, second, gone = (asyncio.create_task(source.lease_beside(scene.offer())) for _ in range(3))
+        await first
+        # The second one leases for both of them just now.
+        gone.cancel()
+        got = await asyncio.gather(first, second, gone, return_exceptions=True)
+        assert [type(each) for each in got] == [Leased, Leased, asyncio.CancelledError]
+        assert sorted(await scene.calls(), key=str) == [("flying", None)] * 2 + [("lost", "lost")]
+        await source.wake()
+        assert len(await leased(scene, source, scene.offer(room=9))) == 3
+
+    play(work, database_url, _as_it_is)
+
+
 def test_a_worker_gets_only_what_its_credentials_and_facets_serve(on_stage: Play) -> None:
     async def work(scene: Scene) -> None:
         source = await scene.source("mine", "yours")

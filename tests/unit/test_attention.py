@@ -79,6 +79,9 @@ def test_a_crawl_that_does_not_run_is_told_with_the_command_that_goes_on(
 def test_a_crawl_that_was_paused_is_told_without_alarm() -> None:
     (need,) = told(structs.replace(CRAWL, state=CrawlState.PAUSED, wanted=CrawlState.PAUSED))
     assert (need.is_bad, need.is_wished, need.label, need.command) == (False, True, "Resume", "bowerbird resume --crawl a")
+    own = structs.replace(WELL.processes[0], crawl="a b")
+    (spaced,) = told(structs.replace(CRAWL, name="a b", state=CrawlState.PAUSED, wanted=CrawlState.PAUSED), processes=(own,))
+    assert spaced.command == "bowerbird resume --crawl 'a b'"
     assert told(structs.replace(CRAWL, state=CrawlState.PAUSED)) == [], "it is about to go on"
 
 

@@ -63,7 +63,7 @@ async def dashboard_beside(store: str, say: Callable[[str], Any], how: Beside | 
     finally:
         listening.cancel()
         process.stdin.close()
-        await _ended(process)
+        await ended(process)
 
 
 def _asked(store: str, how: Beside) -> dict[str, object]:
@@ -91,9 +91,10 @@ async def _listen(process: asyncio.subprocess.Process, say: Callable[[str], Any]
     say(f"The dashboard has ended by itself; the crawl goes on. {log} says why.")
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def ended(process: asyncio.subprocess.Process, within: float = _PATIENCE) -> None:
+    """Waits until a process has ended that was told to; one that does not, within so many seconds, is killed."""
     try:
-        await asyncio.wait_for(process.wait(), _PATIENCE)
+        await asyncio.wait_for(process.wait(), within)
     except TimeoutError:
         with suppress(ProcessLookupError):
             process.kill()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
 
+from bowerbird.cli.dashboards.beside import ended
 from bowerbird.cli.demo_stage.child import Asked
 from bowerbird.cli.demo_stage.others import OTHERS
 from bowerbird.settings import process_environment
@@ -33,7 +34,7 @@ async def in_company(folder: Path, seed: int, say: Callable[[str], object]) -> A
         for process in running:
             if process.stdin is not None:
                 process.stdin.close()
-        await asyncio.gather(*map(_ended, running))
+        await asyncio.gather(*(ended(process, _PATIENCE) for process in running))
 
 
 async def _started(asked: Asked, folder: Path) -> asyncio.subprocess.Process:
@@ -50,12 +51,3 @@ async def _started(asked: Asked, folder: Path) -> asyncio.subprocess.Process:
 async def _tell(process: asyncio.subprocess.Process, say: Callable[[str], object]) -> None:
     if process.stdout is not None and (line := await process.stdout.readline()):
         say(line.decode().strip())
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    try:
-        await asyncio.wait_for(process.wait(), _PATIENCE)
-    except TimeoutError:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()

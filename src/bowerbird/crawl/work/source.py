@@ -48,6 +48,7 @@ _MOST_OUT = 10_000
 
 _MOST_TOGETHER = 32
 """Workers that are served in one transaction."""
+_GONE = "whoever asked for it is gone"
 
 NO_REQUEST = Request(path="")
 
@@ -58,6 +59,8 @@ class _Asking(Struct, eq=False):
     offer: Offer
     leases: list[Lease] = field(default_factory=list)
     """What it was given meanwhile, with the calls of another."""
+    is_gone: bool = False
+    """It waits no longer, and what it is given from now on nobody would take."""
 
 
 class LocalWorkSource:
@@ -95,9 +98,10 @@ class LocalWorkSource:
                 return Leased(tuple(asking.leases)) if asking.leases else await self._lease(asking)
         except asyncio.CancelledError:
             for lease in asking.leases:
-                await self.hand_on(lease, "whoever asked for it is gone")
+                await self.hand_on(lease, _GONE)
             raise
         finally:
+            asking.is_gone = True
             self._asking.remove(asking)
 
     async def _lease(self, asking: _Asking, *, is_alone: bool = False) -> Leased | Later | Nothing:
@@ -114,6 +118,8 @@ class LocalWorkSource:
                     if len(served) == 1:
                         raise
                     return await self._lease(asking, is_alone=True)
+                for lease in [each for one in served if one.is_gone for each in one.leases]:
+                    await self.hand_on(lease, _GONE)
                 if asking.leases:
                     return Leased(tuple(asking.leases))
             return Later(now)

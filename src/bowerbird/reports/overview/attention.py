@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from urllib.parse import quote
@@ -71,7 +72,7 @@ def _crawls(status: Status, steps: Mapping[str, Step]) -> Iterator[Need]:
             what = f"{crawl.name} is run by no process, though none said goodbye: it may have been killed. Nothing is lost."
             yield _resting(crawl, step, what, is_bad=True)
         elif crawl.state == CrawlState.PAUSED and crawl.wanted == CrawlState.PAUSED:
-            resume = Step(command=f"bowerbird resume --crawl {crawl.name}")
+            resume = Step(command=shlex.join(["bowerbird", "resume", "--crawl", crawl.name]))
             yield _resting(crawl, resume, f"{crawl.name} is paused, as somebody wanted", label="Resume")
         elif is_open(crawl) and not is_run and step.command:
             yield _resting(crawl, step, f"{crawl.name} has {_ended(crawl)}")

@@ -79,7 +79,8 @@ class FirstPosts(Struct, frozen=True, kw_only=True):
 
 
 async def read_first_posts(database: Database, tx: Transaction) -> FirstPosts:
-    """Of at most a hundred accounts, evenly over all that are stored: its cost does not grow with the store."""
+    """Of at most a hundred accounts, evenly over all that are stored. It reads all their posts, as no index has
+    the times: what it costs grows with what an account writes, and not with the number of accounts."""
     row = await tx.fetch_one(_TOP)
     top = int(row["top"] or 0) if row else 0
     chosen = sorted({1 + top * place // _ASKED for place in range(_ASKED)}) if top else []

@@ -96,7 +96,7 @@ class Plot:
         first = bulk([sum(counts) for counts in zip(*series.values(), strict=True)])
         self._told["step"] = step.total_seconds()
         if first:
-            self._told["note"] = f"the earliest 2 % of the posts, from {times[0]:%Y-%m-%d} on, are left out"
+            self._told["note"] = f"the earliest posts, from {times[0]:%Y-%m-%d} on, are left out: at most 2 % of all"
         return self.over_time(times[first:], {name: values[first:] for name, values in series.items()})
 
     def over(self, x: str, x_label: str, xs: Sequence[Any], series: Mapping[str, Sequence[float | None]]) -> JSONResponse:

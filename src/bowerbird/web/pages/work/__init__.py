@@ -56,7 +56,8 @@ class _Pages:
         self._who: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_workers)
         self._newest: Kept[dict[str, Any]] = Kept(site.clock, timedelta(seconds=1), self._read_newest)
         self._standings: Kept[dict[str, list[ModuleStanding]]] = Kept(site.clock, timedelta(seconds=2), self._read_standings)
-        self._spans: Kept[tuple[Spans, FirstPosts]] = Kept(site.clock, timedelta(seconds=5), self._read_spans)
+        self._spans: Kept[Spans] = Kept(site.clock, timedelta(seconds=5), self._read_spans)
+        self._first: Kept[FirstPosts] = Kept(site.clock, timedelta(minutes=10), self._read_first)
         self._sums: Kept[ErrorSums] = Kept(site.clock, timedelta(seconds=5), self._read_sums)
 
     def _page(self, request: Request, part: str, template: str = "", **values: Any) -> Response:
@@ -121,14 +122,18 @@ class _Pages:
     async def live_calls(self, argument: str) -> str:
         return str((await self._newest.get(_EVERYTHING)).value["rows"])
 
-    async def _read_spans(self, about: str) -> tuple[Spans, FirstPosts]:
+    async def _read_spans(self, about: str) -> Spans:
         async with self._site.database.reading() as tx:
-            return await read_spans(tx), await read_first_posts(self._site.database, tx)
+            return await read_spans(tx)
+
+    async def _read_first(self, about: str) -> FirstPosts:
+        async with self._site.database.reading() as tx:
+            return await read_first_posts(self._site.database, tx)
 
     async def timings(self, request: Request) -> Response:
-        kept = await self._spans.at_once(_EVERYTHING)
-        spans, first = kept.value
-        return self._page(request, "timings", spans=spans, first=first, steps=STEPS, at=kept.at)
+        kept, first = await self._spans.at_once(_EVERYTHING), await self._first.at_once(_EVERYTHING)
+        shown: dict[str, Any] = {"spans": kept.value, "first": first.value, "first_at": first.at}
+        return self._page(request, "timings", steps=STEPS, at=kept.at, **shown)
 
     async def _read_sums(self, about: str) -> ErrorSums:
         async with self._site.database.reading() as tx:
