@@ -116,6 +116,16 @@ async def test_a_module_is_run_by_hand(crawled_database: Database) -> None:
     assert (await client.post(f"/work/modules/{CRAWL}/nothing/run")).status == 400
 
 
+async def test_nobody_erases_from_a_page_what_no_crawl_file_lets_go(crawled_database: Database) -> None:
+    client = await dashboard(crawled_database)
+    address = f"/work/modules/{CRAWL}/retention"
+    assert (await client.post(f"{address}/run")).status == 303
+    shown = (await _when_done(client, address, "It runs now")).text
+    assert "does not say what retention may erase" in shown
+    async with crawled_database.reading() as tx:
+        assert await tx.fetch("select 1 from module_runs where module = 'retention'") == []
+
+
 async def test_completeness_is_worked_out_beside_the_request(crawled_database: Database) -> None:
     client = await dashboard(crawled_database)
     first = await client.get(f"/completeness/{CRAWL}")

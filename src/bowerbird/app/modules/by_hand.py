@@ -30,6 +30,7 @@ from bowerbird.model.subjects.community import Community
 from bowerbird.modules.running.context import Surroundings
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Ran
+from bowerbird.modules.tending.retention import Retention
 from bowerbird.policies.registry import WALKS, Place, ranker
 from bowerbird.ports import Clock, Database, Judge, Messenger, Row, Transaction
 from bowerbird.providers import provider
@@ -92,6 +93,8 @@ async def run_from_store(database: Database, crawl: str, name: str, clock: Clock
             community = (await joined(tx, crawl, "")).community
     async with surroundings_by_hand(database, crawl, clock, None, community) as (flow, around):
         check_trust(name, flow, has_file=False)
+        if name == Retention.name and not any(use.name == name for use in flow.modules):
+            raise UserError(f"the crawl file of {crawl} does not say what {name} may erase: it is run from a command line alone")
         return await runner_by_hand(name, flow, around).by_hand()
 
 
