@@ -44,7 +44,7 @@ def test_lists_come_page_by_page_without_those_who_are_gone(database_url: str) -
         with pytest.raises(UserError, match="no page begins at"):
             async with scene.database.reading() as tx:
                 await read_people(tx, 1, Which.MEMBERS, token([1.5, "x:1"]))
-        for each in (*written, token([float("nan"), "x:1"]), token([1, "x" * 3_000])):
+        for each in (*written, token([float("nan"), "x:1"]), token([1, "x" * 3_000]), token([1, "x:\0"])):
             for which in Which:
                 with pytest.raises(UserError, match="no page begins at"):
                     async with scene.database.reading() as tx:

@@ -86,9 +86,13 @@ def read_place(written: str, kind: type[Place]) -> Place:
         place: Place = msgspec.msgpack.decode(urlsafe_b64decode(written + "=" * (-len(written) % 4)), type=kind)
     except (ValueError, msgspec.MsgspecError) as error:
         raise _no_page(written) from error
-    if not all(len(each) <= _LONGEST if isinstance(each, str) else abs(each) < _MOST for each in place):
+    if not all(map(_is_storable, place)):
         raise _no_page(written)
     return place
+
+
+def _is_storable(value: int | float | str) -> bool:
+    return len(value) <= _LONGEST and "\0" not in value if isinstance(value, str) else abs(value) < _MOST
 
 
 def _no_page(written: str) -> UserError:
