@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from bowerbird.errors import UserError
+from bowerbird.flows.consent import USUAL
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.modules import ModuleUse
 from bowerbird.modules.running.found import BUILT_IN, KnownModules
@@ -52,6 +53,8 @@ def _too_far(plan: CrawlPlan) -> Iterator[str]:
             yield f"base {base!r:.60} is no server of a network: it tells a machine about itself"
     if plan.media is not None and plan.media.allows_private:
         yield "media.private_addresses is for tests from a command line: take it out"
+    if plan.consent != USUAL:
+        yield "consent decides for all crawls of this store what is kept of people, and erased: start it from a command line"
     for use in plan.flow.modules:
         if use.name not in BUILT_IN and use.options:
             yield f"the module {use.name} is of another package, whose options are set from a command line: take them out"

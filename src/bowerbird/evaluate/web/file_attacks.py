@@ -69,6 +69,9 @@ REACHES = (
     f'{_CRAWL}[backup]\nevery = "1d"\nfolder = "x"\nmedia = "s3://elsewhere/x"\n',
     f'{_CRAWL}[media]\nfolder = "../../../tmp/x"\n',
     f'{_CRAWL}[consent]\nopt_out = "/etc/passwd"\n',
+    f'{_CRAWL}[consent]\nalso = ["discoverable"]\n',
+    f'{_CRAWL}[consent]\noverride = ["nobot"]\nreason = "x"\n',
+    f'{_CRAWL}[consent]\ndeleted = "keep"\nreason = "x"\n',
 )  # fmt: skip
 """Crawl files that run a program, read or write files, use other stores, erase this one, or ask where machines are told their
 secrets."""
