@@ -6,11 +6,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from bowerbird.app.steering.files import folder_for
 from bowerbird.clock import RealClock
+from bowerbird.crawl.life.registry import enrol_service
 from bowerbird.db import open_database
+from bowerbird.errors import UserError
 from bowerbird.limits.vault import FileVault
+from bowerbird.model import Service
 from bowerbird.ports import Database
 from bowerbird.web.site import Site
 from web_site import CHEAP, CRAWL, Answer, Client, Crawled, dashboard
@@ -232,3 +236,17 @@ def test_stores_on_servers_have_their_crawl_files_apart(tmp_path: Path) -> None:
     stores = ("postgresql://ada:x@h.example/posts", "postgresql://ada:y@h.example/posts", "postgresql://h.example/other")
     folders = [folder_for(store, tmp_path) for store in stores]
     assert [folder.name for folder in folders] == ["h-example-posts", "h-example-posts", "h-example-other"]
+
+
+async def test_a_server_that_the_store_knows_keeps_its_name_so_that_its_limits_are_counted_once(client: Client) -> None:
+    known = Service(name="square", provider="mastodon", base="https://square.example")
+    async with client.site.database.transaction() as tx:
+        await enrol_service(tx, known, "mastodon")
+    checked = await client.post("/steering/new/check", {**MAKING, "base": "https://square.example/"})
+    assert "name = &#34;square&#34;" in checked.text
+    other = await client.post("/steering/new/check", {**MAKING, "base": "https://round.example"})
+    assert "name = " not in other.text
+    async with client.site.database.transaction() as tx:
+        with pytest.raises(UserError, match='write name = "square"'):
+            await enrol_service(tx, structs.replace(known, name="square.example"), "mastodon")
+        assert await enrol_service(tx, known, "mastodon")

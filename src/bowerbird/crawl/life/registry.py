@@ -12,6 +12,7 @@ from bowerbird import __version__
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life.moved_service import mend
 from bowerbird.crawl.process.identity import Process, myself, runs
+from bowerbird.errors import UserError
 from bowerbird.flows.flow import Size
 from bowerbird.model import CrawlState, CredentialState, Service
 from bowerbird.ports import Row, Transaction
@@ -21,6 +22,11 @@ SILENT = timedelta(minutes=2)
 QUIET = timedelta(seconds=30)
 """The same for one that has our host name and runs in another container, or before our machine was started."""
 _SILENT, _QUIET = (each // timedelta(microseconds=1) for each in (SILENT, QUIET))
+
+_ALIKE = """
+select name from services where provider = ? and base = ? and not exists (select 1 from services where name = ?)
+order by service limit 1
+"""
 
 
 class CrawlRow(Struct, frozen=True):
@@ -63,7 +69,14 @@ async def join_crawl(tx: Transaction, name: str, now: datetime) -> CrawlRow:
 
 
 async def enrol_service(tx: Transaction, service: Service, network: str) -> int:
+    """The number of a service. One server has one name in a store: under two it would be asked twice as often as it allows."""
     await mend(tx, service, network)
+    other = await tx.fetch_one(_ALIKE, service.provider, service.base, service.name)
+    if other is not None:
+        raise UserError(
+            f"this store knows {service.base} as the service {other['name']!r}, and counts its limits under that name: "
+            f'write name = "{other["name"]}" beside its base in the crawl file'
+        )
     row = await tx.fetch_one(
         "insert into services (name, provider, network, base) values (?, ?, ?, ?) "
         "on conflict (name) do update set base = excluded.base returning service",

@@ -20,6 +20,8 @@ class CrawlForm(Struct, frozen=True, kw_only=True):
     flow: str
     provider: str
     base: str
+    service: str = ""
+    """The name that the store has for the server; empty: its host."""
     store: str
     seeds: tuple[str, ...] = ()
     credentials: tuple[str, ...] = ()
@@ -55,7 +57,8 @@ def _head(form: CrawlForm, flow: Flow, seeds_file: str | None) -> list[str]:
 
 
 def _service(form: CrawlForm) -> list[str]:
-    lines = ["[service]", f"provider = {toml_text(form.provider)}", f"base = {toml_text(form.base)}"]
+    lines = ["[service]"] + ([f"name = {toml_text(form.service)}"] if form.service else [])
+    lines += [f"provider = {toml_text(form.provider)}", f"base = {toml_text(form.base)}"]
     lines += [f"credentials = {_texts(form.credentials)}"] if form.credentials else []
     return lines + ([f"dollars = {form.dollars_a_month:g}"] if form.dollars_a_month is not None else [])
 

@@ -53,6 +53,12 @@ class ServiceLine(Struct, frozen=True, kw_only=True):
         return "ok" if self.calls else "not asked"
 
 
+async def read_name(tx: Transaction, provider: str, base: str) -> str:
+    """The name that the store has for a server; empty: it does not know it."""
+    row = await tx.fetch_one("select name from services where provider = ? and base = ? order by service limit 1", provider, base)
+    return "" if row is None else str(row["name"])
+
+
 async def read_services(tx: Transaction) -> list[ServiceLine]:
     did = {row["service"]: row for row in await tx.fetch(_DID, _RECENT_CALLS)}
     outages = {row["service"]: row for row in await tx.fetch(_OUTAGES)}

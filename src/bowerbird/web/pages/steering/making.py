@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.datastructures import UploadFile
@@ -24,6 +25,7 @@ from bowerbird.flows.flow import Flow, Vocabulary
 from bowerbird.flows.language.spelling import duration
 from bowerbird.model import TRAITS
 from bowerbird.model.money import DEFAULT_DOLLARS
+from bowerbird.reports.working.services import read_name
 from bowerbird.vocabulary import vocabulary
 from bowerbird.web.errors import NotFound
 from bowerbird.web.pages.steering.desk import Desk, text
@@ -135,7 +137,7 @@ async def _drafted(desk: Desk, form: Form) -> tuple[Draft | None, str]:
         seeds = tuple(seeds_in(text(form, "seeds", LARGEST)))
         if "text" in form:
             return Draft(name=name, text=stored_here(await _pasted(form), desk.store_written()), seeds=seeds), problem
-        return _formed(desk, form, name, seeds), problem
+        return await _formed(desk, form, name, seeds), problem
     except UserError as error:
         return None, str(error)
 
@@ -161,17 +163,21 @@ async def _pasted(form: Form) -> str:
         raise UserError("the file is no text in UTF-8: a crawl file is written in TOML") from None
 
 
-def _formed(desk: Desk, form: Form, name: str, seeds: tuple[str, ...]) -> Draft:
+async def _formed(desk: Desk, form: Form, name: str, seeds: tuple[str, ...]) -> Draft:
     words = _words()
     flow, provider = _flow(text(form, "flow"), words), _provider(text(form, "provider"), words)
     country = code_of(text(form, "country")) if flow.needs_community and text(form, "country") else ""
     if flow.needs_community and not country:
         raise UserError("say whose community it is: a country by two letters or its name, such as PT")
+    base = text(form, "base") or _base(flow, provider)
+    async with desk.site.database.reading() as tx:
+        known = await read_name(tx, provider, base.rstrip("/"))
     made = CrawlForm(
         name=name,
         flow=flow.name,
         provider=provider,
-        base=text(form, "base") or _base(flow, provider),
+        base=base,
+        service=known if known != urlsplit(base).netloc else "",
         store=desk.store_written(),
         seeds=seeds,
         credentials=tuple(str(each) for each in form.getlist("credentials") if each),
