@@ -82,14 +82,14 @@ def test_a_crawl_is_made_planned_started_paused_resumed_and_stopped(site: Served
     expect(page.locator(".state-running")).to_be_visible(timeout=_SLOW)
     page.get_by_role("link", name="Watch it").click(timeout=_SLOW)
     expect(page).to_have_url(site.address("/crawls/trial"))
+    # Without loading the page again in between: what is pushed to it leaves its buttons as good as they were.
+    page.goto(site.address("/steering"))
     for verb, done in (("Pause", "asked to pause"), ("Resume", "asked to go on")):
-        page.goto(site.address("/steering"))
         card(page, "trial").locator(".steer-acts").get_by_role("button", name=verb).click()
         expect(said(page)).to_contain_text(done)
         state = ".state-paused" if verb == "Pause" else ".state-running"
         expect(card(page, "trial").locator(state).first).to_be_visible(timeout=_SLOW)
         expect(card(page, "trial")).not_to_contain_text("Somebody else")
-    page.goto(site.address("/steering"))
     card(page, "trial").locator(".steer-acts").get_by_role("button", name="Stop").click()
     page.get_by_role("dialog").get_by_role("button", name="Yes").click()
     expect(said(page)).to_contain_text("asked to stop")
@@ -140,6 +140,23 @@ def test_a_file_is_uploaded_and_a_crawl_that_costs_asks_for_its_budget(
     page.fill("[name=dollars]", "1")
     page.get_by_role("button", name="Start paid").click()
     expect(page.locator("main")).to_contain_text("Agree by typing 3.00")
+
+
+def test_a_crawl_is_resumed_on_the_page_that_saw_it_pause(site: Served, page: Page) -> None:
+    site.do(_enrol(site, "field-laptop"))
+    site.do(_stands(site, "running"))
+    page.goto(site.address("/steering"))
+    for verb, state in (("Pause", "paused"), ("Resume", "running"), ("Pause", "paused")):
+        card(page, CRAWL).locator(".steer-acts").get_by_role("button", name=verb).click()
+        expect(said(page)).to_contain_text("is asked to")
+        site.do(_stands(site, state))
+        expect(card(page, CRAWL).locator(f"[data-live] .state-{state}")).to_be_visible()
+
+
+async def _stands(served: Served, state: str) -> None:
+    """Its process came to what was wanted."""
+    async with served.needed.database.transaction() as tx:
+        await tx.execute("update crawls set state = ?, wanted = ? where name = ?", state, state, CRAWL)
 
 
 def test_a_facet_is_paused_and_of_two_people_the_second_is_told(

@@ -85,6 +85,17 @@ async def test_a_crawl_and_a_facet_are_paused_and_go_on(client: Client) -> None:
     assert await rows(client, "select name from controls") == []
 
 
+@pytest.mark.parametrize(("was", "wanted", "verb"), [("running", "paused", "resume"), ("paused", "running", "pause")])
+async def test_a_page_that_stays_open_while_its_wish_comes_true_can_ask_for_the_next(
+    client: Client, was: str, wanted: str, verb: str
+) -> None:
+    async with client.site.database.transaction() as tx:
+        await tx.execute("update crawls set state = ?, wanted = ?", wanted, wanted)
+    answer = await client.post("/steering/control", {"crawl": CRAWL, "verb": verb, "state": was, "wanted": wanted})
+    assert answer.status == 303, answer.text
+    assert (await standing(client))["wanted"] == was
+
+
 async def test_of_two_people_the_second_is_told_that_the_first_was_faster(client: Client) -> None:
     seen = await standing(client)
     assert (await client.post("/steering/control", {**seen, "verb": "pause"})).status == 303

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import timedelta
 
 import msgspec
@@ -169,6 +170,23 @@ async def test_a_keyword_is_blocked_and_pinned(database: Database) -> None:
     assert "said: block" in why
     assert (await client.post("/keywords/event/order", {"term": "#flood", "said": "eat"})).status == 400
     assert (await client.post("/keywords/event/order", {"term": "", "said": "pin"})).status == 400
+
+
+async def test_what_is_pinned_or_blocked_is_listed_and_taken_back(database: Database) -> None:
+    await followed(database)
+    client = await dashboard(database)
+    assert 'id="decided"' not in (await client.get("/keywords/event")).text
+    for term, said in (("#flood", "block"), ("#Tempestade", "pin"), ("#rain", "pin"), ("#rain", "free")):
+        answer = await client.post("/keywords/event/order", {"term": term, "said": said})
+    pinned = await client.post("/keywords/event/order", {"term": "#Inundação", "said": "pin"})
+    understood = (await client.get(pinned.headers["location"])).text
+    assert "<bdi>#Inundação</bdi> is understood as <strong><bdi>#inundacao</bdi></strong>" in understood
+    assert "is understood as" not in (await client.get(answer.headers["location"])).text
+    shown = (await client.get("/keywords/event")).text.partition('id="decided"')[2].partition("</section>")[0]
+    assert re.findall(r'<bdi>(.*?)</bdi>.*?<span class="state state-(\w+)">', shown) == [
+        ("#inundacao", "pinned"), ("#tempestade", "pinned"), ("#flood", "blocked"),
+    ]  # fmt: skip
+    assert shown.count("Take it back") == 3
 
 
 async def _numbers(client: Client, address: str) -> list[str]:

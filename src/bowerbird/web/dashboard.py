@@ -42,6 +42,7 @@ def dashboard(site: Site) -> Starlette:
     """The application of a site."""
     routes = dashboard_routes(site)
     check_routes(routes)
+    site.guard.actions = [route for route in routes if isinstance(route, Route) and "POST" in (route.methods or ())]
     site.guard.away, site.guard.failed = _away(site), _failed(site)
     return Starlette(
         routes=routes,

@@ -52,7 +52,7 @@ class Site:
 
     @cached_property
     def templates(self) -> Templates:
-        return Templates(now=self.clock.now, token=self._token, person=self._person, made=self.guard.now_seen)
+        return Templates(now=self.clock.now, token=self._token, person=self._person, may=self._may, made=self.guard.now_seen)
 
     def page(self, request: Request, template: str, *, title: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A whole page in the layout; for an htmx request that replaces a part, the content alone."""
@@ -95,6 +95,11 @@ class Site:
     def _person(self) -> Visitor | None:
         request = _request.get()
         return None if request is None else self.guard.person(request)
+
+    def _may(self, address: str) -> bool:
+        """Whether whoever asks may send a form there: no page offers what would be refused."""
+        person = self._person()
+        return person is None or person.role >= self.guard.role_for(address)
 
 
 def _theme(request: Request) -> str:

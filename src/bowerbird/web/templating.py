@@ -25,8 +25,15 @@ class Templates:
     """Renders the files of `templates/`."""
 
     def __init__(
-        self, *, now: Callable[[], datetime], token: Callable[[], str], person: Callable[[], Any], made: Callable[[], str]
+        self,
+        *,
+        now: Callable[[], datetime],
+        token: Callable[[], str],
+        person: Callable[[], Any],
+        may: Callable[[str], bool],
+        made: Callable[[], str],
     ) -> None:
+        """`may`: whether whoever asks may send a form to an address."""
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -53,6 +60,7 @@ class Templates:
             "age_words": lambda when: words.age(when, now()),
             "token": token,
             "person": person,
+            "may": may,
             "page_made": made,
             "asset": asset,
             "areas": AREAS,

@@ -38,6 +38,10 @@ class Standing(Struct, frozen=True):
     state: str
     wanted: str
 
+    def leads_to(self, now: Standing) -> bool:
+        """Whether nobody has wished for anything else since: it stands as it did, or came to what was wanted then."""
+        return now.wanted == self.wanted and now.state in (self.state, self.wanted)
+
 
 class Changed(UserError):
     """Somebody else was faster: what is asked for was decided by what is no longer so. Nothing was done."""
@@ -92,9 +96,9 @@ async def ask_for(tx: Transaction, name: str, part: Part | None, wanted: CrawlSt
 
 
 async def check_unchanged(tx: Transaction, name: str, part: Part | None, seen: Standing) -> None:
-    """Raises `Changed` where a crawl or its part no longer stands as somebody saw it."""
+    """Raises `Changed` where a crawl or its part no longer stands as somebody saw it, nor as they saw it was wanted."""
     now = await standing(tx, name, part)
-    if now is not None and now != seen:
+    if now is not None and not seen.leads_to(now):
         what = f"{part.shown} of {name}" if part else name
         is_wished = "" if now.state == now.wanted else f", and asked to be {now.wanted}"
         raise Changed(f"{what} was {seen.state} when you looked, and is {now.state}{is_wished} now: nothing was done. Look again")

@@ -19,6 +19,11 @@ join keyword_methods m on m.method = c.method where m.crawl = ? and c.term = ? o
 """
 _PROBES = "select asked_at, answered_at, posts from keyword_probes where crawl = ? and term = ? order by probe desc limit 20"
 _ORDERS = "select at, who, said from keyword_orders where crawl = ? and term = ? order by keyword_order"
+_DECIDED = """
+select term, at, who, said from keyword_orders where keyword_order in
+    (select max(keyword_order) from keyword_orders where crawl = ? group by term)
+and said <> 'free' order by keyword_order desc limit 500
+"""
 _FIRST = """
 select min(frame) as frame from
     (select frame from keyword_frames where crawl = ? and decided_at is not null order by frame desc limit ?) newest
@@ -54,6 +59,12 @@ class Order(Struct, frozen=True):
     at: datetime
     who: str
     said: str
+
+
+class Decided(Order, frozen=True, kw_only=True):
+    """What a person decided about a term, and nobody took back."""
+
+    term: str
 
 
 class Explained(Struct, frozen=True, kw_only=True):
@@ -92,6 +103,12 @@ async def explain(tx: Transaction, crawl: int, term: str, most: int = 50) -> Exp
     orders = [Order(from_micros(row["at"]), row["who"], row["said"]) for row in await tx.fetch(_ORDERS, crawl, term)]
     entries = await read_keywords(tx, crawl, term)
     return Explained(term=term, entries=entries, looked_at=looked, probes=probes, orders=orders)
+
+
+async def read_decided(tx: Transaction, crawl: int) -> list[Decided]:
+    """The terms that are pinned or blocked, the last one first."""
+    rows = await tx.fetch(_DECIDED, crawl)
+    return [Decided(from_micros(row["at"]), row["who"], row["said"], term=row["term"]) for row in rows]
 
 
 async def related_terms(tx: Transaction, crawl: int, term: str) -> list[RelatedBy]:

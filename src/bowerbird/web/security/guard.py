@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from hmac import compare_digest
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
@@ -51,6 +52,8 @@ class Guard:
         self.database = database
         self.clock = clock
         self.patience = PATIENCE
+        self.actions: Sequence[Route] = ()
+        """The addresses that forms are sent to."""
         self.away: Callable[[Request, Exception], Awaitable[Response]] | None = None
         """Answers while the database does not."""
         self.failed: Callable[[Request, Exception], Awaitable[Response]] | None = None
@@ -86,6 +89,12 @@ class Guard:
                 async with self.database.transaction() as tx:
                     await sessions.note(tx, visitor, now)
         return visitor
+
+    def role_for(self, address: str) -> Role:
+        """The role that sending a form to an address needs."""
+        path = unquote(address.partition("?")[0])
+        found = next((route for route in self.actions if route.path_regex.match(path)), None)
+        return (role_of(found.endpoint) if found is not None else None) or Role.READ
 
     def showing(self, role: Role, handler: Endpoint) -> Endpoint:
         """A page for those alone who have this role."""

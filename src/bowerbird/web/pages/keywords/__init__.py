@@ -14,7 +14,7 @@ from bowerbird.errors import UserError
 from bowerbird.event.orders import SAID, obey
 from bowerbird.policies.keywords import checked
 from bowerbird.reports.keywords.courses import read_moves
-from bowerbird.reports.keywords.explaining import explain, related_terms
+from bowerbird.reports.keywords.explaining import explain, read_decided, related_terms
 from bowerbird.reports.keywords.reading import (
     FrameLine,
     KeywordLine,
@@ -92,6 +92,7 @@ class _Pages:
         async with self._site.database.reading() as tx:
             lines, silence = await read_keywords(tx, crawl), await read_silence(tx, crawl)
             bars, moves = await read_moves(tx, crawl)
+            decided = await read_decided(tx, crawl)
         names = list(dict.fromkeys([*(each.name for each in methods), *(line.method for line in lines)]))
         values: dict[str, Any] = {
             "root": f"/keywords/{in_path(name)}",
@@ -102,6 +103,7 @@ class _Pages:
             "frames": frames[-1:],
             "moves": moves[:60],
             "silence": silence,
+            "decided": decided,
             # A keyword that is still followed has a bar up to the last frame that was decided.
             "drawing": bars_svg(bars, names, frames[-1].ends if frames else now),
         }
@@ -125,13 +127,15 @@ class _Pages:
 
     async def term(self, request: Request) -> Response:
         crawl, name = await self._event(request)
-        form = checked(request.query_params.get("term", "")[:200])
+        typed = request.query_params.get("term", "").strip()[:200]
+        form = checked(typed)
         async with self._site.database.reading() as tx:
             told, related = await explain(tx, crawl, form), await related_terms(tx, crawl, form)
         root = f"/keywords/{in_path(name)}"
         return self._site.page(
-            request, "keywords/term.html", title=f"{form} in {name}", term=form, told=told, related=related[:20], root=root
-        )
+            request, "keywords/term.html", title=f"{form} in {name}", term=form, typed=typed, told=told, related=related[:20],
+            root=root,
+        )  # fmt: skip
 
     async def traffic(self, request: Request) -> Response:
         crawl, _ = await self._event(request)
@@ -157,7 +161,8 @@ class _Pages:
     async def order(self, request: Request, form: Form) -> Response:
         """Pins a term, blocks it, or leaves it to the methods again."""
         crawl, name = await self._event(request)
-        said, term = str(form.get("said", "")), checked(str(form.get("term", ""))[:200])
+        said, typed = str(form.get("said", "")), str(form.get("term", "")).strip()[:200]
+        term = checked(typed)
         if said not in SAID:
             raise UserError(f"{said!r} is nothing that can be said of a keyword; there are: {', '.join(SAID)}")
         person = self._site.guard.person(request)
@@ -168,7 +173,7 @@ class _Pages:
                 return await obey(tx, crawl, said, term, who, self._site.clock.now())
 
         await self._site.act(request, f"{said} keyword", f"{term} of {name}", do)
-        return RedirectResponse(f"/keywords/{in_path(name)}/term?term={in_path(term)}", 303)
+        return RedirectResponse(f"/keywords/{in_path(name)}/term?term={in_path(typed)}", 303)
 
     async def refresh(self, request: Request, form: Form) -> Response:
         crawl, name = await self._event(request)

@@ -18,9 +18,11 @@ from bowerbird.limits.keys.fields import ADDRESS, DATABASE
 from bowerbird.limits.vault import FileVault
 from bowerbird.settings import Settings, load_settings
 from bowerbird.web.errors import NotFound
-from bowerbird.web.security import Form
+from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
 
+_FOR_STEER = ("/steering/new", "/steering/credentials")
+"""Tabs that are of no use to those who read alone."""
 TABS = (
     ("Crawls", "/steering"),
     ("New crawl", "/steering/new"),
@@ -74,7 +76,9 @@ class Desk:
     def page(self, request: Request, template: str, title: str, **values: Any) -> Response:
         """A page of this area, with its tabs."""
         here = max((path for _, path in TABS if request.url.path.startswith(path)), key=len, default="")
-        tabs = [(label, path, path == here) for label, path in TABS]
+        person = self.site.guard.person(request)
+        hidden = _FOR_STEER if person is not None and person.role < Role.STEER else ()
+        tabs = [(label, path, path == here) for label, path in TABS if path not in hidden]
         said = self._said.get(request.query_params.get("said", ""), "")
         return self.site.page(request, f"steering/{template}", title=title, tabs=tabs, said=said, **values)
 
