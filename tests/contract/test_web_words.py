@@ -106,7 +106,8 @@ async def test_a_crawl_that_rests_as_wanted_is_no_warning_and_has_a_button(crawl
         await tx.execute("update crawls set state = 'stopped', wanted = 'stopped', reason = 'asked to'")
     shown = (await (await dashboard(crawled_database)).get("/")).text
     needs = shown[shown.index('<section id="needs"') : shown.index('id="figures"')]
-    assert "Nothing needs you." in needs
+    assert "Nothing is wrong. What rests goes on only if you want it to:" in needs
+    assert "Nothing needs you." not in needs
     assert '<li class="wished">' in needs
     assert f'<p class="for-steer"><a class="button" href="/steering/crawls/{CRAWL}">Start …</a></p>' in needs
     assert 'data-role="admin"' in shown
