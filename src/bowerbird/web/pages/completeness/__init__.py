@@ -118,6 +118,7 @@ class _Pages:
                 "x_label": "day on which posts were written (UTC)",
                 "y_label": "posts per day",
                 "unit": "posts",
+                "step": 86_400,
                 "xs": [f"{line.day}T00:00:00+00:00" for line in dated],
                 "series": series,
                 "as_of": standing.made.made_at.isoformat() if standing.made else None,
