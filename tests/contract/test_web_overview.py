@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from bowerbird.app.next_steps import NextSteps
+from bowerbird.clock import RealClock
 from bowerbird.ports import Database
 from bowerbird.reports.overview.course import read_incoming
 from bowerbird.reports.overview.reading import OverviewReader
 from web_site import CRAWL, START, dashboard
 
 LATER = START + timedelta(hours=4)
+
+
+class _Then(RealClock):
+    """Half an hour after the crawl began."""
+
+    def now(self) -> datetime:
+        return START + timedelta(minutes=30)
 
 
 async def test_an_empty_store_says_what_to_do(database: Database) -> None:
@@ -61,3 +69,8 @@ async def test_a_step_is_worked_out_again_when_its_file_has_changed(crawled_data
     assert [need.command for need in (await reader.read(LATER)).needs] == ["bowerbird crawl FILE"]
     file.write_text("")
     assert [need.command for need in (await reader.read(LATER)).needs] == [f"bowerbird crawl {file}"]
+
+
+async def test_a_plot_says_how_many_minutes_it_shows(crawled_database: Database) -> None:
+    told = (await (await dashboard(crawled_database, _Then())).get("/overview/incoming.json")).json()
+    assert (told["x_label"], told["place"], len(told["xs"])) == ("last 30 minutes, UTC", "first", 30)

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import asyncio
 import re
+from datetime import timedelta
 
 import msgspec
 import pytest
 from working_scene import MINUTE, at, fill
 
+from bowerbird.app.prepared import Prepared, keep_prepared
 from bowerbird.clock import RealClock
 from bowerbird.db.sqlite.short_columns import written
 from bowerbird.modules.statistics.places import read_cells
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.ports import Database
+from bowerbird.reports.completeness.daily import DayLine, Sums
 from bowerbird.reports.sheets.names import read_names
 from bowerbird.reports.working.spans import read_first_posts, read_spans
 from web_site import CRAWL, Client, dashboard
@@ -106,7 +109,8 @@ async def test_a_crawl_that_rests_as_wanted_is_no_warning_and_has_a_button(crawl
         await tx.execute("update crawls set state = 'stopped', wanted = 'stopped', reason = 'asked to'")
     shown = (await (await dashboard(crawled_database)).get("/")).text
     needs = shown[shown.index('<section id="needs"') : shown.index('id="figures"')]
-    assert "Nothing needs you." in needs
+    assert "Nothing is wrong. What rests goes on only if you want it to:" in needs
+    assert "Nothing needs you." not in needs
     assert '<li class="wished">' in needs
     assert f'<p class="for-steer"><a class="button" href="/steering/crawls/{CRAWL}">Start …</a></p>' in needs
     assert 'data-role="admin"' in shown
@@ -198,4 +202,20 @@ async def test_completeness_says_why_its_sums_differ(crawled_database: Database)
     days = sum(map(int, re.findall(r'Posts captured</span>\s*<a class="value"[^>]*>(\d+)', shown.text)))
     accounts = re.search(r"<td[^>]*>accounts</td><td>posts</td><td[^>]*>[\d,]+</td><td[^>]*>([\d,]+)</td>", shown.text)
     assert days > 0
+    read = re.search(r'Timelines read so far</span>\s*<a class="value"[^>]*>([^<]+)', shown.text)
+    told = re.search(r'Timelines read so far</span>\s*<a class="value"[^>]*>([^<]+)', (await client.get("/")).text)
+    assert read is not None
+    assert told is not None
+    assert read[1] == told[1]
     assert ("Why this differs" in shown.text) == (accounts is not None and int(accounts[1].replace(",", "")) != days)
+
+
+async def test_what_is_missing_without_a_day_is_told_under_the_plot(crawled_database: Database) -> None:
+    dated = DayLine(day="2026-01-05", captured=10, deleted=0, low=1, likely=1, high=1, causes={"deleted": 1})
+    undated = DayLine(day="undated", captured=0, deleted=0, low=30, likely=30, high=None, causes={"budget": 30})
+    document = msgspec.json.encode(Sums(days=[dated, undated], totals={})).decode()
+    async with crawled_database.transaction() as tx:
+        await keep_prepared(tx, f"completeness of {CRAWL}", Prepared(RealClock().now(), timedelta(seconds=1), document))
+    shown = (await (await dashboard(crawled_database)).get(f"/completeness/{CRAWL}")).text
+    assert "does not show 30 of the 31 posts that are missing" in shown
+    assert "Drawn are 1 missing and 10 captured" in shown

@@ -83,6 +83,17 @@ async def test_every_page_says_that_a_crawl_was_cut_off(crawled_database: Databa
         assert "cut off" in (await client.get(address)).text, address
 
 
+async def test_a_crawl_that_nobody_runs_does_not_look_alive(crawled_database: Database) -> None:
+    async with crawled_database.transaction() as tx:
+        await tx.execute("update workers set seen_at = started_at + 12000000")
+    client = await dashboard(crawled_database)
+    shown = (await client.get(f"/crawls/{CRAWL}")).text
+    assert [words for words in ("asked now", "Items/min now", "Time left</th>", ' busy"') if words in shown] == []
+    assert [words for words in ("it is not running", "over the 12 s that it was run", ">1,920<") if words not in shown] == []
+    steered = (await client.get("/steering")).text
+    assert ("When it is started" in steered, "Hold back" in steered, ">Pause<" in steered) == (True, True, False)
+
+
 @pytest.mark.parametrize(
     "topic", ["crawl/" + CRAWL, "limits/" + CRAWL, "messages/" + CRAWL, "workers", "calls", "machine", "statements"]
 )

@@ -21,6 +21,10 @@ _THROTTLES = {
     "throttle_authenticated_api": "calls per account",
     "throttle_authenticated_paging": "paged calls per account",
 }
+_ABOUT_TRUTH = (
+    "by the truth of the simulated server; `status`, `completeness` and the dashboard know what services tell alone: they count "
+    "posts that nobody is shown as missing, and those that came along as captured"
+)
 
 
 def show_verdict(output: Output, scene: Scene, run: Run, found: Found) -> None:
@@ -60,6 +64,7 @@ def _rows(scene: Scene, run: Run, found: Found) -> list[tuple[str, str]]:
     return [
         ("stored", post_counts.told(run.fates)),
         ("posts", _of(found.posts, found.posts_there, "that anyone may read")),
+        ("", _ABOUT_TRUTH),
         ("profiles", _of(found.profiles, found.profiles_there, "open accounts among the seeds")),
         (
             "left alone",

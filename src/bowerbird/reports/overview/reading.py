@@ -81,8 +81,7 @@ class Overview(Struct, frozen=True, kw_only=True):
 
     @property
     def completeness(self) -> float | None:
-        told = self.status.health.completeness
-        return told.stored / told.claimed if told.claimed else None
+        return self.status.health.completeness.share
 
     @property
     def dollars(self) -> str:

@@ -96,6 +96,10 @@ class Completeness(Struct, frozen=True):
     is_sample: bool = False
     """There are more than these."""
 
+    @property
+    def share(self) -> float | None:
+        return self.stored / self.claimed if self.claimed else None
+
 
 class Gone(Struct, frozen=True):
     """How much the services no longer show, each counted up to a hundred thousand: `bowerbird gone` lists it."""
@@ -143,7 +147,7 @@ async def read_health(database: Database) -> Health:
             quarantine=tuple(
                 Quarantined(row["facet"], row["why"], row["items"], row["kept"]) for row in await tx.fetch(_QUARANTINE)
             ),
-            completeness=await _completeness(tx, database),
+            completeness=await read_completeness(tx, database),
             gone=Gone(users + unfound, relations, posts),
             posts=await read_fates(tx, database),
             media=await _media(tx, database),
@@ -165,7 +169,8 @@ async def read_pace(tx: Transaction) -> Pace:
     return Pace(int(row["calls"]), int(row["items"]), from_micros(row["since"]), from_micros(row["until"]))
 
 
-async def _completeness(tx: Transaction, database: Database) -> Completeness:
+async def read_completeness(tx: Transaction, database: Database) -> Completeness:
+    """In the whole store, whichever crawl read a timeline."""
     row = await tx.fetch_one("select max(task) as top from tasks")
     top = int(row["top"] or 0) if row else 0
     count = min(_SAMPLE, top)

@@ -127,7 +127,7 @@ async def read_minutes(tx: Transaction, crawl: int, since: datetime) -> Minutes:
 def paces(minutes: Minutes, course: Course, heard: Mapping[str, Heard], now: datetime) -> list[Pace]:
     """By facet, those that brought most first: over the whole life, and by the minute in these minutes."""
     span = now - max(minutes.since, min((each.minute for each in minutes.counts), default=now))
-    length = max(span / _ONE, 1 / _SECONDS if minutes.is_cut else 1.0)
+    length = max(span / _ONE, 1 / _SECONDS)
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for each in minutes.counts:
         sums[each.facet].update(calls=each.calls, items=each.items, objects=each.objects)
@@ -148,7 +148,7 @@ def paces(minutes: Minutes, course: Course, heard: Mapping[str, Heard], now: dat
 
 def _flowing(heard: Heard | None, now: datetime) -> float:
     """What open connections bring in a minute, over the time that they are open."""
-    return 0.0 if heard is None else heard.items / max((now - heard.since) / _ONE, 1.0)
+    return 0.0 if heard is None else heard.items / max((now - heard.since) / _ONE, 1 / _SECONDS)
 
 
 async def read_course(tx: Transaction, crawl: int) -> Course:

@@ -67,6 +67,8 @@ function draw(figure, told) {
   const isNamed = !isTime && xs.some((x) => typeof x !== "number");
   const places = isNamed ? xs.map((_, at) => at) : xs;
   const colours = bowerbird.palette();
+  // An area over a few places is a line, or nothing: they are bars on each other.
+  const isBars = told.kind === "bars" || (told.kind === "stacked" && isTime && places.length < FEW);
   const heights = told.kind === "stacked" ? stacked(told.series) : told.series.map((one) => one.values);
   const order = told.kind === "stacked" ? [...heights.keys()].reverse() : [...heights.keys()];
   const soft = bowerbird.resolved("--soft"), line = bowerbird.resolved("--line");
@@ -80,12 +82,12 @@ function draw(figure, told) {
     tzDate: (stamp) => uPlot.tzDate(new Date(stamp * 1000), "UTC"),
     legend: { show: false },
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
-    scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isTime && places.length === 1 ? { range: aroundOne(places[0], told.step) } : isNamed || told.kind === "bars" ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
+    scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isTime && (isBars || places.length === 1) ? { range: bounded(places, told, isBars) } : isNamed || isBars ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
     axes: [
       { ...axis, label: narrow ? undefined : [told.x_label || (isTime ? "Time (UTC)" : ""), told.note].filter(Boolean).join("; ") || undefined, labelSize: 16, size: isTime ? 46 : 28, labelGap: isTime ? 4 : 0, ...(isTime ? { values: TIMES, space: 52 } : {}), ...(isNamed ? { splits: () => places, values: (_, at) => at.map((n) => String(told.xs[n] ?? "")) } : {}) },
       { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 20 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => shortened(at) },
     ],
-    series: [{ value: (_, x) => (x === null ? "" : isTime ? timeWords(x) : isNamed ? told.xs[x] : bowerbird.shown(x)) }, ...order.map((at) => drawn(told, at, colours[at % colours.length]))],
+    series: [{ value: (_, x) => (x === null ? "" : isTime ? timeWords(x) : isNamed ? told.xs[x] : bowerbird.shown(x)) }, ...order.map((at) => drawn(told, at, colours[at % colours.length], isBars))],
     hooks: { setCursor: [(self) => point(self, canvas, told, isTime)] },
   }, [places, ...order.map((at) => heights[at].map((value) => value ?? null))], place);
 }
@@ -109,8 +111,16 @@ const padded = (places) => {
   const step = places.length > 1 ? Math.min(...places.slice(1).map((x, at) => x - places[at])) : 1;
   return [places[0] - step * 0.6, places[places.length - 1] + step * 0.6];
 };
-// A single time has no span of its own: three steps on either side, or half an hour, rather than years.
-const aroundOne = (time, step) => [time - 3 * (step ?? 600), time + 3 * (step ?? 600)];
+const FEW = 5;
+const FEWEST = 4; // steps that an axis of time has at least
+// An axis of time ends now, or with its last step: what is to come is not shown. Of a step that has just begun a tenth is.
+bowerbird.bounded = (places, told, isBars, now) => {
+  const step = told.step ?? (places.length > 1 ? Math.min(...places.slice(1).map((x, at) => x - places[at])) : 600);
+  const last = places[places.length - 1], isMiddle = told.place === "middle" || !isBars;
+  const end = Math.max(Math.min(last + step * (isMiddle ? 0.5 : 1), now), last + step * 0.1);
+  return [Math.min(places[0] - step * (isMiddle ? 0.5 : 0.1), end - FEWEST * step), end];
+};
+const bounded = (places, told, isBars) => bowerbird.bounded(places, told, isBars, Date.now() / 1000);
 // All marks of an axis in one unit, that of the largest.
 const UNITS = [[1e9, 1e9, " bn"], [1e6, 1e6, " M"], [1e4, 1e3, " k"], [0, 1, ""]];
 function shortened(marks) {
@@ -128,9 +138,11 @@ function stacked(series) {
   return sums;
 }
 
-function drawn(told, at, colour) {
+function drawn(told, at, colour, isBars) {
   const base = { label: told.series[at].label, stroke: colour, width: 1.75, points: { show: false } };
-  if (told.kind === "bars") return { ...base, width: 0, fill: colour, paths: uPlot.paths.bars({ size: told.xs.length === 1 ? [0.1, 64] : [0.8, 64] }) };
+  // A bar of a time lies after it: a day begins at midnight.
+  const align = told.x === "time" && told.place !== "middle" ? 1 : 0;
+  if (isBars) return { ...base, width: 0, fill: colour, paths: uPlot.paths.bars({ align, size: told.xs.length === 1 ? [0.1, 64] : [0.8, 64] }) };
   if (told.kind === "stacked") return { ...base, width: 1, stroke: bowerbird.resolved("--raised"), fill: colour };
   if (told.kind === "points") return { ...base, width: 0, paths: () => null, points: { show: true, size: 6, fill: faded(colour, "80"), stroke: colour, width: 1 } };
   return { ...base, fill: told.series.length === 1 ? faded(colour, "22") : undefined, points: { show: told.xs.length < 3, size: 6, fill: colour } };

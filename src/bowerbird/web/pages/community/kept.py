@@ -35,15 +35,20 @@ class Kept(Generic[T]):
         self._count = count
         self._known: dict[str, Counted[T]] = {}
         self._making: dict[str, asyncio.Task[None]] = {}
+        self._tried: dict[str, datetime] = {}
 
     async def read(self, name: str, *, is_new: bool = False) -> Counted[T] | None:
         """The last count; None where the first is still being made. `is_new`: somebody wants one of now."""
         known = self._known.get(name)
-        if known is None or is_new or self._clock.now() - known.as_of > _FRESH:
+        if known is None or is_new or self._clock.now() - self._tried[name] > _FRESH:
             making = self._making.get(name) or self._begin(name)
             if known is None or is_new:
                 await self._patiently(making)
         return self._known.get(name)
+
+    def is_making(self, name: str) -> bool:
+        """Whether a newer count is under way."""
+        return name in self._making
 
     def _begin(self, name: str) -> asyncio.Task[None]:
         async def make() -> None:
@@ -53,6 +58,8 @@ class Kept(Generic[T]):
                 found = Counted(None, self._clock.now(), str(error))
             finally:
                 self._making.pop(name, None)
+                # What failed is not tried anew with every look at the page.
+                self._tried[name] = self._clock.now()
             # An older count is better than none.
             if found.value is not None or name not in self._known:
                 self._known[name] = found

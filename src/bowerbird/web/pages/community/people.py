@@ -42,7 +42,7 @@ def routes(site: Site) -> list[BaseRoute]:
             samples = [await read_labelled(tx, crawl.crawl, JUDGE, said) for said in ("yes", "no", "undecided")]
         found = counted.value if counted else None
         return shown(
-            site, request, "standing.html", crawl, "", counted=counted, standing=found,
+            site, request, "standing.html", crawl, "", counted=counted, standing=found, is_making=kept.is_making(""),
             is_judged=found is None or sum(found.values.values()) > 0,
             share=share_of_mentioned(found.mentioned) if found else None, samples=[each for each in samples if each.drawn],
         )  # fmt: skip

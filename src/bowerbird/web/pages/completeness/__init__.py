@@ -13,16 +13,19 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.reports.completeness.daily import Sums, read_daily
 from bowerbird.reports.completeness.entries import CAUSE_WORDS, Cause
 from bowerbird.reports.completeness.lost import read_lost
+from bowerbird.reports.status.health import Completeness, read_completeness
 from bowerbird.reports.status.left_out import read_left_out
 from bowerbird.reports.status.streams import gap_words, read_gaps, read_streams
 from bowerbird.reports.status.summary import CrawlReport
 from bowerbird.web.errors import NotFound
+from bowerbird.web.kept import Kept
 from bowerbird.web.preparing import Preparing, Standing
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
 
 _LASTS = timedelta(hours=1)
+_LISTED_LASTS = timedelta(minutes=1)
 _MOST_DAYS = 366
 _VIEWS = {
     "user": ("accounts", "posts and lists of every account that is wanted"),
@@ -46,6 +49,7 @@ class _Pages:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._preparing = Preparing(site.database, site.clock)
+        self._listed: Kept[Completeness] = Kept(site.clock, _LISTED_LASTS, self._read_listed)
 
     async def index(self, request: Request) -> Response:
         crawls = await self._site.reader.crawls()
@@ -58,6 +62,10 @@ class _Pages:
         if crawl is None:
             raise NotFound(f"there is no crawl {name!r} in this store")
         return crawl
+
+    async def _read_listed(self, about: str) -> Completeness:
+        async with self._site.database.reading() as tx:
+            return await read_completeness(tx, self._site.database)
 
     async def _make(self, name: str) -> str:
         """Of the only crawl of a store all posts count; of one of several, those that it was the first to bring."""
@@ -80,6 +88,7 @@ class _Pages:
                 "lost": await read_lost(tx, crawl.crawl),
                 "left_out": await read_left_out(tx, crawl.name),
             }
+        values["listed"] = await self._listed.get("")
         words: dict[str, Any] = {"causes": CAUSE_WORDS, "views": _VIEWS, "gap_words": gap_words}
         title = f"Completeness of {crawl.name}"
         root = f"/completeness/{in_path(crawl.name)}"
@@ -109,6 +118,7 @@ class _Pages:
                 "x_label": "day on which posts were written (UTC)",
                 "y_label": "posts per day",
                 "unit": "posts",
+                "step": 86_400,
                 "xs": [f"{line.day}T00:00:00+00:00" for line in dated],
                 "series": series,
                 "as_of": standing.made.made_at.isoformat() if standing.made else None,

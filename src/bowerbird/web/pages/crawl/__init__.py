@@ -94,6 +94,8 @@ class _Pages:
                 "x_label": "time (UTC)",
                 "y_label": "items per minute",
                 "unit": "items/min",
+                "place": "middle",
+                **({"step": 60} if len(course.at) == 1 else {}),
                 "xs": [at.isoformat() for at in course.at],
                 "series": series,
                 "as_of": kept.at.isoformat(),

@@ -18,7 +18,7 @@ def automaton(seen: Seen) -> Markup:
     """The drawing as markup: all texts in it are escaped where it is made."""
     counted = Counted(
         facets={use.name: list(_lines(seen, use.name)) for use in seen.flow.facets} | {STREAM: list(_stream_lines(seen))},
-        edges={edge: _led(led) for edge, led in seen.led.items()},
+        edges={edge: _led(led, is_run=seen.is_run) for edge, led in seen.led.items()},
         states={use.name: _state(seen, use.name) for use in seen.flow.facets} | {STREAM: _stream_state(seen)},
         links={
             use.name: f"/work/calls?crawl={words.in_path(seen.crawl.name)}&facet={words.in_path(use.name)}"
@@ -37,7 +37,7 @@ def _lines(seen: Seen, facet: str) -> Iterator[str]:
     if failed:
         yield f"{sign}{failed:,} given up"
     pace = next((pace for pace in seen.paces if pace.facet == facet), None)
-    if pace is not None:
+    if pace is not None and seen.is_run:
         yield f"{words.number(round(pace.a_minute, 1))} items/min"
 
 
@@ -47,16 +47,17 @@ def _stream_lines(seen: Seen) -> Iterator[str]:
         yield f"{gaps:,} open gaps"
 
 
-def _led(led: Led) -> str:
-    late = f" · +{words.number(round(led.a_minute, 1))}/min" if led.a_minute >= 0.05 else ""
+def _led(led: Led, *, is_run: bool) -> str:
+    late = f" · +{words.number(round(led.a_minute, 1))}/min" if is_run and led.a_minute >= 0.05 else ""
     return f"{'' if led.is_exact else '~'}{led.targets:,}{late}"
 
 
 def _state(seen: Seen, facet: str) -> str:
     if any(each.facet == facet for each in seen.left_out):
         return "left-out"
-    return "busy" if any(pace.facet == facet and pace.calls_a_minute > 0 for pace in seen.paces) else "still"
+    is_asked = seen.is_run and any(pace.facet == facet and pace.calls_a_minute > 0 for pace in seen.paces)
+    return "busy" if is_asked else "still"
 
 
 def _stream_state(seen: Seen) -> str:
-    return "busy" if any(stream.live_since for stream in seen.streams) else "still"
+    return "busy" if seen.is_run and any(stream.live_since for stream in seen.streams) else "still"

@@ -25,6 +25,8 @@ from bowerbird.web.site import Site
 
 _RECENT = timedelta(minutes=10)
 """What counts as now, where something is said per minute."""
+_LEAST = 1 / 60
+"""Less than a second is no time to tell a rate by, in minutes."""
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -42,7 +44,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     lately: timedelta
     """The time over which something is said per minute."""
     ran: timedelta
-    """How long it was run, in all."""
+    """How long it was run, in all, until now where somebody works on it."""
     is_run: bool
     """Somebody works on it now."""
 
@@ -60,20 +62,21 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     @property
     def a_minute(self) -> float:
-        return sum(pace.a_minute for pace in self.paces)
+        """Items of late; of a crawl that nobody runs over all the time that it was run, which no longer changes."""
+        return sum(pace.a_minute for pace in self.paces) if self.is_run else self.by_minute(self.crawl.items)
 
     @property
     def calls_a_minute(self) -> float:
-        return sum(pace.calls_a_minute for pace in self.paces)
+        return sum(pace.calls_a_minute for pace in self.paces) if self.is_run else self.by_minute(self.crawl.calls)
 
     @property
     def is_long(self) -> bool:
         """What is said per minute is over the time of late; otherwise since it began."""
         return self.now - self.crawl.created_at > self.lately
 
-    def mean(self, pace: Pace) -> float:
-        """Items per minute over all the time that the crawl was run."""
-        return pace.items / max(self.ran / timedelta(minutes=1), 1.0)
+    def by_minute(self, count: int) -> float:
+        """So many in a minute, over all the time that the crawl was run."""
+        return count / max(self.ran / timedelta(minutes=1), _LEAST)
 
 
 class Crawls:
@@ -124,8 +127,10 @@ class Crawls:
             heard = await read_open(tx, crawl.crawl)
             streams = [stream for stream in await read_streams(tx) if stream.crawl == name]
             left_out = await read_left_out(tx, name)
-            ran = await registry.time_run(tx, name)
             members = await living(tx, name, now)
+            # The last sign of life of those who work now is some seconds old.
+            unsaid = now - max((member.seen_at for member in members), default=now)
+            ran = await registry.time_run(tx, name) + max(unsaid, timedelta())
         flow, found = flow_of(crawl), rates.paces(minutes, course, heard, now)
         size = Size(calls=crawl.calls, items=crawl.items, users=crawl.users, posts=crawl.posts, elapsed=ran)
         listens = any(stream.state is StreamState.LIVE for stream in streams)

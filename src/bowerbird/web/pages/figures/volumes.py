@@ -48,8 +48,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
             times, told = _since_first(times, series.values.get(STORED, []))
         else:
             told = {name: values for name, values in told.items() if name != STORED}
-        kind = "bars" if len(times) < _FEW else "stacked"
-        return Plot(kind, f"posts per {unit}", "posts", series.as_of).of_posts(times, told, _STEPS[unit])
+        return Plot("stacked", f"posts per {unit}", "posts", series.as_of).of_posts(times, told, _STEPS[unit])
 
     return [Route("/figures", index), Route("/figures/plots/volumes/{what}", plot)]
 

@@ -53,7 +53,9 @@ def routes(site: Site) -> list[BaseRoute]:
 def _stretch(found: Incoming) -> str:
     if found.is_cut:
         return f"last {len(found.at)} minutes, UTC: the calls before them are not counted here"
-    return "last hour, UTC" if found.is_lately else "whole life of the newest crawl, UTC"
+    if not found.is_lately:
+        return "whole life of the newest crawl, UTC"
+    return "last minute, UTC" if len(found.at) == 1 else f"last {len(found.at)} minutes, UTC"
 
 
 def _plotted(found: Incoming) -> dict[str, Any]:
@@ -63,6 +65,8 @@ def _plotted(found: Incoming) -> dict[str, Any]:
         "x_label": _stretch(found),
         "y_label": "items per minute",
         "unit": "per min",
+        "place": "first" if found.is_lately else "middle",
+        **({"step": 60} if len(found.at) == 1 else {}),
         "xs": [when.timestamp() for when in found.at],
         "series": [{"label": name, "values": [round(rate, 2) for rate in rates]} for name, rates in found.rates.items()],
     }
