@@ -131,6 +131,23 @@ async def test_a_download_has_the_rows_of_the_search(client: Client) -> None:
     assert (await client.get("/data/posts.csv?user=nobody")).status == 400
 
 
+@pytest.mark.parametrize("sort", ["newest", "oldest", "reposts", "likes"])
+async def test_a_download_has_the_order_of_the_page(client: Client, sort: str) -> None:
+    client.stays = True
+    page = (await client.get(f"/data/posts?sort={sort}")).text
+    lines = (await client.get(f"/data/posts.jsonl?sort={sort}&only=shown&columns=id,reposts")).text.splitlines()
+    rows = [msgspec.json.decode(line) for line in lines]
+    assert len(rows) > 1
+    assert set(rows[0]) == {"id", "reposts"}
+    places = [page.index(f'href="/posts/{quote(row["id"], safe="")}"') for row in rows]
+    assert places == sorted(places)
+
+
+async def test_a_sorted_download_says_how_much_it_has(client: Client) -> None:
+    assert "at most 200,000." in (await client.get("/data/posts")).text
+    assert "at most 20,000 because they are sorted by reposts" in (await client.get("/data/posts?sort=reposts")).text
+
+
 async def test_whoever_is_forgotten_leaves_the_searches_that_name_them(client: Client, database: Database) -> None:
     await client.post("/data/saved", {"what": "posts", "name": "hers", "query": "user=%40u1&q=caf%C3%A9+%26+more"})
     (kept,) = await saved_searches(database)

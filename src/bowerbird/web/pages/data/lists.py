@@ -27,6 +27,7 @@ from bowerbird.reports.sheets.posts import read_post
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.data.asking import CONDITIONS, SIZES, Asked, all_columns, asked
 from bowerbird.web.pages.data.cells import needed, table_rows
+from bowerbird.web.pages.data.downloads import most_of
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
@@ -106,6 +107,7 @@ def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:
         "networks": sorted(NETWORKS),
         "boxes": _boxes(what, wanted.columns),
         "sizes": SIZES,
+        "most": most_of(wanted),
         "command": wanted.command(site.name),
         "read_at": site.clock.now(),
         "tabs": [(title, ADDRESSES[each], each == what) for each, title in TITLES.items()] + [("Saved", "/data/saved", False)],
