@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -165,12 +166,15 @@ async def test_a_number_that_no_study_has_is_not_found(client: Client) -> None:
 
 async def test_a_series_is_uploaded_and_held_against_the_references(client: Client) -> None:
     path = await study(client)
-    rows = "\n".join(f"{START + n * HOUR:%Y-%m-%d %H:%M},{n % 3}" for n in range(1, 9))
+    rows = "\n".join(f"{START + n * HOUR:%Y-%m-%d %H:%M},{n % 3}" for n in range(-3, 6))
     assert (await upload(client, f"{path}/series", rows.encode())).status == 303
     shown = (await client.get(path)).text
     assert "Correlation by lag" in shown
     told = (await client.get(f"/figures/plots{path.removeprefix('/figures')}/lags")).json()
     assert len(told["series"]) == 4
+    assert "too few to tell: 9 pairs" in shown
+    assert re.search(r"Strongest of \d+ tried", shown)
+    assert "high by chance alone" in shown
     assert told["xs"][0] == -24
 
 
