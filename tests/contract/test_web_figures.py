@@ -121,11 +121,24 @@ async def test_the_graphs_show_who_talks_with_whom(client: Client) -> None:
     assert [edge["weight"] for edge in friends["edges"]] == [7]
     around = await client.get("/figures/around?account=ana")
     assert "Around @ana" in around.text
-    assert "Strongest ties" in (await client.get("/figures/around/ties?account=x%3A1")).text
+    ties = (await client.get("/figures/around/ties?account=x%3A1")).text
+    assert "Strongest ties" in ties
+    assert re.search(r"answered by \d, replies \d", ties)
     assert (await client.get("/figures/around/ties?account=nobody")).status == 404
     graph = (await client.get("/figures/graphs/around/x%3A1")).json()
     assert {edge["kind"] for edge in graph["edges"]} == {"replies"}
     assert (await client.get("/figures/around?account=nobody")).status == 404
+
+
+async def test_who_passes_on_what_an_account_wrote_is_around_it(client: Client) -> None:
+    scene = await Filled(client.site.database).register()
+    passed = post("20", "3", kind=PostKind.REPOST, repost_of="x:2", text=None, created_at=START + 30 * HOUR)
+    await scene.save(Page(users=(user("3", handle="eva"),), posts=(passed,)), TIMELINE, "3")
+    graph = (await client.get("/figures/graphs/around/x%3A1")).json()
+    assert "reposts" in {edge["kind"] for edge in graph["edges"]}
+    assert "reposted by 1" in (await client.get("/figures/around/ties?account=x%3A1")).text
+    assert "reposts 1" in (await client.get("/figures/around/ties?account=x%3A3")).text
+    assert "/figures/around?account=x%3A1" in (await client.get("/users/x%3A1")).text
 
 
 @pytest.mark.parametrize("address", ["?unit=week", "/top?what=nothing", "/top?month=spring", "/around?account=" + "x" * 501])
