@@ -43,6 +43,14 @@ def test_a_row_is_opened_by_keys_as_the_post_that_it_shows(shared_site: Served, 
     expect(page.get_by_role("heading", name="Which call brought it")).to_be_visible()
 
 
+def test_the_slash_leads_to_the_search_of_words_and_rows_lie_on_their_sheet(shared_site: Served, page: Page) -> None:
+    page.goto(shared_site.address("/data/posts"))
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    colour = "(of) => getComputedStyle(document.querySelector(of)).backgroundColor"
+    assert page.evaluate(colour, ".sheet") == page.evaluate(colour, "#keep")
+
+
 def test_a_search_is_sorted_paged_saved_and_deleted(site: Served, page: Page) -> None:
     page.goto(site.address("/data/posts?size=25"))
     page.get_by_role("link", name="likes").click()

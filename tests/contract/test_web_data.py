@@ -131,6 +131,40 @@ async def test_a_download_has_the_rows_of_the_search(client: Client) -> None:
     assert (await client.get("/data/posts.csv?user=nobody")).status == 400
 
 
+@pytest.mark.parametrize("sort", ["newest", "oldest", "reposts", "likes"])
+async def test_a_download_has_the_order_of_the_page(client: Client, sort: str) -> None:
+    client.stays = True
+    page = (await client.get(f"/data/posts?sort={sort}")).text
+    lines = (await client.get(f"/data/posts.jsonl?sort={sort}&only=shown&columns=id,reposts")).text.splitlines()
+    rows = [msgspec.json.decode(line) for line in lines]
+    assert len(rows) > 1
+    assert set(rows[0]) == {"id", "reposts"}
+    places = [page.index(f'href="/posts/{quote(row["id"], safe="")}"') for row in rows]
+    assert places == sorted(places)
+
+
+async def test_a_repost_shows_what_it_passes_on_where_that_may_be_told(client: Client, database: Database) -> None:
+    assert 'reposted <bdi>@u1</bdi>:</span> <a class="quiet-link"' in (await client.get("/data/posts?kind=repost")).text
+    async with database.transaction() as tx:
+        await tx.execute("update users set opts_out = 1 where id = ?", "x:1")
+    page = (await client.get("/data/posts?kind=repost")).text
+    assert "flood" not in page
+    assert "@u1" not in page
+
+
+async def test_what_is_seen_for_the_first_time_is_no_change(client: Client, database: Database) -> None:
+    crawled = await Crawled(database).register()
+    await crawled.save(Page(users=(user("2", description="hello there"),)), TIMELINE, "2")
+    page = (await client.get("/users/x%3A2")).text
+    assert "hello there" in page
+    assert "<strong>description</strong> was" not in page
+
+
+async def test_a_sorted_download_says_how_much_it_has(client: Client) -> None:
+    assert "at most 200,000." in (await client.get("/data/posts")).text
+    assert "at most 20,000 because they are sorted by reposts" in (await client.get("/data/posts?sort=reposts")).text
+
+
 async def test_whoever_is_forgotten_leaves_the_searches_that_name_them(client: Client, database: Database) -> None:
     await client.post("/data/saved", {"what": "posts", "name": "hers", "query": "user=%40u1&q=caf%C3%A9+%26+more"})
     (kept,) = await saved_searches(database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -120,11 +121,24 @@ async def test_the_graphs_show_who_talks_with_whom(client: Client) -> None:
     assert [edge["weight"] for edge in friends["edges"]] == [7]
     around = await client.get("/figures/around?account=ana")
     assert "Around @ana" in around.text
-    assert "Strongest ties" in (await client.get("/figures/around/ties?account=x%3A1")).text
+    ties = (await client.get("/figures/around/ties?account=x%3A1")).text
+    assert "Strongest ties" in ties
+    assert re.search(r"answered by \d, replies \d", ties)
     assert (await client.get("/figures/around/ties?account=nobody")).status == 404
     graph = (await client.get("/figures/graphs/around/x%3A1")).json()
     assert {edge["kind"] for edge in graph["edges"]} == {"replies"}
     assert (await client.get("/figures/around?account=nobody")).status == 404
+
+
+async def test_who_passes_on_what_an_account_wrote_is_around_it(client: Client) -> None:
+    scene = await Filled(client.site.database).register()
+    passed = post("20", "3", kind=PostKind.REPOST, repost_of="x:2", text=None, created_at=START + 30 * HOUR)
+    await scene.save(Page(users=(user("3", handle="eva"),), posts=(passed,)), TIMELINE, "3")
+    graph = (await client.get("/figures/graphs/around/x%3A1")).json()
+    assert "reposts" in {edge["kind"] for edge in graph["edges"]}
+    assert "reposted by 1" in (await client.get("/figures/around/ties?account=x%3A1")).text
+    assert "reposts 1" in (await client.get("/figures/around/ties?account=x%3A3")).text
+    assert "/figures/around?account=x%3A1" in (await client.get("/users/x%3A1")).text
 
 
 @pytest.mark.parametrize("address", ["?unit=week", "/top?what=nothing", "/top?month=spring", "/around?account=" + "x" * 501])
@@ -165,12 +179,15 @@ async def test_a_number_that_no_study_has_is_not_found(client: Client) -> None:
 
 async def test_a_series_is_uploaded_and_held_against_the_references(client: Client) -> None:
     path = await study(client)
-    rows = "\n".join(f"{START + n * HOUR:%Y-%m-%d %H:%M},{n % 3}" for n in range(1, 9))
+    rows = "\n".join(f"{START + n * HOUR:%Y-%m-%d %H:%M},{n % 3}" for n in range(-3, 6))
     assert (await upload(client, f"{path}/series", rows.encode())).status == 303
     shown = (await client.get(path)).text
     assert "Correlation by lag" in shown
     told = (await client.get(f"/figures/plots{path.removeprefix('/figures')}/lags")).json()
     assert len(told["series"]) == 4
+    assert "too few to tell: 9 pairs" in shown
+    assert re.search(r"Strongest of \d+ tried", shown)
+    assert "high by chance alone" in shown
     assert told["xs"][0] == -24
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bowerbird.analysis.words.correlation import Coefficient, best, correlations, pearson, ranks, spearman
+from bowerbird.analysis.words.correlation import Coefficient, at_no_lag, correlations, pearson, ranks, spearman, strongest
 from bowerbird.analysis.words.finding import Spellings, distance, folded, pattern
 from bowerbird.analysis.words.series import LARGEST, head_of, read_series
 from bowerbird.errors import UserError
@@ -61,11 +61,23 @@ def test_distance_counts_exchanged_neighbours_once() -> None:
 def test_correlations_of_series_that_are_one_step_apart() -> None:
     first = {place: float(value) for place, value in enumerate([1, 5, 2, 8, 3, 9, 4, 7, 2, 6])}
     second = {place + 1: 2 * value + 1 for place, value in first.items()}
-    found = best(correlations(first, second, 2))
+    told = correlations(first, second, 2)
+    found = strongest({"posts": told, "people": told})
     assert found is not None
-    assert found.pearson is not None
-    assert found.spearman is not None
-    assert (found.lag, found.pairs, found.pearson.value, found.spearman.value) == (1, 10, 1.0, 1.0)
+    assert (found.measure, found.lag, found.pairs, found.value, found.tried) == ("posts, Pearson", 1, 10, 1.0, 20)
+    assert "high by chance alone" in found.words
+    plainly = at_no_lag(told)
+    assert plainly is not None
+    assert plainly.lag == 0
+    assert plainly.words.startswith("too few to tell: 9 pairs")
+    assert strongest({"posts": []}) is None
+
+
+def test_pairs_that_are_all_in_one_order_have_no_interval() -> None:
+    found = spearman([1.0, 2, 3, 4, 5], [1.0, 4, 9, 16, 25])
+    assert found is not None
+    assert not found.has_interval
+    assert "no interval" in found.words
 
 
 def test_intervals_are_those_of_the_books() -> None:

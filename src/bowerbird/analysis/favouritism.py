@@ -14,3 +14,13 @@ def favouritism(weights: Iterable[float]) -> float | None:
     known = [weight for weight in weights if weight > 0]
     whole = sum(known)
     return len(known) * sum((weight / whole) ** 2 for weight in known) if len(known) > 1 else None
+
+
+_EVEN = 1.25
+
+
+def in_words(found: float, accounts: int) -> str:
+    """What it means, for somebody who knows no statistics."""
+    if found < _EVEN:
+        return f"it speaks to {accounts} accounts, to each about equally often"
+    return f"it speaks to {accounts} accounts, so unevenly as if to {accounts / found:.1f} of them alone"

@@ -11,6 +11,8 @@ _Z = 1.959964
 """For 95 % intervals."""
 LEAST = 4
 """Pairs of numbers below which an interval means nothing."""
+FEW = 10
+"""Pairs of numbers below which nobody can tell whether two series go together."""
 
 
 class Coefficient(Struct, frozen=True):
@@ -21,8 +23,15 @@ class Coefficient(Struct, frozen=True):
     high: float
 
     @property
+    def has_interval(self) -> bool:
+        """Where all pairs are on one line the formula gives no width, which says nothing of how sure it is."""
+        return self.low < self.high
+
+    @property
     def words(self) -> str:
         """What it means, for somebody who knows no statistics."""
+        if not self.has_interval:
+            return "perfect on these pairs, so that no interval can be told"
         if self.low <= 0 <= self.high:
             return f"may be chance: anything from {plain(self.low)} to {plain(self.high)} would fit these numbers"
         how = next(word for least, word in _HOW if abs(self.value) >= least)
@@ -47,16 +56,54 @@ class Lagged(Struct, frozen=True, kw_only=True):
     """None: fewer than four pairs, or one of the series never changes."""
     spearman: Coefficient | None
 
+    @property
+    def words(self) -> str:
+        """What Pearson's means, or that there is too little to tell."""
+        if self.pearson is None:
+            return "one of the two never changes, or there are fewer than four pairs"
+        if self.pairs < FEW:
+            return f"too few to tell: {self.pairs} pairs, and fewer than {FEW} give any number by chance"
+        return self.pearson.words
+
+
+class Strongest(Struct, frozen=True, kw_only=True):
+    """The correlation that is farthest from none, of many."""
+
+    measure: str
+    lag: int
+    pairs: int
+    value: float
+    tried: int
+    """How many it was chosen from."""
+
+    @property
+    def words(self) -> str:
+        few = f", from only {self.pairs} pairs" if self.pairs < FEW else ""
+        return f"{self.measure}, at lag {self.lag}{few}; the best of so many is high by chance alone, and proves nothing"
+
 
 def correlations(first: Mapping[int, float], second: Mapping[int, float], most: int) -> list[Lagged]:
     """For every lag from `-most` to `most`, by places in time: at lag 1 today's first goes with tomorrow's second."""
     return [_lagged(first, second, lag) for lag in range(-most, most + 1)]
 
 
-def best(found: Sequence[Lagged]) -> Lagged | None:
-    """Where Pearson's is farthest from none; of several the one with the smallest lag."""
-    told = [each for each in found if each.pearson is not None]
-    return max(told, key=lambda each: (abs(each.pearson.value if each.pearson else 0.0), -abs(each.lag)), default=None)
+def at_no_lag(found: Sequence[Lagged]) -> Lagged | None:
+    return next((each for each in found if each.lag == 0), None)
+
+
+def strongest(found: Mapping[str, Sequence[Lagged]]) -> Strongest | None:
+    """Of all measures at all lags the one farthest from none; of several the one with the smallest lag."""
+    told = [
+        (f"{name}, {method}", each, coefficient.value)
+        for name, lags in found.items()
+        for each in lags
+        for method, coefficient in (("Pearson", each.pearson), ("Spearman", each.spearman))
+        if coefficient is not None
+    ]
+    if not told:
+        return None
+    measure, each, value = max(told, key=lambda one: (abs(one[2]), -abs(one[1].lag)))
+    return Strongest(measure=measure, lag=each.lag, pairs=each.pairs, value=value, tried=len(told))
 
 
 def _lagged(first: Mapping[int, float], second: Mapping[int, float], lag: int) -> Lagged:

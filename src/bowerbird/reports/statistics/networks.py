@@ -11,6 +11,7 @@ from msgspec import Struct
 from bowerbird.ports import Database, Transaction
 from bowerbird.reports.statistics.documents import read_document
 from bowerbird.reports.statistics.people import Person, read_people
+from bowerbird.store.posts.by_id import is_same
 
 MOST_NODES = 100
 _POSTS = 1_000
@@ -19,14 +20,29 @@ _LISTED = 1_000
 _AUTHOR = """
 (select a.author from posts a where substr(a.id, length(a.id) - 18) = substr({id}, length({id}) - 18) and a.id = {id})
 """
-_WROTE = (
-    "(select post_no, kind, reply_to, repost_of from posts where author = ? and deleted_at is null order by post_no desc limit ?)"
-)
+_WROTE = """
+(select post_no, id, kind, reply_to, repost_of from posts where author = ? and deleted_at is null order by post_no desc limit ?)
+"""
 _MENTIONS_OUT = f"select m.user_no as who from {_WROTE} p join post_mentions m on m.post_no = p.post_no where p.kind <> 'repost'"
 _NAMES = f"select {{author}} as who from {_WROTE} p where p.{{column}} is not null"
 _MENTIONS_IN = """
 select p.author as who from (select post_no from post_mentions where user_no = ? order by post_no desc limit ?) m
 join posts p on p.post_no = m.post_no where p.deleted_at is null and p.kind <> 'repost'
+"""
+# Crossed, so that the posts of the account are gone through and not all others.
+_ANSWERED = f"""
+select r.author as who from {_WROTE} p cross join posts r where {is_same("r.reply_to", "p.id")} and r.deleted_at is null
+limit {_LISTED}
+"""
+_REPOSTED = f"""
+select r.author as who from {_WROTE} p cross join posts r where {is_same("r.repost_of", "p.id")} and r.deleted_at is null
+limit {_LISTED}
+"""
+_LISTED_REPOSTS = f"""
+select x.user_no as who from {_WROTE} p cross join reactions x
+where x.post_no = p.post_no and x.kind = 'repost' and x.gone_at is null and not exists (
+    select 1 from posts r where {is_same("r.repost_of", "p.id")} and r.author = x.user_no and r.deleted_at is null)
+limit {_LISTED}
 """
 _FOLLOWS = """
 select {other} as who from relations where kind = 'follow' and {own} = ? and removed_at is null limit ?
@@ -35,9 +51,14 @@ _AMONG = """
 select source, target from relations
 where kind = 'follow' and source {several} and target {several} and removed_at is null
 """
-WEIGHTS = {"replies": 3, "mentions": 2, "mentioned by": 2, "reposts": 2, "follows": 1, "followed by": 1}
+WEIGHTS = {
+    "replies": 3, "answered by": 3, "mentions": 2, "mentioned by": 2, "reposts": 2, "reposted by": 2,
+    "follows": 1, "followed by": 1,
+}  # fmt: skip
 """What each tie counts when the strongest are chosen: who is answered is nearer than who is followed."""
-
+BACK = {"follows": "followed by", "mentions": "mentioned by", "replies": "answered by", "reposts": "reposted by"}
+"""What a tie is called from its other end."""
+_FORTH = {back: kind for kind, back in BACK.items()}
 
 _SPOKEN = frozenset({"replies", "reposts", "mentions"})
 
@@ -98,8 +119,8 @@ async def read_friends(tx: Transaction, database: Database, most: int = 3 * MOST
 
 
 async def read_around(tx: Transaction, database: Database, user: int, most: int = MOST_NODES) -> Graph | None:
-    """Whom an account follows, answers, names and passes on, and who follows and names it, by the latest posts; the strongest
-    ties, and who follows whom among them. None: nobody has that number, or nothing may be told."""
+    """Whom an account follows, answers, names and passes on, and who does so to it, by the latest posts; the strongest ties, and
+    who follows whom among them. None: nobody has that number, or nothing may be told."""
     own = await read_people(tx, database, [user])
     if user not in own:
         return None
@@ -123,25 +144,29 @@ async def read_around(tx: Transaction, database: Database, user: int, most: int 
     return Graph(as_of=None, people=known, groups=groups(between), edges=edges, left_out=left_out, spoken_to=told)
 
 
+_QUESTIONS = (
+    ("replies", _NAMES.format(column="reply_to", author=_AUTHOR.format(id="p.reply_to")), _POSTS),
+    ("answered by", _ANSWERED, _POSTS),
+    ("reposts", _NAMES.format(column="repost_of", author=_AUTHOR.format(id="p.repost_of")), _POSTS),
+    ("reposted by", _REPOSTED, _POSTS),
+    ("reposted by", _LISTED_REPOSTS, _POSTS),
+    ("mentions", _MENTIONS_OUT, _POSTS),
+    ("mentioned by", _MENTIONS_IN, _POSTS),
+    ("follows", _FOLLOWS.format(own="source", other="target"), _LISTED),
+    ("followed by", _FOLLOWS.format(own="target", other="source"), _LISTED),
+)
+
+
 async def _ties(tx: Transaction, user: int) -> Counter[tuple[int, str]]:
-    questions = {
-        "replies": (_NAMES.format(column="reply_to", author=_AUTHOR.format(id="p.reply_to")), _POSTS),
-        "reposts": (_NAMES.format(column="repost_of", author=_AUTHOR.format(id="p.repost_of")), _POSTS),
-        "mentions": (_MENTIONS_OUT, _POSTS),
-        "mentioned by": (_MENTIONS_IN, _POSTS),
-        "follows": (_FOLLOWS.format(own="source", other="target"), _LISTED),
-        "followed by": (_FOLLOWS.format(own="target", other="source"), _LISTED),
-    }
     found: Counter[tuple[int, str]] = Counter()
-    for kind, (sql, most) in questions.items():
+    for kind, sql, most in _QUESTIONS:
         found.update((row["who"], kind) for row in await tx.fetch(sql, user, most) if row["who"] not in (None, user))
     return found
 
 
 def _edge(user: int, who: int, kind: str, n: int) -> Edge:
-    if kind.endswith(" by"):
-        kind = "mentions" if kind == "mentioned by" else "follows"
-        return Edge(source=who, target=user, weight=n, kind=kind)
+    if kind in _FORTH:
+        return Edge(source=who, target=user, weight=n, kind=_FORTH[kind])
     return Edge(source=user, target=who, weight=n, kind=kind)
 
 

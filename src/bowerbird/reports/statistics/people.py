@@ -26,7 +26,7 @@ class Person(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        return f"@{self.handle}" if self.handle else self.id
+        return f"@{self.handle}" if self.handle else self.name or self.id
 
 
 async def read_people(tx: Transaction, database: Database, numbers: Collection[int]) -> Mapping[int, Person]:

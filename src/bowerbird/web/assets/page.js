@@ -174,7 +174,7 @@ function move(by) {
 }
 
 const keys = {
-  "/": () => document.querySelector("main input[type=search], main input[name=q]")?.focus(),
+  "/": () => (document.querySelector("main [data-search]") ?? document.querySelector("main input[type=search], main input[name=q]"))?.focus(),
   "?": () => { location.href = "/help"; },
   t: switchTheme,
   j: () => move(1),

@@ -74,7 +74,7 @@ async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
     past = await read_past(site.database, sheet.number, sheet.id, _TIES)
     changes, hours = past.changes, past.hours
     return {
-        "changes": [each for each in reversed(changes) if each.field not in _COUNTERS],
+        "changes": [each for each in reversed(changes) if each.field not in _COUNTERS and not _is_first_sight(each)],
         "counts": [each for each in changes if each.field in ("followers", "following", "posts")],
         "hours": hours,
         "heat": heat(hours),
@@ -82,6 +82,11 @@ async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:
         "names": await _names(site, sheet),
         "read_at": site.clock.now(),
     }
+
+
+def _is_first_sight(change: Change) -> bool:
+    """What a profile tells of a field that nothing was known of is no change of it."""
+    return change.what == "profile" and change.before is None
 
 
 async def _names(site: Site, sheet: AccountSheet) -> Names:

@@ -29,6 +29,8 @@ _SHADES = 5
 def needed(what: str, columns: Sequence[str]) -> frozenset[str]:
     """The columns that rows must have for these to be shown: links lead to ids."""
     also = {"id", *(_HANDLES[name] for name in columns if name in _HANDLES)}
+    if what == "posts" and "text" in columns:
+        also.add("repost_of")
     return frozenset({*columns, *also, *(_PICTURE if what == "media" else ())})
 
 
@@ -54,9 +56,10 @@ def _cell(what: str, name: str, kind: str) -> Callable[[Picked], str]:
         return lambda row: person(row[whose], row[name])
     if name == "id" and what == "media":
         return picture
-    if name == "text" or (name == "description" and what == "media"):
-        post = "id" if name == "text" else "post_id"
-        return _known(name, lambda row: _quiet(row[post], row[name]))
+    if name == "text":
+        return _said
+    if name == "description" and what == "media":
+        return _known(name, lambda row: _quiet(row["post_id"], row[name]))
     if name == "created_at" and what == "posts":
         return _known(name, lambda row: f'<a href="/posts/{words.in_path(row["id"])}">{when(row[name])}</a>')
     for kinds, of in ((_POSTS, "posts"), (_USERS, "users")):
@@ -64,6 +67,20 @@ def _cell(what: str, name: str, kind: str) -> Callable[[Picked], str]:
             return _known(name, lambda row: f'<a href="/{of}/{words.in_path(row[name])}">{escape(row[name])}</a>')  # noqa: B023 - returned at once
     told = _BY_NAME[name] if name in _BY_NAME else _BY_KIND.get(kind, _text)
     return _known(name, lambda row: told(row[name]))
+
+
+def _said(row: Picked) -> str:
+    """The text of a post; of a repost what it passes on, where that may be told."""
+    if row["text"] is not None:
+        return _quiet(row["id"], row["text"])
+    original = row.get("original")
+    if original is None:
+        return (
+            f'<span class="muted">{_quiet(row["id"], "reposted a post of which nothing is told")}</span>'
+            if row.get("repost_of")
+            else _NONE
+        )
+    return f'<span class="muted">reposted <bdi>{escape(original.label)}</bdi>:</span> {_quiet(row["id"], original.text)}'
 
 
 def _known(name: str, told: Callable[[Picked], str]) -> Callable[[Picked], str]:

@@ -23,10 +23,12 @@ from bowerbird.reports.browsing.follows import search_follows
 from bowerbird.reports.browsing.matching import how_many
 from bowerbird.reports.browsing.searching import Found, Matching, orders_of, search
 from bowerbird.reports.histories.find_account import find_accounts
+from bowerbird.reports.sheets.originals import read_originals
 from bowerbird.reports.sheets.posts import read_post
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.data.asking import CONDITIONS, SIZES, Asked, all_columns, asked
 from bowerbird.web.pages.data.cells import needed, table_rows
+from bowerbird.web.pages.data.downloads import most_of
 from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
@@ -78,7 +80,12 @@ def counting(site: Site, what: str) -> Endpoint:
 
 async def _found(site: Site, wanted: Asked) -> Found:
     asked_for = structs.replace(wanted.search, columns=needed(wanted.what, wanted.columns))
-    return await (search_follows if wanted.what == "follows" else search)(site.database, asked_for)
+    found = await (search_follows if wanted.what == "follows" else search)(site.database, asked_for)
+    if wanted.what != "posts" or "text" not in wanted.columns:
+        return found
+    passed = {row["repost_of"] for row in found.rows if row["text"] is None and row["repost_of"]}
+    originals = await read_originals(site.database, passed)
+    return structs.replace(found, rows=tuple({**row, "original": originals.get(row["repost_of"])} for row in found.rows))
 
 
 def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:
@@ -106,6 +113,7 @@ def _values(site: Site, wanted: Asked, found: Found) -> dict[str, Any]:
         "networks": sorted(NETWORKS),
         "boxes": _boxes(what, wanted.columns),
         "sizes": SIZES,
+        "most": most_of(wanted),
         "command": wanted.command(site.name),
         "read_at": site.clock.now(),
         "tabs": [(title, ADDRESSES[each], each == what) for each, title in TITLES.items()] + [("Saved", "/data/saved", False)],

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.analysis.favouritism import favouritism
+from bowerbird.analysis.favouritism import favouritism, in_words
 from bowerbird.errors import UserError
 from bowerbird.reports.histories.find_account import find_accounts
-from bowerbird.reports.statistics.networks import WEIGHTS, Graph, read_around, read_friends
+from bowerbird.reports.statistics.networks import BACK, WEIGHTS, Graph, read_around, read_friends
 from bowerbird.reports.statistics.people import read_people
 from bowerbird.web.errors import NotFound
 from bowerbird.web.kept import Kept
@@ -59,7 +59,9 @@ def routes(figures: Figures) -> list[BaseRoute]:
         if graph is None:
             raise NotFound("There is no such account in this store that may be told of.")
         kinds = Counter(edge.kind for edge in graph.edges)
-        values = {"weights": WEIGHTS, "strongest": strongest(graph), "favour": favouritism(graph.spoken_to)}
+        favour = favouritism(graph.spoken_to)
+        spread = None if favour is None else in_words(favour, len(graph.spoken_to))
+        values = {"weights": WEIGHTS, "strongest": strongest(graph), "favour": favour, "spread": spread}
         return figures.site.part(request, "figures/ties.html", graph=graph, kinds=kinds, **values)
 
     async def around_of(known_id: str) -> Graph | None:
@@ -97,7 +99,6 @@ _LASTS = timedelta(seconds=15)
 _LONGEST = 500
 _MOST_SHOWN = 50
 _ITSELF = "the account"
-_BACK = {"follows": "followed by", "mentions": "mentioned by"}
 
 
 def strongest(graph: Graph, most: int = 25) -> list[tuple[Any, Counter[str], int]]:
@@ -107,7 +108,7 @@ def strongest(graph: Graph, most: int = 25) -> list[tuple[Any, Counter[str], int
     for edge in graph.edges:
         if own in (edge.source, edge.target):
             other = edge.target if edge.source == own else edge.source
-            kind = edge.kind if edge.source == own else _BACK[edge.kind]
+            kind = edge.kind if edge.source == own else BACK[edge.kind]
             ties.setdefault(other, Counter())[kind] += edge.weight
     ranked = sorted(ties, key=lambda who: (-ties[who].total(), who))[:most]
     return [(people[who], ties[who], ties[who].total()) for who in ranked]

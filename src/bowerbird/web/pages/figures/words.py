@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.analysis.words.correlation import best, plain
+from bowerbird.analysis.words.correlation import at_no_lag, plain, strongest
 from bowerbird.analysis.words.series import LARGEST, MOST_ROWS, head_of, read_series
 from bowerbird.app.words.studies import keep_series, look_anew, make_study, remove_study
 from bowerbird.errors import UserError
@@ -89,7 +89,8 @@ class _Pages:
             study=study,
             told=told,
             precision=precision,
-            best=None if told is None else {"posts": best(told.by_posts), "people": best(told.by_people)},
+            plainly=None if told is None else at_no_lag(told.by_posts),
+            strongest=None if told is None else strongest({"posts": told.by_posts, "people": told.by_people}),
             largest=LARGEST,
             plain=plain,
             most_rows=MOST_ROWS,
