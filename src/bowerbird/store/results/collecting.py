@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from bowerbird.model import Facet, Outcome, Page, Saved, Service, Task
-from bowerbird.ports import Database, Transaction
+from bowerbird.ports import Database, Row, Transaction
 from bowerbird.ports import Store as StorePort
 from bowerbird.store.people.names import has_local_keys, id_for
 from bowerbird.store.posts.by_id import with_ids
@@ -26,6 +26,13 @@ on conflict (crawl, service, target, item) do nothing
 """
 _MEAN = "insert into meanings (crawl, service, key, target) values (?, ?, ?, ?) on conflict do nothing"
 _COUNT = "select count(*) as found from results where crawl = ? and service = ? and target = ?"
+_COUNT_HEARD = """
+select (select coalesce(max(rows), 0) from outputs where crawl = ?) + count(*) as found
+from results r join posts p on p.post_no = r.post_no join users u on u.user_no = p.author
+where r.crawl = ? and r.service = ? and r.target = ? and p.deleted_at is null and coalesce(u.opts_out, 0) = 0
+    and r.result > (select coalesce(max(result), 0) from outputs where crawl = ?)
+"""
+"""Rows that are written, and results that will be: what went away in between leaves room, or a stream would never end."""
 _NOTHING = Page()
 _Row = tuple[str, str, int | None, int | None, int | None, str | None]
 
@@ -143,7 +150,7 @@ class CollectingStore:
         worst a list is read a page further."""
         counts: Counter[str] = Counter()
         for target in targets:
-            row = await tx.fetch_one(_COUNT, self._crawl, service, target)
+            row = await self._counted(tx, service, target)
             counts[target] = int(row["found"]) if row is not None else 0
         kept = []
         for each in rows:
@@ -151,6 +158,11 @@ class CollectingStore:
                 counts[each[0]] += 1
                 kept.append(each)
         return kept, counts
+
+    async def _counted(self, tx: Transaction, service: int, target: str) -> Row | None:
+        if target != HEARD:
+            return await tx.fetch_one(_COUNT, self._crawl, service, target)
+        return await tx.fetch_one(_COUNT_HEARD, self._crawl, self._crawl, service, target, self._crawl)
 
     async def _origins_of(self, tx: Transaction, service: int, targets: set[str]) -> Mapping[str, list[str]]:
         if not self._wanted.leading or not targets:
