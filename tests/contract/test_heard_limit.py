@@ -10,8 +10,6 @@ from bowerbird.store.results.collecting import CollectingStore
 from bowerbird.store.results.wanted import Wanted
 
 _WRITTEN = "insert into outputs (crawl, path, base, result, size, rows) select 1, '-', 0, max(result), 0, 1 from results"
-    "insert into outputs (crawl, path, base, result, size, rows) values (1, '-', 0, (select max(result) from results), 0, 1)"
-)
 
 
 async def _crawled(database: Database) -> Crawled:
