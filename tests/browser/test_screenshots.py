@@ -60,7 +60,7 @@ pytestmark = pytest.mark.timeout(1_800)
 _LONG_ENOUGH = timedelta(minutes=4)
 """How long the demo has run before it is shown: keywords have come, and growth was written down."""
 _SHOWN_AS = {socket.gethostname(): "crawler-1"}
-_IS_DRAWN = "[...document.querySelectorAll('.plot .canvas')].every((canvas) => canvas.childElementCount)"
+_UNDRAWN = ".plot .canvas:not(:has(*))"
 _REPLACE = """(names) => {
   const say = (text) => Object.entries(names).reduce((told, [from, to]) => told.replaceAll(from, to), text);
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -119,7 +119,7 @@ def _open(page: Page, address: str) -> None:
     until = time.monotonic() + 60
     while True:
         page.goto(address, wait_until="load")
-        page.wait_for_function(_IS_DRAWN)
+        expect(page.locator(_UNDRAWN)).to_have_count(0)
         page.wait_for_timeout(1_000)
         if page.get_by_text("being worked out").count() == 0 or time.monotonic() > until:
             return
