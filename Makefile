@@ -4,6 +4,8 @@ INSTALLED := .venv/.installed
 READY := .venv/.ready
 # Two for each of the two cores that it is made for: tests that start processes wait a good deal.
 WORKERS ?= 4
+# Long tests hold real streams against the clock: they need a processor when they want one.
+LONG_WORKERS ?= 3
 COMPILE := pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --annotation-style line --custom-compile-command "make lock"
 
 # Compiled modules are kept, even where the environment says not to: the tests start hundreds of processes, and each would spend a
@@ -43,7 +45,7 @@ test: install
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 
 test-long: install
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m long
+	@$(BIN)/pytest -n $(LONG_WORKERS) --dist worksteal -m long
 
 test-all: test test-long
 
