@@ -40,6 +40,7 @@ SAFE = frozenset({"GET", "HEAD"})
 _MOST_FIELDS, _MOST_FILES = 500, 4
 _OPEN = "open_to_all"
 _ROLE = "needed_role"
+_MOST_ROLES = 1_000
 _STALE = "This page is too old for that, or was not made by this dashboard: load it again and repeat what you did."
 
 
@@ -54,6 +55,8 @@ class Guard:
         self.patience = PATIENCE
         self.actions: Sequence[Route] = ()
         """The addresses that forms are sent to."""
+        self._roles: dict[str, Role] = {}
+        """By address, the role that it was found to need."""
         self.away: Callable[[Request, Exception], Awaitable[Response]] | None = None
         """Answers while the database does not."""
         self.failed: Callable[[Request, Exception], Awaitable[Response]] | None = None
@@ -92,9 +95,15 @@ class Guard:
 
     def role_for(self, address: str) -> Role:
         """The role that sending a form to an address needs."""
+        if (known := self._roles.get(address)) is not None:
+            return known
         path = unquote(address.partition("?")[0])
         found = next((route for route in self.actions if route.path_regex.match(path)), None)
-        return (role_of(found.endpoint) if found is not None else None) or Role.READ
+        role = (role_of(found.endpoint) if found is not None else None) or Role.READ
+        if len(self._roles) < _MOST_ROLES:
+            # A page of fifty rows with a button each asks fifty times.
+            self._roles[address] = role
+        return role
 
     def showing(self, role: Role, handler: Endpoint) -> Endpoint:
         """A page for those alone who have this role."""
