@@ -19,6 +19,9 @@ from bowerbird.reports.sheets.names import read_names
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.security import Form, Role
 
+_ROWS = 30
+"""Of a page: each has a form of its own, which takes longest to write."""
+
 
 def routes(desk: Desk) -> list[BaseRoute]:
     site = desk.site
@@ -31,7 +34,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
             await desk.named(name)
         word = asked.get("q", "")[:100]
         async with site.database.reading() as tx:
-            found = await read_seeds(tx, name, Ask(after=asked.get("after"), newest_first=False), word)
+            found = await read_seeds(tx, name, Ask(after=asked.get("after"), size=_ROWS, newest_first=False), word)
             known = await read_names(site.database, tx, [(seed.service, seed.target) for seed in found.lines])
         more = urlencode({"crawl": name, "q": word, "after": found.after}) if found.after else ""
         return desk.page(
