@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -30,7 +30,16 @@ from bowerbird.providers.common.reading.amounts import MOST_LOST, check_values, 
 from bowerbird.providers.common.reading.items import UNREADABLE, Harvest, identified, shortened
 from bowerbird.providers.common.snowflakes import AHEAD, is_credible, is_number, newest, order
 
+
+class Keyed(Protocol):
+    """What a service lists under an id."""
+
+    @property
+    def key(self) -> str: ...
+
+
 G = TypeVar("G", bound="Gathering")
+K = TypeVar("K", bound=Keyed)
 
 REPEATED = "the server answered the same position again; the listing is taken as ended"
 OVERFULL = "the server listed far more than was asked for; the rest was left out and the listing is taken as ended"
@@ -92,6 +101,19 @@ class Gathering(ABC):
                 keys.append(key)
             else:
                 self.harvest.quarantine(Subject.USER, raw, ValueError("an id is not a number"))
+        return keys
+
+    def listed(self, raws: Iterable[bytes], read: Callable[[bytes], K], tell: Callable[[K, bytes], object]) -> list[str]:
+        """Tells of those posts that are new to us and answers the ids of everything listed that has one."""
+        keys: list[str] = []
+        for raw in raws:
+            try:
+                post = read(raw)
+                if not self.is_known(post.key):
+                    tell(post, raw)
+                keys.append(post.key)
+            except UNREADABLE as error:
+                self.lose(Subject.POST, raw, error)
         return keys
 
     def is_known(self, key: str) -> bool:

@@ -44,16 +44,7 @@ class TwitterGathering(Gathering):
 
     def posts(self, raws: Iterable[bytes]) -> list[str]:
         """Maps what is new to us and answers the ids of everything listed that has one."""
-        keys: list[str] = []
-        for raw in raws:
-            try:
-                tweet = tweets.read(raw)
-                if not self.is_known(tweet.key):
-                    self.tell(tweet, raw)
-                keys.append(tweet.key)
-            except UNREADABLE as error:
-                self.lose(Subject.POST, raw, error)
-        return keys
+        return self.listed(raws, tweets.read, self.tell)
 
     def tell(self, tweet: Tweet, raw: bytes) -> None:
         """One tweet that stands by itself; raises one of `UNREADABLE` when it cannot be mapped."""

@@ -61,28 +61,10 @@ class WeiboGathering(Gathering):
 
     def posts(self, raws: Iterable[bytes]) -> list[str]:
         """Maps what is new to us and answers the ids of everything listed that has one."""
-        keys: list[str] = []
-        for raw in raws:
-            try:
-                status = statuses.read(raw)
-                if not self.is_known(status.key):
-                    self._post(status, raw)
-                keys.append(status.key)
-            except UNREADABLE as error:
-                self.lose(Subject.POST, raw, error)
-        return keys
+        return self.listed(raws, statuses.read, self._post)
 
     def comments(self, raws: Iterable[bytes]) -> list[str]:
-        keys: list[str] = []
-        for raw in raws:
-            try:
-                comment = comments.read(raw)
-                if not self.is_known(comment.key):
-                    self._comment(comment, raw)
-                keys.append(comment.key)
-            except UNREADABLE as error:
-                self.lose(Subject.POST, raw, error)
-        return keys
+        return self.listed(raws, comments.read, self._comment)
 
     def _post(self, status: Status, raw: bytes, *, author: User | None = None, is_along: bool = False) -> Post | None:
         """The post and the root it passes on; None for what is deleted or not public."""

@@ -76,16 +76,7 @@ class XGathering(Gathering):
     def posts(self, raws: Iterable[bytes]) -> list[str]:
         """Maps what is new to us and answers the ids of everything listed that has one."""
         self._come_along()
-        keys: list[str] = []
-        for raw in raws:
-            try:
-                tweet = tweets.read(raw)
-                if not self.is_known(tweet.key):
-                    self._post(tweet, raw)
-                keys.append(tweet.key)
-            except UNREADABLE as error:
-                self.lose(Subject.POST, raw, error)
-        return keys
+        return self.listed(raws, tweets.read, self._post)
 
     def _come_along(self) -> None:
         """Authors first: whether a post may be kept depends on them. What is lost here was not asked for itself."""
