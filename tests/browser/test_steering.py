@@ -44,7 +44,7 @@ def network(site: Served) -> Iterator[Network]:
 
 
 def said(page: Page) -> Locator:
-    return page.locator(".message[role=status]").first
+    return page.locator(".message[role=status], .message[role=alert]").first
 
 
 def card(page: Page, name: str) -> Locator:

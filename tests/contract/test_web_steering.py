@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
+from simulated_server import running
 
 from bowerbird.app.steering.files import folder_for
 from bowerbird.clock import RealClock
@@ -52,7 +53,7 @@ async def followed(client: Client, answer: Answer) -> str:
 
 
 async def said(client: Client, answer: Answer) -> str:
-    return (await followed(client, answer)).partition('role="status">')[2].partition("</p>")[0]
+    return (await followed(client, answer)).partition('<p class="message')[2].partition(">")[2].partition("</p>")[0]
 
 
 async def standing(client: Client) -> dict[str, str]:
@@ -221,6 +222,37 @@ async def test_the_password_of_a_database_is_in_the_vault_alone(client: Client) 
     tried = await said(client, await client.post("/steering/credentials/test", {"name": "archive"}))
     assert "cannot be opened" in tried
     assert "p%40ss" not in tried
+
+
+async def test_a_wrong_credential_is_told_as_a_fault_until_its_secret_is_replaced(client: Client) -> None:
+    with running() as server:
+        right, wrong = next(iter(server.service.tokens)).value, "mistypedtoken"
+        form = {"name": "mine", "provider": "mastodon", "secret_access_token": wrong, "server": server.base, "account": "ada"}
+        await client.post("/steering/credentials/add", form)
+        tried = await followed(client, await client.post("/steering/credentials/test", {"name": "mine"}))
+        assert '<p class="message bad" role="alert">mine: Tried: ' in tried
+        assert "A new secret for mine" in (await client.get("/steering/credentials?replace=mine")).text
+        replaced = await followed(
+            client, await client.post("/steering/credentials/replace", {**form, "secret_access_token": right})
+        )
+        assert "mine has its new secret" in replaced
+        tried = await followed(client, await client.post("/steering/credentials/test", {"name": "mine"}))
+    assert '<p class="message good" role="status">mine: Tried: ' in tried
+    assert not any(secret in page for secret in (right, wrong) for page in (tried, replaced))
+    assert client.site.vault.credential("mine").account == "ada"  # type: ignore[union-attr]
+    recorded = await rows(client, "select who, outcome from actions where what = 'replace secret' and subject = 'mine'")
+    assert recorded == [{"who": "owner", "outcome": "done"}]
+
+
+async def test_what_is_no_whole_secret_replaces_nothing(client: Client) -> None:
+    form = {"name": "archive", "host": "db.example", "database": "posts", "user": "ada", "password": "first"}
+    await client.post("/steering/credentials/database", form)
+    again = {**form, "host": "", "password": "second"}
+    assert (await client.post("/steering/credentials/replace", again)).status == 400
+    assert (await client.post("/steering/credentials/replace", {**form, "name": "nobody"})).status == 400
+    assert (await client.post("/steering/credentials/replace", {**again, "host": "new.example"})).status == 303
+    assert client.site.vault.secret("archive").values["address"] == "postgresql://ada:second@new.example/posts"  # type: ignore[union-attr]
+    assert client.site.vault.credential("archive").servers == ("postgresql://new.example/posts",)  # type: ignore[union-attr]
 
 
 async def test_people_of_the_store_are_found_by_name(client: Client) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from bowerbird.clock import RealClock
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.trials import Candidate, Tried, Trier
@@ -12,28 +14,37 @@ from bowerbird.settings import Settings
 from bowerbird.transport import HttpTransport
 
 
-async def tried_line(credential: Credential, vault: Vault, settings: Settings, clock: Clock | None = None) -> str:
-    """What its server says of a credential, in a sentence; empty where it cannot be tried for nothing."""
+class Told(Struct, frozen=True):
+    """What its server says of a credential."""
+
+    words: str = ""
+    """A sentence; empty where it cannot be tried for nothing."""
+    is_taken: bool | None = None
+    """None: there is no telling."""
+
+
+async def told_of(credential: Credential, vault: Vault, settings: Settings, clock: Clock | None = None) -> Told:
+    """Makes the one call, where it costs nothing."""
     clock = clock or RealClock()
     base = credential.home[0] if credential.home else ""
     speaks = provider(credential.provider, now=clock.now, base=base)
     trial = speaks.trial(credential.kind) if isinstance(speaks, TriedProvider) else None
     if not isinstance(speaks, TriedProvider) or trial is None or not base:
-        return ""
+        return Told()
     if any(limit.is_money for limit in trial.facet.limits):
-        return ""
+        return Told()
     service = Service(name=base, provider=credential.provider, base=base)
     one = Candidate(speaks, service, credential, trial.request, ())
     transport = HttpTransport(clock, settings.user_agent)
     try:
-        return _words(await Trier(Signer(vault, transport, clock, None), None).tried(one), base)
+        return _told(await Trier(Signer(vault, transport, clock, None), None).tried(one), base)
     finally:
         await transport.close()
 
 
-def _words(tried: Tried, base: str) -> str:
+def _told(tried: Tried, base: str) -> Told:
     if tried.is_refused:
-        return f"Tried: {tried.sentence}; {tried.advice}."
+        return Told(f"Tried: {tried.sentence}; {tried.advice}.", is_taken=False)
     if tried.outcome is Outcome.OK:
-        return f"Tried: {base} takes it."
-    return f"Tried, without an answer that tells whether {base} takes it{f' ({tried.words})' if tried.words else ''}."
+        return Told(f"Tried: {base} takes it.", is_taken=True)
+    return Told(f"Tried, without an answer that tells whether {base} takes it{f' ({tried.words})' if tried.words else ''}.")

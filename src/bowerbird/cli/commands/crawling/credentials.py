@@ -124,9 +124,9 @@ def add(
 
 def _tried(credential: Credential, vault: FileVault, settings: Settings) -> str:
     # Loaded when it is needed: it brings the networks along.
-    from bowerbird.app.trying import tried_line
+    from bowerbird.app.trying import told_of
 
-    return asyncio.run(tried_line(credential, vault, settings))
+    return asyncio.run(told_of(credential, vault, settings)).words
 
 
 def _add_entry(vault: FileVault, entry: Credential, values: dict[str, str], output: Output, *, replace: bool) -> None:

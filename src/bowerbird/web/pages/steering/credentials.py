@@ -1,4 +1,4 @@
-"""Keys to networks and addresses of databases: added, tried and retired. A secret comes in and never goes out."""
+"""Keys to networks and addresses of databases: added, tried, renewed and retired. A secret comes in and never goes out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.app.trying import tried_line
+from bowerbird.app.trying import told_of
 from bowerbird.crawl.access.how_to_add import login_at
 from bowerbird.db import open_database
 from bowerbird.db.versions import newest, version_of
@@ -20,6 +20,7 @@ from bowerbird.limits.keys.fields import (
     FIELDS,
     KINDS,
     MESSAGE,
+    PROVIDERS,
     check_kind,
     complete,
     required_fields,
@@ -27,10 +28,11 @@ from bowerbird.limits.keys.fields import (
 from bowerbird.limits.keys.places import database_entry, how_used, message_entry
 from bowerbird.limits.keys.servers import servers_named
 from bowerbird.model import TRAITS, Credential, Secret
-from bowerbird.web.pages.steering.desk import Desk, text
+from bowerbird.web.pages.steering.desk import Desk, Said, text
 from bowerbird.web.security import Form, Role
 
 _SECRET = 4_000
+_TONES = {True: "good", False: "bad", None: ""}
 
 
 def routes(desk: Desk) -> list[BaseRoute]:
@@ -42,11 +44,15 @@ def routes(desk: Desk) -> list[BaseRoute]:
             known, problem = list(desk.vault.credentials()), ""
         except CredentialError as error:
             known, problem = [], str(error)
+        wanted = request.query_params.get("replace")
+        renewed = next((each for each in known if each.name == wanted and each.provider in PROVIDERS), None)
         return desk.page(
             request, "credentials.html", "Credentials", problem=problem, vault=str(desk.vault.path), provider=provider, kind=kind,
             keys=[each for each in known if each.provider not in (DATABASE, MESSAGE)], providers=sorted(TRAITS),
             databases=[each for each in known if each.provider == DATABASE], fields=FIELDS[provider, kind][0],
             others=[each for each in known if each.provider == MESSAGE], kinds=KINDS, server=_server(provider),
+            known_providers=PROVIDERS, renewed=renewed,
+            renewed_fields=FIELDS[renewed.provider, renewed.kind][0] if renewed else (),
             has_kinds=provider in TRAITS and all(FIELDS.get((provider, each)) for each in KINDS),
         )  # fmt: skip
 
@@ -69,17 +75,27 @@ def routes(desk: Desk) -> list[BaseRoute]:
 
         return desk.back("/steering/credentials", await site.act(request, "add database", name, do))
 
+    async def replace(request: Request, form: Form) -> Response:
+        name = text(form, "name", 64)
+
+        async def do() -> str:
+            return await asyncio.to_thread(_replaced, desk, form, name)
+
+        return desk.back("/steering/credentials", await site.act(request, "replace secret", name, do))
+
     async def test(request: Request, form: Form) -> Response:
         name = text(form, "name", 64)
         credential = desk.vault.credential(name)
 
-        async def do() -> str:
+        async def do() -> Said:
             if credential.provider == DATABASE:
                 return await _tried_database(desk, credential)
             if credential.provider == MESSAGE:
-                return f"{name} is tried when a message is sent."
-            told = await tried_line(credential, desk.vault, desk.settings)
-            return f"{name}: {told}" if told else f"{name} cannot be tried for nothing: its network charges for every call."
+                return Said(f"{name} is tried when a message is sent.")
+            told = await told_of(credential, desk.vault, desk.settings)
+            if not told.words:
+                return Said(f"{name} cannot be tried for nothing: its network charges for every call.")
+            return Said(f"{name}: {told.words}", _TONES[told.is_taken])
 
         return desk.back("/steering/credentials", await site.act(request, "test credential", name, do))
 
@@ -97,6 +113,7 @@ def routes(desk: Desk) -> list[BaseRoute]:
         Route("/steering/credentials", site.showing(Role.STEER, page)),
         Route("/steering/credentials/add", site.acting(Role.ADMIN, add), methods=["POST"]),
         Route("/steering/credentials/database", site.acting(Role.ADMIN, add_database), methods=["POST"]),
+        Route("/steering/credentials/replace", site.acting(Role.ADMIN, replace), methods=["POST"]),
         Route("/steering/credentials/test", site.acting(Role.ADMIN, test), methods=["POST"]),
         Route("/steering/credentials/retire", site.acting(Role.ADMIN, retire), methods=["POST"]),
     ]
@@ -116,9 +133,7 @@ def _server(provider: str) -> str:
 
 def _added(desk: Desk, form: Form, name: str) -> str:
     provider, kind = text(form, "provider"), text(form, "kind") or "user"
-    given = {field: text(form, f"secret_{field}", _SECRET) for choice in required_fields(provider, kind) for field in choice}
-    check_kind({field: value for field, value in given.items() if value}, provider, kind)
-    values = complete(given, FIELDS[provider, kind])
+    values = _values(form, provider, kind)
     if provider == MESSAGE:
         entry = message_entry(name, values)
         desk.vault.add(entry, Secret(name=name, values=values))
@@ -128,6 +143,25 @@ def _added(desk: Desk, form: Form, name: str) -> str:
     credential = Credential(name=name, provider=provider, kind=kind, account=account, app=text(form, "app"), servers=servers)
     desk.vault.add(credential, Secret(name=name, values=values))
     return f"{name} is in the vault. It is sent to {' and '.join(credential.home) or 'nobody'} only; test it once."
+
+
+def _replaced(desk: Desk, form: Form, name: str) -> str:
+    """A new secret is what replacing is for: whose it is, and where it belongs, stays as it was."""
+    before = desk.vault.credential(name)
+    required_fields(before.provider, before.kind)
+    values = {ADDRESS: _address(form)} if before.provider == DATABASE else _values(form, before.provider, before.kind)
+    entry = before
+    if before.provider in (DATABASE, MESSAGE):
+        entry = (database_entry if before.provider == DATABASE else message_entry)(name, values)
+    desk.vault.add(entry, Secret(name=name, values=values), replace=True)
+    return f"{name} has its new secret; the old one is no longer in the vault. Test it once."
+
+
+def _values(form: Form, provider: str, kind: str) -> dict[str, str]:
+    """The secret that a form holds, checked; raises where a field is missing, or all of them are of the other kind."""
+    given = {field: text(form, f"secret_{field}", _SECRET) for choice in required_fields(provider, kind) for field in choice}
+    check_kind({field: value for field, value in given.items() if value}, provider, kind)
+    return complete(given, FIELDS[provider, kind])
 
 
 def _address(form: Form) -> str:
@@ -145,18 +179,21 @@ def _address(form: Form) -> str:
     return f"postgresql://{login}@{host}{f':{port}' if port else ''}/{quote(database, safe='')}"
 
 
-async def _tried_database(desk: Desk, credential: Credential) -> str:
+async def _tried_database(desk: Desk, credential: Credential) -> Said:
     address = desk.vault.secret(credential.name).values[ADDRESS]
     try:
         database = await open_database(address, desk.site.clock)
     except BowerbirdError as error:
-        return f"{credential.name} cannot be opened: {error}"
+        return Said(f"{credential.name} cannot be opened: {error}", "bad")
     try:
         version = await version_of(database)
     finally:
         await database.close()
     if version is None:
-        return f"{credential.name} answers, and holds no crawls yet: the first one makes its tables."
-    return f"{credential.name} answers; it is a store of version {version}" + (
-        "." if version == newest() else f", and this bowerbird is of {newest()}: bring it up to date with `bowerbird upgrade`."
+        return Said(f"{credential.name} answers, and holds no crawls yet: the first one makes its tables.", "good")
+    answers = f"{credential.name} answers; it is a store of version {version}"
+    if version == newest():
+        return Said(f"{answers}.", "good")
+    return Said(
+        f"{answers}, and this bowerbird is of {newest()}: bring it up to date with `bowerbird upgrade vault:{credential.name}`."
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -35,12 +36,20 @@ TABS = (
 _MOST_SAID = 500
 
 
+class Said(Struct, frozen=True):
+    """What a page tells of an action that is over."""
+
+    words: str
+    tone: str = ""
+    """`good` or `bad` where it went so; nothing where there is no telling."""
+
+
 class Desk:
     """One for a site."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._said: dict[str, str] = {}
+        self._said: dict[str, Said] = {}
 
     @cached_property
     def settings(self) -> Settings:
@@ -79,17 +88,19 @@ class Desk:
         person = self.site.guard.person(request)
         hidden = _FOR_STEER if person is not None and person.role < Role.STEER else ()
         tabs = [(label, path, path == here) for label, path in TABS if path not in hidden]
-        said = self._said.get(request.query_params.get("said", ""), "")
+        said = self._said.get(request.query_params.get("said", ""))
         return self.site.page(request, f"steering/{template}", title=title, tabs=tabs, said=said, **values)
 
-    def back(self, to: str, said: str = "") -> Response:
+    def back(self, to: str, said: str | Said = "") -> Response:
         """Back to a page after an action, with what was done. The words stay here: an address that somebody sends could otherwise
         have a page say anything."""
+        if not said:
+            return RedirectResponse(to, status_code=303)
         key = secrets.token_urlsafe(8)
-        self._said[key] = said
+        self._said[key] = said if isinstance(said, Said) else Said(said)
         while len(self._said) > _MOST_SAID:
             self._said.pop(next(iter(self._said)))
-        return RedirectResponse(f"{to}{'&' if '?' in to else '?'}said={key}" if said else to, status_code=303)
+        return RedirectResponse(f"{to}{'&' if '?' in to else '?'}said={key}", status_code=303)
 
     async def named(self, name: str) -> str:
         """The name of a crawl of this store, or of a file that was made here."""
