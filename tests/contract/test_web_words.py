@@ -14,16 +14,21 @@ from working_scene import MINUTE, at, fill
 from bowerbird.app.prepared import Prepared, keep_prepared
 from bowerbird.clock import RealClock
 from bowerbird.db.sqlite.short_columns import written
+from bowerbird.model import Subject
 from bowerbird.modules.statistics.places import read_cells
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.ports import Database
 from bowerbird.reports.completeness.daily import DayLine, Sums
-from bowerbird.reports.sheets.names import read_names
+from bowerbird.reports.sheets.names import asked_by, read_names
 from bowerbird.reports.working.spans import read_first_posts, read_spans
 from web_site import CRAWL, Client, dashboard
 
 _USER = """
 insert into users (user_no, id, network, handle, name, opts_out, found_at, seen_at) values (?, ?, 'bluesky', ?, ?, ?, 1, 1)
+"""
+_POST = """
+insert into posts (post_no, {id}, network, author, kind, found_at, found_by, seen_at, seen_by)
+values (9, 'p:9', 'bluesky', 5, 'post', 1, 1, 1, 1)
 """
 
 
@@ -47,13 +52,24 @@ async def _people(database: Database) -> None:
 
 async def test_targets_have_names_where_they_may_be_told(database: Database) -> None:
     await _people(database)
-    asked = [("here", key) for key in ("did:1", "did:2", "did:3", "did:4", "did:5", "77", "nobody")]
+    asked = [("here", Subject.USER, key) for key in ("did:1", "did:2", "did:3", "did:4", "did:5", "77", "nobody")]
     async with database.reading() as tx:
         names = await read_names(database, tx, asked)
-        elsewhere = await read_names(database, tx, [("", "did:1"), ("", "77")])
+        elsewhere = await read_names(database, tx, [("", Subject.USER, "did:1"), ("", Subject.USER, "77")])
         nothing = await read_names(database, tx, [])
-    assert {target: each.label for (_, target), each in names.items()} == {"did:1": "@one", "did:5": "Five", "77": "@one"}
-    assert ({target for _, target in elsewhere}, nothing) == ({"did:1"}, {})
+    assert {target: each.label for (_, _, target), each in names.items()} == {"did:1": "@one", "did:5": "Five", "77": "@one"}
+    assert ({target for _, _, target in elsewhere}, nothing) == ({"did:1"}, {})
+
+
+async def test_what_a_facet_asks_about_decides_what_a_number_names(database: Database) -> None:
+    await _people(database)
+    async with database.transaction() as tx:
+        await tx.execute(_POST.format(id=written(database.dialect, "id")))
+        await tx.execute("insert into post_keys (service, key, post_no) select service, '77', 9 from services")
+    asked = [asked_by("here", facet, "77")[0] for facet in ("profiles", "posts", "search", "hashtag", "a stream")]
+    async with database.reading() as tx:
+        names = await read_names(database, tx, asked)
+    assert {subject: each.label for (_, subject, _), each in names.items()} == {"user": "@one", "post": "post by Five"}
 
 
 @pytest.mark.parametrize("address", ["/crawls/small/frontier", "/crawls/small/messages", "/work/calls", "/steering/seeds"])

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from bowerbird.errors import UserError
-from bowerbird.model import Ask, Limit
+from bowerbird.model import Ask, Limit, Subject
 from bowerbird.ports import Provider, StreamProvider
 from bowerbird.providers import PROVIDERS, Mastodon, TwitterV1, provider, with_limits
 from bowerbird.providers.common.asking.tables import limit_name
+from bowerbird.reports.subjects import subject_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "providers.md"
 
@@ -30,6 +31,12 @@ def test_no_call_takes_twice_from_one_bucket(name: str) -> None:
         for facet in made.facets_for(kind).values():
             buckets = [limit.bucket.replace("{facet}", facet.name) for limit in facet.limits]
             assert len(set(buckets)) == len(buckets), (kind, facet.name, buckets)
+
+
+def test_the_name_of_a_facet_means_the_same_targets_in_every_network() -> None:
+    every = [facet for name in PROVIDERS for facet in provider(name).facets.values()]
+    assert {(facet.name, subject_of(facet.name)) for facet in every} == {(facet.name, facet.subject) for facet in every}
+    assert subject_of("a stream") is Subject.WORD
 
 
 def test_an_unknown_provider_is_refused_with_the_names_there_are() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from bowerbird import __version__
+from bowerbird.reports.subjects import subject_of
 from bowerbird.web import words
 from bowerbird.web.navigation import AREAS, area_of
 
@@ -54,6 +55,7 @@ class Templates:
             "in_path": words.in_path,
             "safe_link": words.safe_link,
             "store_name": words.store_name,
+            "subject": subject_of,
         }
         self._environment.globals |= {
             "now": now,

@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
+from bowerbird.model import Subject
 from bowerbird.model.subjects.telling import may_be_told
 from bowerbird.ports import Database, Row, Transaction
 from bowerbird.reports.sheets.parts import Brought
+from bowerbird.reports.subjects import subject_of
 from bowerbird.store.posts.by_id import with_ids
 
-Asked = tuple[str, str]
-"""The name of a service, and what was asked about there; an empty service for ids that hold everywhere."""
+Asked = tuple[str, Subject, str]
+"""The name of a service, what its target is, and the target; an empty service for ids that hold everywhere."""
 _SHOWN = f"{may_be_told('u')} and coalesce(u.handle, u.name) is not null"
 _SERVICES = "select name, network from services"
 _USERS_BY_KEY = f"""
@@ -29,6 +31,7 @@ _POSTS_BY_ID = f"""
 select posts.id as key, posts.id, u.handle, u.name from posts join users u on u.user_no = posts.author
 where {{several}} and posts.deleted_at is null and {_SHOWN}
 """
+_BY_KEY = {Subject.USER: _USERS_BY_KEY, Subject.POST: _POSTS_BY_KEY}
 
 
 class Named(Struct, frozen=True):
@@ -46,72 +49,69 @@ class Named(Struct, frozen=True):
 Names = Mapping[Asked, Named]
 
 
-def parts(targets: str) -> list[str]:
-    """The targets that the log names of a call."""
-    return targets.split(",")
-
-
 def asked_about(brought: Brought | None) -> list[Asked]:
     """What the call that brought something asked about."""
-    return [] if brought is None else [(brought.service or "", part) for part in parts(brought.targets)]
+    return [] if brought is None else asked_by(brought.service or "", brought.facet, brought.targets)
+
+
+def asked_by(service: str, facet: str, targets: str) -> list[Asked]:
+    """What a call asked about."""
+    return [(service, subject_of(facet), part) for part in targets.split(",")]
 
 
 async def read_names(database: Database, tx: Transaction, asked: Iterable[Asked]) -> Names:
-    """Those that have a name; all others are left out."""
-    wanted, found = set(asked), dict[Asked, Named]()
-    services, by_key = await _by_keys(database, tx, _by_service(wanted)) if wanted else ({}, {})
-    found.update(by_key)
-    if wanted <= found.keys():
-        return found
-    by_id: defaultdict[str, list[Asked]] = defaultdict(list)
-    for service, target in wanted - found.keys():
-        by_id[target].append((service, target))
+    """Those that have a name; all others, and words, are left out."""
+    wanted = {each for each in asked if each[1] in _BY_KEY}
+    if not wanted:
+        return {}
+    services, found = await _by_keys(database, tx, wanted)
+    by_id: defaultdict[tuple[Subject, str], list[Asked]] = defaultdict(list)
+    for service, subject, target in wanted - found.keys():
+        by_id[subject, target].append((service, subject, target))
         if service in services:
-            by_id[f"{services[service]}:{target}"].append((service, target))
-    for id_, named in (await _by_id(database, tx, by_id.keys())).items():
-        found.update(dict.fromkeys(by_id[id_], named))
+            by_id[subject, f"{services[service]}:{target}"].append((service, subject, target))
+    for key, named in (await _by_id(database, tx, by_id.keys())).items():
+        found.update(dict.fromkeys(by_id[key], named))
     return found
 
 
-def _by_service(wanted: Collection[Asked]) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for service, target in sorted(wanted):
-        found[service].append(target)
-    return found
-
-
-async def _by_keys(
-    database: Database, tx: Transaction, wanted: Mapping[str, list[str]]
-) -> tuple[dict[str, str], dict[Asked, Named]]:
-    """The networks of services, and what these call so themselves. A number may be an account's and a post's: then nobody knows
-    which is meant."""
+async def _by_keys(database: Database, tx: Transaction, wanted: Collection[Asked]) -> tuple[dict[str, str], dict[Asked, Named]]:
+    """The networks of services, and what these call so themselves."""
+    grouped: defaultdict[tuple[str, Subject], list[str]] = defaultdict(list)
+    for service, subject, target in sorted(wanted):
+        grouped[service, subject].append(target)
     several = database.any("text")
-    asked = [(service, database.members(keys)) for service, keys in wanted.items()]
     services, *told = await tx.fetch_all(
         [
             (_SERVICES, ()),
-            *((_USERS_BY_KEY.format(several=several), each) for each in asked),
-            *((_POSTS_BY_KEY.format(several=several), each) for each in asked),
+            *(
+                (_BY_KEY[subject].format(several=several), (service, database.members(keys)))
+                for (service, subject), keys in grouped.items()
+            ),
         ]
     )
-    found: dict[Asked, Named] = {}
-    for service, users, posts in zip(wanted, told[: len(asked)], told[len(asked) :], strict=True):
-        people, written = _named(users), _named(posts, is_post=True)
-        found |= {(service, key): each for key, each in (people | written).items() if not (key in people and key in written)}
+    found = {
+        (service, subject, key): named
+        for (service, subject), rows in zip(grouped, told, strict=True)
+        for key, named in _named(rows, is_post=subject is Subject.POST).items()
+    }
     return {row["name"]: row["network"] for row in services}, found
 
 
-async def _by_id(database: Database, tx: Transaction, ids: Collection[str]) -> dict[str, Named]:
-    if not ids:
+async def _by_id(
+    database: Database, tx: Transaction, wanted: Collection[tuple[Subject, str]]
+) -> dict[tuple[Subject, str], Named]:
+    if not wanted:
         return {}
-    members = database.members(sorted(ids))
+    ids = {subject: sorted(id_ for kind, id_ in wanted if kind is subject) for subject in _BY_KEY}
     users, posts = await tx.fetch_all(
         [
-            (_USERS_BY_ID.format(several=database.any("text")), (members,)),
-            (_POSTS_BY_ID.format(several=with_ids(database)), (members,)),
+            (_USERS_BY_ID.format(several=database.any("text")), (database.members(ids[Subject.USER]),)),
+            (_POSTS_BY_ID.format(several=with_ids(database)), (database.members(ids[Subject.POST]),)),
         ]
     )
-    return _named(posts, is_post=True) | _named(users)
+    found = {(Subject.USER, id_): each for id_, each in _named(users).items()}
+    return found | {(Subject.POST, id_): each for id_, each in _named(posts, is_post=True).items()}
 
 
 def _named(rows: Iterable[Row], *, is_post: bool = False) -> dict[str, Named]:

@@ -12,7 +12,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.crawl.process.running import living
-from bowerbird.reports.sheets.names import parts, read_names
+from bowerbird.reports.sheets.names import asked_by, read_names
+from bowerbird.reports.subjects import subject_of
 from bowerbird.reports.working.frontier import AGES, read_next
 from bowerbird.reports.working.messages import read_messages
 from bowerbird.web.kept import Kept
@@ -118,7 +119,7 @@ class _Pages:
         loads = await self._crawls.loads((await self._crawls.crawl(request.path_params["name"])).name)
         async with self._site.database.reading() as tx:
             first = {load.lane: await read_next(tx, load.lane, 5) for load in loads if load.waiting}
-            asked = [(load.service, task.target) for load in loads for task in first.get(load.lane, ())]
+            asked = [(load.service, subject_of(load.facet), task.target) for load in loads for task in first.get(load.lane, ())]
             names = await read_names(self._site.database, tx, asked)
         several = len({load.service for load in loads}) > 1
         values = {"ages": list(AGES), "classes": _ECHO, "several": several, "names": names, "at": self._site.clock.now()}
@@ -128,7 +129,9 @@ class _Pages:
         number = (await self._crawls.crawl(name)).crawl
         async with self._site.database.reading() as tx:
             messages = await read_messages(tx, number)
-            asked = [(line.service, part) for lines in messages.values() for line in lines for part in parts(line.targets)]
+            asked = [
+                each for lines in messages.values() for line in lines for each in asked_by(line.service, line.facet, line.targets)
+            ]
             names = await read_names(self._site.database, tx, asked)
         return {"messages": messages, "names": names, "crawl": name, "at": self._site.clock.now()}
 

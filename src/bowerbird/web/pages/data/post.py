@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from bowerbird.analysis.cascades import Cascade, rebuild
-from bowerbird.model import Passed, post_at
+from bowerbird.model import Passed, Subject, post_at
 from bowerbird.reports.histories.changes import Change, read_edits
 from bowerbird.reports.sheets.names import Names, asked_about, read_names
 from bowerbird.reports.sheets.posts import (
@@ -112,9 +112,11 @@ async def _sheet(site: Site, request: Request) -> PostSheet:
 
 async def _names(site: Site, sheet: PostSheet) -> Names:
     """Of whom and what it speaks of, and of what the call that brought it asked about."""
-    spoken = [*sheet.post["mentions"], *filter(None, (sheet.post[each] for each in _OTHERS))] if sheet.post else []
+    people = sheet.post["mentions"] if sheet.post else []
+    posts = [sheet.post[each] for each in _OTHERS if sheet.post[each]] if sheet.post else []
+    spoken = [*(("", Subject.USER, id_) for id_ in people), *(("", Subject.POST, id_) for id_ in posts)]
     async with site.database.reading() as tx:
-        return await read_names(site.database, tx, [*(("", id_) for id_ in spoken), *asked_about(sheet.brought)])
+        return await read_names(site.database, tx, [*spoken, *asked_about(sheet.brought)])
 
 
 async def _cascade(site: Site, request: Request) -> tuple[PassedOn, Passed, Cascade]:

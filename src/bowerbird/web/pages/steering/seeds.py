@@ -16,6 +16,7 @@ from bowerbird.model import Reason
 from bowerbird.reports.browsing.pages import Ask
 from bowerbird.reports.seeds.listed import read_seeds
 from bowerbird.reports.sheets.names import read_names
+from bowerbird.reports.subjects import subject_of
 from bowerbird.web.pages.steering.desk import Desk, text
 from bowerbird.web.security import Form, Role
 
@@ -35,7 +36,9 @@ def routes(desk: Desk) -> list[BaseRoute]:
         word = asked.get("q", "")[:100]
         async with site.database.reading() as tx:
             found = await read_seeds(tx, name, Ask(after=asked.get("after"), size=_ROWS, newest_first=False), word)
-            known = await read_names(site.database, tx, [(seed.service, seed.target) for seed in found.lines])
+            known = await read_names(
+                site.database, tx, [(seed.service, subject_of(seed.facet), seed.target) for seed in found.lines]
+            )
         more = urlencode({"crawl": name, "q": word, "after": found.after}) if found.after else ""
         return desk.page(
             request, "seeds.html", "Seeds", names=names, name=name, page=found, word=word, known=known,

@@ -17,7 +17,7 @@ from bowerbird.errors import UserError
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.ports import Module
 from bowerbird.reports.modules import ModuleStanding, read_history, read_standings
-from bowerbird.reports.sheets.names import parts, read_names
+from bowerbird.reports.sheets.names import asked_by, read_names
 from bowerbird.reports.working.calls import CallFilter, read_calls
 from bowerbird.reports.working.errors import ErrorFilter, ErrorSums, read_error_sums, read_errors
 from bowerbird.reports.working.services import read_services
@@ -110,7 +110,7 @@ class _Pages:
     async def _read_page(self, wanted: CallFilter, before: int | None = None) -> dict[str, Any]:
         async with self._site.database.reading() as tx:
             page = await read_calls(tx, wanted, before)
-            asked = [(line.service, part) for line in page.lines for part in parts(line.targets)]
+            asked = [each for line in page.lines for each in asked_by(line.service, line.facet, line.targets)]
             names = await read_names(self._site.database, tx, asked)
         return {"page": page, "names": names, "at": self._site.clock.now()}
 
