@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from export_scene import SOURCE, filled
-from store_pages import Crawled
+from store_pages import FOLLOWERS, Crawled, followers
 
 from bowerbird.clock import RealClock
 from bowerbird.db.moment import one_moment
@@ -20,6 +20,7 @@ from bowerbird.export.jobs.manifest import Manifest
 from bowerbird.export.jobs.pseudonyms import Pseudonyms
 from bowerbird.export.jobs.request import Request
 from bowerbird.export.networks.job import export_network
+from bowerbird.model import Page
 from bowerbird.ports import Database
 from bowerbird.reports.blocks.choosing import Choice
 from bowerbird.reports.blocks.networks import KINDS
@@ -88,6 +89,22 @@ async def test_edges_can_be_chosen(crawled: Crawled, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="choose one of these endings"):
         await written(crawled, "mention", tmp_path / "e.csv")
     assert {name.partition(".")[0] for name in names_in(tmp_path)} == {"a", "b"}
+
+
+async def test_weak_and_one_sided_edges_can_be_left_out(crawled: Crawled, tmp_path: Path) -> None:
+    often = Choice(at_least=(("weight", 2),))
+    assert await edges(crawled, "co-hashtag", tmp_path / "a.jsonl", choice=often) == {("#flood", "#porto", 2)}
+    nodes, told = await lines(crawled, "reply", tmp_path / "b.jsonl", choice=often)
+    assert (nodes, told) == ([], [])
+    assert await edges(crawled, "repost", tmp_path / "c.jsonl", is_mutual=True) == set()
+    await crawled.save(Page(relations=followers("2", "1")), FOLLOWERS, "2")
+    nodes, told = await lines(crawled, "follow", tmp_path / "d.jsonl", is_mutual=True)
+    assert {(edge["source"], edge["target"]) for edge in told} == {("x:1", "x:2"), ("x:2", "x:1")}
+    assert {node["node"] for node in nodes} == {"x:1", "x:2"}, "whom nobody follows back is no node"
+    with pytest.raises(UserError, match="leave --least weight out"):
+        await written(crawled, "follow", tmp_path / "e.jsonl", choice=often)
+    with pytest.raises(UserError, match="leave --mutual out"):
+        await written(crawled, "co-hashtag", tmp_path / "f.jsonl", is_mutual=True)
 
 
 async def test_graph_files_hold_every_node_and_edge(crawled: Crawled, tmp_path: Path) -> None:

@@ -51,6 +51,8 @@ class Request(Struct, frozen=True, kw_only=True):
     pseudonyms: Pseudonyms | None = None
     endpoint: str | None = None
     """The address of an object store that is not Amazon's."""
+    is_mutual: bool = False
+    """Of a network: only edges that go both ways."""
 
 
 class Told(Struct, frozen=True):
@@ -190,6 +192,7 @@ def asked(request: Request) -> dict[str, Any]:
         "seed": request.seed if request.sample is not None else None,
         "split": request.split,
         "raw": request.raw,
+        "mutual": request.is_mutual,
         "pseudonyms": None if request.pseudonyms is None else request.pseudonyms.fingerprint,
     }
     chosen: dict[str, Any] = msgspec.json.decode(msgspec.json.encode({name: value for name, value in told.items() if value}))

@@ -38,9 +38,13 @@ class Edge(Struct, frozen=True):
 
 
 class Ends(Protocol):
-    """Takes edges as they are read, in rows of five numbers, and names their ends when all are known."""
+    """Makes rows of five numbers of edges, notes whom those that stay connect, and names their ends when all are known."""
 
     def numbered(self, edges: Edges) -> Array: ...
+
+    def note(self, rows: Array) -> None:
+        """These stay: their ends are nodes."""
+        ...
 
     def nodes(self) -> AsyncIterator[Sequence[End]]: ...
 
@@ -58,12 +62,13 @@ class Accounts:
         self._is_end = np.zeros(0, bool)
 
     def numbered(self, edges: Edges) -> Array:
-        rows = _rows(_whole(edges.sources), _whole(edges.targets), edges)
-        missing = int(rows[:, :2].max()) + 1 - len(self._is_end)
+        return _rows(_whole(edges.sources), _whole(edges.targets), edges)
+
+    def note(self, rows: Array) -> None:
+        missing = int(rows[:, :2].max(initial=-1)) + 1 - len(self._is_end)
         if missing > 0:
             self._is_end = np.append(self._is_end, np.zeros(missing, bool))
         self._is_end[rows[:, :2]] = True
-        return rows
 
     async def nodes(self) -> AsyncIterator[Sequence[End]]:
         numbers = np.flatnonzero(self._is_end)
@@ -93,6 +98,9 @@ class Tags:
 
     def numbered(self, edges: Edges) -> Array:
         return _rows(self._numbers(edges.sources), self._numbers(edges.targets), edges)
+
+    def note(self, rows: Array) -> None:
+        """All that were numbered are nodes."""
 
     def _numbers(self, tags: Column) -> list[int]:
         return [self._places.setdefault(text(tag), len(self._places)) for tag in tags.listed()]

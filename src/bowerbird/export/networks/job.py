@@ -7,13 +7,13 @@ written, because graph files have nodes first; so memory holds one block of them
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bowerbird.errors import UserError
 from bowerbird.export.jobs.manifest import Manifest, ManifestFile, Run, Source
 from bowerbird.export.jobs.request import Request, asked, place_of
 from bowerbird.export.networks.ends import Accounts, Ends, Tags
@@ -46,12 +46,29 @@ class Waiting:
         self._file.close()
 
 
+def mutual(every: Waiting) -> Iterator[Array]:
+    """Those that go both ways; memory holds eight bytes an edge. Nobody has a tie with himself."""
+    pairs = [_pair(block[:, 0], block[:, 1]) for block in every.blocks()]
+    known = np.sort(np.concatenate(pairs)) if pairs else np.zeros(1, np.int64)
+    for block in every.blocks():
+        back = _pair(block[:, 1], block[:, 0])
+        is_there = known[np.minimum(np.searchsorted(known, back), len(known) - 1)] == back
+        yield block[is_there & (block[:, 0] != block[:, 1])]
+
+
+def _pair(sources: Array, targets: Array) -> Array:
+    """Both ends in one number: accounts are counted from one on, and nobody stores four billion."""
+    return sources << 32 | targets
+
+
 async def export_network(database: Database, request: Request, kind: str, source: Source, clock: Clock) -> Manifest:
     """Writes the whole network; the database is one moment. Raises `UserError` for names that are taken or not understood."""
     is_graph = bool(Path(request.out).suffix)
     format_ = Path(request.out).suffix.lower().removeprefix(".") if is_graph else "neo4j"
     if is_graph:
         form_of(Path(request.out))
+    if request.is_mutual and kind == "co-hashtag":
+        raise UserError("hashtags go together in no direction: leave --mutual out")
     reader = NetworkReader(database, kind, request.choice)
     ends: Ends = Tags() if kind == "co-hashtag" else Accounts(reader, request.pseudonyms)
     manifest = Manifest(
@@ -61,18 +78,36 @@ async def export_network(database: Database, request: Request, kind: str, source
     try:
         file = ManifestFile(place, naming.manifest)
         files = OneGraph(place, naming.part(1), kind) if is_graph else Neo4jFiles(place, kind)
-        await _write(reader, ends, files, manifest, clock.now)
+        began, waiting = clock.now(), Waiting()
+        try:
+            await _read(reader, ends, waiting, is_mutual=request.is_mutual)
+            await _write(waiting, ends, files, manifest)
+        finally:
+            waiting.close()
+        manifest.runs = [Run(began_at=began, ended_at=clock.now(), rows=manifest.rows)]
         file.write(manifest)
     finally:
         place.close()
     return manifest
 
 
-async def _write(reader: NetworkReader, ends: Ends, files: GraphFiles, manifest: Manifest, now: Callable[[], datetime]) -> None:
-    began, waiting, nodes = now(), Waiting(), 0
+async def _read(reader: NetworkReader, ends: Ends, waiting: Waiting, *, is_mutual: bool) -> None:
+    """All edges that stay, with their ends noted."""
+    every = Waiting()
     try:
         async for edges in reader.edges():
-            waiting.add(ends.numbered(edges))
+            (every if is_mutual else waiting).add(ends.numbered(edges))
+        for block in mutual(every):
+            waiting.add(block)
+    finally:
+        every.close()
+    for block in waiting.blocks():
+        ends.note(block)
+
+
+async def _write(waiting: Waiting, ends: Ends, files: GraphFiles, manifest: Manifest) -> None:
+    nodes = 0
+    try:
         async for some in ends.nodes():
             files.nodes(some)
             nodes += len(some)
@@ -83,8 +118,5 @@ async def _write(reader: NetworkReader, ends: Ends, files: GraphFiles, manifest:
     except BaseException:
         files.leave()
         raise
-    finally:
-        waiting.close()
     manifest.nodes = nodes
     manifest.files = files.finish(nodes, manifest.rows)
-    manifest.runs = [Run(began_at=began, ended_at=now(), rows=manifest.rows)]

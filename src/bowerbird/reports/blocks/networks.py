@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bowerbird.errors import UserError
 from bowerbird.ports import Database, Transaction
@@ -41,8 +41,10 @@ _FOLLOWS = "select r.source, r.target, 1, r.found_at, r.seen_at from relations r
 _COMMON_TAGS = """
 select a.tag, b.tag, count(*), min({when}), max({when})
 from post_tags a join post_tags b on b.post_no = a.post_no and b.tag > a.tag join posts p on p.post_no = a.post_no
-where a.tag >= ? and a.tag <= ? and {chosen} group by a.tag, b.tag order by a.tag, b.tag
+where a.tag >= ? and a.tag <= ? and {chosen} group by a.tag, b.tag having count(*) >= ? order by a.tag, b.tag
 """
+WEIGHT = "weight"
+"""What `--least` calls how often an edge was seen."""
 KINDS = ("follow", "mention", "reply", "repost", "quote", "co-hashtag")
 
 
@@ -67,9 +69,12 @@ class NetworkReader:
             raise UserError(f"there is no network of the kind {kind!r}; there are: {', '.join(KINDS)}")
         if choice.words:
             raise UserError("a network cannot be chosen by words: leave --word out")
+        self._least = dict(choice.at_least).get(WEIGHT, 1)
+        if kind == "follow" and self._least > 1:
+            raise UserError("who follows whom is there once or not at all: leave --least weight out")
         self._database = database
         self._kind = kind
-        self._choice = choice
+        self._choice = structs.replace(choice, at_least=tuple(each for each in choice.at_least if each[0] != WEIGHT))
         self._people = people(database)
 
     async def edges(self) -> AsyncIterator[Edges]:
@@ -97,7 +102,7 @@ class NetworkReader:
 
     def _statement(self, where: Conditions, low: Any, high: Any) -> tuple[Any, ...]:
         if self._kind == "co-hashtag":
-            return _COMMON_TAGS.format(when=_WHEN, chosen=where.sql), low, high, *where.values
+            return _COMMON_TAGS.format(when=_WHEN, chosen=where.sql), low, high, *where.values, self._least
         if self._kind == "follow":
             within = f"{where.sql} and r.source > ? and r.source <= ?"
             return _FOLLOWS.format(chosen=within), *where.values, low, high
@@ -112,10 +117,8 @@ class NetworkReader:
         if self._kind == "repost" and self._choice == Choice():
             select += " union all " + _LISTED_REPOSTS.format(same=is_same("r.repost_of", "p.id"))
             values += (low, high)
-        return (
-            f"select source, target, {_COUNTED} from ({select}) as e group by source, target order by source, target",
-            *values,
-        )
+        grouped = "group by source, target having count(*) >= ? order by source, target"
+        return f"select source, target, {_COUNTED} from ({select}) as e {grouped}", *values, self._least
 
 
 async def _account_ranges(tx: Transaction) -> list[tuple[int, int]]:

@@ -34,7 +34,7 @@ _OUT = "A file, a folder, or s3://BUCKET/FOLDER; -: standard output (default)."
 _FORMAT = "jsonl, csv, xlsx, parquet or ids; default: by the ending of the name."
 _WORD = "With this in the text, or this #hashtag; may be repeated."
 _KIND = "Of posts: post, reply, repost or quote; of media: image or video; of a network: follow, mention, co-hashtag …"
-_LEAST = "A counter has reached this (likes=100; of users: followers=1000)."
+_LEAST = "A counter has reached this (likes=100; of users: followers=1000; of edges of a network: weight=2)."
 _SAMPLE = "So many rows, or a share such as 0.01, chosen by chance."
 
 
@@ -73,6 +73,7 @@ def command(
     deleted: Annotated[bool, typer.Option("--deleted", help="Also what was deleted, where a crawl keeps that.")] = False,
     endpoint: Annotated[str | None, typer.Option("--endpoint", metavar="URL", help="Of an S3 store, if not Amazon's.")] = None,
     kind: Annotated[str | None, typer.Option("--kind", help=_KIND)] = None,
+    mutual: Annotated[bool, typer.Option("--mutual", help="Of a network: only edges that go both ways.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Write what a store holds to files: nothing that was deleted, and nothing of accounts that asked not to be collected.
@@ -108,6 +109,7 @@ def command(
         only_new=only_new,
         pseudonyms=_pseudonyms(key) if pseudonyms or key else None,
         endpoint=endpoint,
+        is_mutual=mutual,
     )
     if what == "network":
         if deleted:
@@ -116,6 +118,8 @@ def command(
 
         write_network(output, found, request, kind or "follow")
         return
+    if mutual:
+        raise UserError("only the edges of a network go both ways: leave --mutual out, or export network")
     shape_of(request)
     if out == "-":
         _to_standard_output(found, request, as_json=as_json)
