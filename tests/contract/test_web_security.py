@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -18,6 +19,7 @@ from bowerbird.db import open_database
 from bowerbird.errors import UserError
 from bowerbird.ports import Database
 from bowerbird.reports.actions import read_actions
+from bowerbird.reports.overview.attention import Need
 from bowerbird.transport.serving import punctual
 from bowerbird.web.dashboard import dashboard_routes
 from bowerbird.web.security import Door, Form, Guard, Role, check_door, check_routes, open_to_all, people, sessions
@@ -502,3 +504,19 @@ async def test_one_machine_cannot_have_all_connections_and_gets_others_when_it_l
     assert not again[1].is_aborted
     for made, _ in (*lines[3:], again):
         made.connection_lost(None)
+
+
+async def test_nothing_leads_a_reader_to_a_page_that_is_refused_and_the_refusal_says_who_gives_roles(database: Database) -> None:
+    rita = await logged_in(await with_people(database), "rita")
+    refused = await rita.get("/steering/credentials")
+    assert refused.status == 403
+    assert "This needs the role steer; rita has read. An admin of this dashboard gives roles" in refused.text
+    need = Need(what="refused", path="/steering/credentials", is_for_steer=True)
+    told = rita.site.fragment("overview/needs.html", seen=SimpleNamespace(needs=[need]))
+    assert '<span class="for-readers">refused</span>' in told
+    pages = [
+        told,
+        *[(await rita.get(path)).text for path in ("/", "/steering", "/steering/new", "/steering/seeds", "/people", "/help")],
+    ]
+    links = {link for page in pages for link in re.findall(r'<a (?!class="[^"]*for-steer)[^>]*href="(/[^"#]*)"', page)}
+    assert {link for link in links if (await rita.get(link)).status == 403} == set()

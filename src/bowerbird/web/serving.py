@@ -11,6 +11,7 @@ from bowerbird.db.addresses import public
 from bowerbird.db.beside import open_beside
 from bowerbird.db.versions import newest, version_of
 from bowerbird.errors import StoreError
+from bowerbird.model.command_lines import command_line
 from bowerbird.ports import Clock, Vault
 from bowerbird.transport.serving import Listening, serving
 from bowerbird.web.dashboard import dashboard
@@ -49,7 +50,7 @@ async def _check_version(version: int | None, store: str) -> None:
     if version < newest():
         raise StoreError(
             f"{store} is of version {version}, this bowerbird of {newest()}: bring it up to date with "
-            f"`bowerbird upgrade {store}`, which calls nobody"
+            f"`{command_line('upgrade', store)}`, which calls nobody"
         )
 
 

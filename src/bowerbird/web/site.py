@@ -62,11 +62,11 @@ class Site:
 
     def part(self, request: Request, template: str, **values: Any) -> HTMLResponse:
         """A fragment without layout."""
-        return HTMLResponse(self._rendered(request, template, values))
+        return HTMLResponse(self._rendered(request, template, {**values, "site": self.name}))
 
     def fragment(self, template: str, **values: Any) -> str:
         """The same for those who watch live: no request asks for it, so it holds no forms."""
-        return self.templates.render(template, values)
+        return self.templates.render(template, {**values, "site": self.name})
 
     def showing(self, role: Role, handler: Endpoint) -> Endpoint:
         """A page for those alone who have this role; the others are for everybody who is logged in."""

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from bowerbird import __version__
+from bowerbird.model.command_lines import command_line
 from bowerbird.reports.subjects import subject_of
 from bowerbird.web import words
 from bowerbird.web.navigation import AREAS, area_of
@@ -68,6 +69,7 @@ class Templates:
             "areas": AREAS,
             "area_of": area_of,
             "version": __version__,
+            "command": command_line,
         }
 
     def compile(self) -> None:

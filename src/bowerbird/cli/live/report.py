@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.flow import Size
 from bowerbird.model import CrawlState
+from bowerbird.model.command_lines import command_line
 from bowerbird.reports.counting.posts import fate_values, total
 from bowerbird.reports.next_steps.step import Step
 from bowerbird.reports.status.glimpse import as_values
@@ -34,7 +34,7 @@ def show_report(output: Output, run: Run, step: Step, place: str) -> None:
     for line in _troubles(run):
         output.line(f"  {line}")
     output.line(f"  store      {last.store}")
-    output.line(f"  look       {shlex.join(['bowerbird', 'status', place])}")
+    output.line(f"  look       {command_line('status', place)}")
     for what, how in step.lines():
         output.line(f"  {what:<10} {how}")
 

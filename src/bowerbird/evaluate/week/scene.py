@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from bowerbird.evaluate.week.running import Ran, Runner, read_rows
 from bowerbird.evaluate.week.serving import Server
+from bowerbird.model.command_lines import command_line
 
 _KINDS = {"bluesky": "user", "mastodon": "user", "x": "app", "weibo": "user", "twitter_v1": "user"}
 
@@ -29,7 +29,7 @@ class Scene(Struct, frozen=True, kw_only=True):
 
     def do(self, *words: str, given: str = "", code: int = 0) -> Ran:
         """Types one command; raises `Failed` where it does not end as it should."""
-        self.typed.append(shlex.join(("bowerbird", *words)))
+        self.typed.append(command_line(*words))
         ran = self.run(words, given)
         if ran.code != code:
             raise Failed(f"`bowerbird {' '.join(words[:3])} …` ended with {ran.code}: {(ran.err or ran.out).strip()[-300:]}")

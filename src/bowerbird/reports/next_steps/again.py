@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
+from bowerbird.model.command_lines import command_line
 from bowerbird.ports import Transaction
 
 UNKNOWN = "FILE"
@@ -37,7 +37,7 @@ class Again(Struct, frozen=True, kw_only=True):
         named = ["--as", self.name] if self.name else []
         skips = ["--skip-bad"] if self.skips_bad else []
         vault = ["--vault", self.vault] if self.vault else []
-        return shlex.join(["bowerbird", "crawl", self.file, *named, *seeds, *skips, *vault, *more])
+        return command_line("crawl", self.file, *named, *seeds, *skips, *vault, *more)
 
     def touched_since(self, when: datetime) -> Iterator[str]:
         """What was changed since then: the crawl file, or the vault."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from urllib.parse import quote
@@ -13,6 +12,7 @@ from bowerbird.crawl.access.how_to_add import renew_line
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.limits.purses import Purse
 from bowerbird.model import CrawlState, Outcome
+from bowerbird.model.command_lines import command_line
 from bowerbird.model.times import span
 from bowerbird.model.wording import outcome_words
 from bowerbird.reports.next_steps.step import Step
@@ -42,15 +42,17 @@ class Need(Struct, frozen=True, kw_only=True):
     """Something does not run that should."""
     is_wished: bool = False
     """It is as somebody wanted it: told, and no cause for alarm."""
+    is_for_steer: bool = False
+    """Its page is shown to those alone who may steer."""
     label: str = ""
     """What whoever may steer can do about it on the page of the crawl: start it, or resume it."""
     crawl: str = ""
 
 
-def needs(status: Status, steps: Mapping[str, Step]) -> list[Need]:
-    """Everything that needs attention; `steps`: by crawl that nobody runs, what goes on with it."""
+def needs(status: Status, steps: Mapping[str, Step], store: str = "") -> list[Need]:
+    """Everything that needs attention; `steps`: by crawl that nobody runs, what goes on with it; `store`: as commands name it."""
     found = [
-        *_crawls(status, steps),
+        *_crawls(status, steps, store),
         *_credentials(status),
         *_money(status),
         *_limits(status),
@@ -62,7 +64,7 @@ def needs(status: Status, steps: Mapping[str, Step]) -> list[Need]:
     return sorted(found, key=lambda need: (not need.is_bad, need.is_wished))
 
 
-def _crawls(status: Status, steps: Mapping[str, Step]) -> Iterator[Need]:
+def _crawls(status: Status, steps: Mapping[str, Step], store: str) -> Iterator[Need]:
     running = {process.crawl for process in status.processes}
     for crawl in status.summary.crawls:
         is_run, step = crawl.name in running, steps.get(crawl.name, Step())
@@ -72,7 +74,7 @@ def _crawls(status: Status, steps: Mapping[str, Step]) -> Iterator[Need]:
             what = f"{crawl.name} is run by no process, though none said goodbye: it may have been killed. Nothing is lost."
             yield _resting(crawl, step, what, is_bad=True)
         elif crawl.state == CrawlState.PAUSED and crawl.wanted == CrawlState.PAUSED:
-            resume = Step(command=shlex.join(["bowerbird", "resume", "--crawl", crawl.name]))
+            resume = Step(command=command_line("resume", store, "--crawl", crawl.name))
             yield _resting(crawl, resume, f"{crawl.name} is paused, as somebody wanted", label="Resume")
         elif is_open(crawl) and not is_run and step.command:
             yield _resting(crawl, step, f"{crawl.name} has {_ended(crawl)}")
@@ -111,6 +113,7 @@ def _credentials(status: Status) -> Iterator[Need]:
             command=renew_line(each.credential, each.provider),
             path="/steering/credentials",
             is_bad=True,
+            is_for_steer=True,
         )
 
 

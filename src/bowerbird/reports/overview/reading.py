@@ -91,8 +91,10 @@ class Overview(Struct, frozen=True, kw_only=True):
 class OverviewReader:
     """Remembers what is slow to count for a while."""
 
-    def __init__(self, database: Database, steps: Steps) -> None:
+    def __init__(self, database: Database, steps: Steps, store: str = "") -> None:
+        """`store`: as commands name it."""
         self._database = database
+        self._store = store
         self._steps = steps
         self._health: tuple[datetime, Health] | None = None
 
@@ -110,7 +112,7 @@ class OverviewReader:
             health_at=self._health[0],
             lines=lines,
             limits=_limits(status),
-            needs=needs(status, await self._steps(self._database, status)),
+            needs=needs(status, await self._steps(self._database, status), self._store),
         )
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from bowerbird.errors import UserError
+from bowerbird.model.command_lines import command_line
 from bowerbird.ports import Database
 from bowerbird.transport.serving import Listening, is_loopback
 from bowerbird.web.security.people import is_anybody_there
@@ -102,7 +103,9 @@ async def check_door(door: Door, database: Database, store: str) -> None:
     reached = (
         f"{door.host} can be reached from other machines" if not is_loopback(door.host) else "with --name others can reach it"
     )
-    raise UserError(f"{reached}, and nobody has a password yet: add yourself with `bowerbird people add NAME --store {store}`")
+    raise UserError(
+        f"{reached}, and nobody has a password yet: add yourself with `{command_line('people', 'add', 'NAME', '--store', store)}`"
+    )
 
 
 def inside(path: str) -> str:

@@ -41,6 +41,7 @@ _MOST_FIELDS, _MOST_FILES = 500, 4
 _OPEN = "open_to_all"
 _ROLE = "needed_role"
 _MOST_ROLES = 1_000
+_WHO_GIVES_ROLES = "An admin of this dashboard gives roles, as does whoever runs it, with `bowerbird people role`."
 _STALE = "This page is too old for that, or was not made by this dashboard: load it again and repeat what you did."
 
 
@@ -165,7 +166,9 @@ class Guard:
         visitor = self._needed(request)
         if visitor.role < role:
             await self._note_refusal(request, visitor, f"needs the role {role.word}")
-            raise HTTPException(403, f"This needs the role {role.word}; {visitor.name} has {visitor.role.word}.")
+            raise HTTPException(
+                403, f"This needs the role {role.word}; {visitor.name} has {visitor.role.word}. {_WHO_GIVES_ROLES}"
+            )
 
     async def _check_token(self, request: Request, form: Form) -> None:
         visitor = self._needed(request)

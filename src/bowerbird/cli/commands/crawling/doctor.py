@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +14,7 @@ from bowerbird.cli.commands.crawling.credentials import VaultOption, open_vault
 from bowerbird.cli.screens.output import JsonFlag, Output
 from bowerbird.errors import UserError
 from bowerbird.limits.vault import FileVault
+from bowerbird.model.command_lines import command_line
 from bowerbird.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _changed(plan: CrawlPlan, file: Path | None) -> list[Check]:
     from bowerbird.clock import RealClock
     from bowerbird.crawl.life.plan_versions import told
 
-    line = shlex.join(["bowerbird", "crawl", str(file), "--apply"])
+    line = command_line("crawl", str(file), "--apply")
     found = asyncio.run(changes(plan, RealClock()))
     differs = f"the crawl follows another one than its file says now:\n{told(found)}"
     checks = [Check("plan of the crawl", WARNING, differs, f"apply the changed file with `{line}`; {KEPT}")] if found else []

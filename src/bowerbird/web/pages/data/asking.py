@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlencode
 
@@ -10,6 +9,7 @@ from msgspec import Struct
 from starlette.datastructures import QueryParams
 
 from bowerbird.export.rows.other_shapes import SHAPES
+from bowerbird.model.command_lines import command_line
 from bowerbird.model.items import Judged
 from bowerbird.reports.blocks.choosing import Choice, at_least
 from bowerbird.reports.blocks.moments import end_moment, moment
@@ -95,7 +95,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         for name in ("since", "until"):
             if self.fields.get(name):
                 options += [f"--{name}", self.fields[name]]
-        return shlex.join(["bowerbird", "export", self.what, store, *options, "-o", f"{self.what}.csv"])
+        return command_line("export", self.what, store, *options, "-o", f"{self.what}.csv")
 
 
 _OPTIONS = {

@@ -134,7 +134,7 @@ class _Pages:
         root = f"/keywords/{in_path(name)}"
         return self._site.page(
             request, "keywords/term.html", title=f"{form} in {name}", term=form, typed=typed, told=told, related=related[:20],
-            root=root,
+            root=root, name=name,
         )  # fmt: skip
 
     async def traffic(self, request: Request) -> Response:

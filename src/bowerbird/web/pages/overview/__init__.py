@@ -20,7 +20,7 @@ _PLOT_LASTS = timedelta(seconds=10)
 
 
 def routes(site: Site) -> list[BaseRoute]:
-    reader = OverviewReader(site.database, NextSteps().read)
+    reader = OverviewReader(site.database, NextSteps().read, site.name)
 
     async def read(about: str) -> Overview:
         return await reader.read(site.clock.now())
