@@ -80,6 +80,14 @@ def test_numbers_are_drawn_with_their_table_and_again_in_the_other_theme(page: P
     expect(page.locator("figure .uplot")).to_have_count(1)
 
 
+def test_bars_of_several_kinds_stand_on_each_other(page: Page, show: Show) -> None:
+    show("plot", {**PLOT, "kind": "bars"})
+    expect(page.locator("figure .uplot canvas")).to_be_visible()
+    heights = page.evaluate("([told]) => bowerbird.heights(told)", [{"kind": "bars", "series": SERIES}])
+    assert heights[1][:3] == [a + b for a, b in zip(SERIES[0]["values"][:3], SERIES[1]["values"][:3], strict=True)]
+    assert page.evaluate("([told]) => bowerbird.heights(told)", [{"kind": "lines", "series": SERIES}])[1] == SERIES[1]["values"]
+
+
 def test_a_plot_without_numbers_says_so(page: Page, show: Show) -> None:
     show("plot", ASKED["empty"])
     expect(page.locator("figure .canvas")).to_have_text("There are no numbers yet.")

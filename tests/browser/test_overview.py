@@ -43,8 +43,18 @@ def test_a_command_can_be_copied_and_rows_are_reached_by_keys(site: Served, page
     page.get_by_role("button", name="Copy the command").first.click()
     assert any(_copied(page).startswith("bowerbird ") for _ in range(100))
     page.goto(site.address("/"), wait_until="load")
-    # A push may replace the row in between: then the key is pressed once more.
-    assert any(_reached_by_key(page) == "/crawls/laboratory" for _ in range(20))
+    assert _reached_by_key(page) == "/crawls/laboratory"
+
+
+def test_a_row_that_is_pushed_anew_keeps_the_focus(site: Served, page: Page) -> None:
+    page.goto(site.address("/"), wait_until="load")
+    page.locator("table.rows a[href='/crawls/laboratory']").nth(1).focus()
+    page.evaluate("window.marked = document.activeElement")
+    assert site.site is not None
+    site.do(_fail(site.site.database))
+    expect(page.locator("table.rows .state").first).to_have_text("failed")
+    assert page.evaluate("!window.marked.isConnected"), "it was replaced"
+    expect(page.locator("table.rows a[href='/crawls/laboratory']").nth(1)).to_be_focused()
 
 
 def _copied(page: Page) -> str:

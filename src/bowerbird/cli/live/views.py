@@ -14,6 +14,7 @@ from bowerbird.cli.live.panel import panel
 from bowerbird.cli.live.view import View
 from bowerbird.cli.screens import numbers
 from bowerbird.cli.screens.money import spent_lines
+from bowerbird.cli.screens.outlet import Outlet
 from bowerbird.cli.screens.output import printable
 from bowerbird.reports.status.glimpse import Glimpse, as_values
 
@@ -44,6 +45,9 @@ class LinesView:
 
     every = timedelta(seconds=10)
 
+    def __init__(self) -> None:
+        self._out = Outlet(sys.stdout)
+
     def show(self, glimpse: Glimpse) -> None:
         size = glimpse.whole
         parts = [
@@ -61,11 +65,10 @@ class LinesView:
         self.say("  ".join(parts) + (f"  [{glimpse.trouble}]" if recent else ""))
 
     def say(self, words: str) -> None:
-        sys.stdout.write(printable(words) + "\n")
-        sys.stdout.flush()
+        self._out.write(printable(words) + "\n")
 
     def close(self) -> None:
-        sys.stdout.flush()
+        """Everything is written."""
 
 
 class JsonView:
@@ -73,16 +76,17 @@ class JsonView:
 
     every = timedelta(seconds=2)
 
+    def __init__(self) -> None:
+        self._out = Outlet(sys.stderr)
+
     def show(self, glimpse: Glimpse) -> None:
-        sys.stderr.write(json.dumps(as_values(glimpse), default=_iso) + "\n")
-        sys.stderr.flush()
+        self._out.write(json.dumps(as_values(glimpse), default=_iso) + "\n", patience=0)
 
     def say(self, words: str) -> None:
-        sys.stderr.write(json.dumps({"message": printable(words)}) + "\n")
-        sys.stderr.flush()
+        self._out.write(json.dumps({"message": printable(words)}) + "\n")
 
     def close(self) -> None:
-        sys.stderr.flush()
+        """Everything is written."""
 
 
 class QuietJsonView(JsonView):
@@ -101,14 +105,17 @@ class QuietView:
 
     every = timedelta(seconds=1)
 
+    def __init__(self) -> None:
+        self._out = Outlet(sys.stderr)
+
     def show(self, glimpse: Glimpse) -> None:
         """Nothing."""
 
     def say(self, words: str) -> None:
-        sys.stderr.write(printable(words) + "\n")
+        self._out.write(printable(words) + "\n")
 
     def close(self) -> None:
-        sys.stderr.flush()
+        """Everything is written."""
 
 
 def chosen_view(*, as_json: bool, is_quiet: bool) -> View:

@@ -95,18 +95,32 @@ function watch(part) {
     if (!part.isConnected) { source.close(); return; }
     // Whoever has a field or a selection in there is not disturbed.
     if (part.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")) return;
-    const focused = part.contains(document.activeElement) ? document.activeElement.id : "";
+    const focused = part.contains(document.activeElement) ? focusOf(part, document.activeElement) : null;
     const places = scrolled(part);
     if ("parts" in part.dataset) replaceParts(part, message.data);
     else part.innerHTML = message.data;
     for (const region of regions(part)) region.scrollLeft = places.get(region.ariaLabel) ?? region.scrollLeft;
-    if (focused) document.getElementById(focused)?.focus();
+    if (focused) refocus(part, focused);
     bowerbird.enhance(part);
     tick();
   };
   source.onerror = () => part.classList.add("stale");
   source.onopen = () => part.classList.remove("stale");
   addEventListener("pagehide", () => source.close());
+}
+
+// What has the focus is found again after it was replaced: by its id, or as the same link or button, counted from the top.
+const likeness = (one) => [one.tagName, one.getAttribute("href"), one.dataset.copy, one.ariaLabel].join(" ");
+const alike = (part, words) => [...part.querySelectorAll("a, button, summary, [tabindex]")].filter((one) => likeness(one) === words);
+function focusOf(part, one) {
+  const words = likeness(one);
+  return { one, id: one.id, words, at: alike(part, words).indexOf(one), isChosen: Boolean(one.closest("tr.chosen")) };
+}
+function refocus(part, { one, id, words, at, isChosen }) {
+  if (one.isConnected) return;
+  const found = (id && document.getElementById(id)) || alike(part, words)[at];
+  found?.focus({ preventScroll: true });
+  if (isChosen) found?.closest("tr")?.classList.add("chosen");
 }
 
 // How far each wide table or drawing is scrolled: what is pushed does not take it back.

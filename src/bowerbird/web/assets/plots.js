@@ -1,4 +1,4 @@
-// Draws the numbers of a route with uPlot: lines, bars, stacked areas, points; with the same numbers as a table below.
+// Draws the numbers of a route with uPlot: lines, bars (several on each other), stacked areas, points; with the same numbers as a table below.
 "use strict";
 
 bowerbird.palette = () => {
@@ -69,8 +69,9 @@ function draw(figure, told) {
   const colours = bowerbird.palette();
   // An area over a few places is a line, or nothing: they are bars on each other.
   const isBars = told.kind === "bars" || (told.kind === "stacked" && isTime && places.length < FEW);
-  const heights = told.kind === "stacked" ? stacked(told.series) : told.series.map((one) => one.values);
-  const order = told.kind === "stacked" ? [...heights.keys()].reverse() : [...heights.keys()];
+  const heights = bowerbird.heights(told);
+  // The highest first: what stands before it is drawn over it.
+  const order = isStacked(told) ? [...heights.keys()].reverse() : [...heights.keys()];
   const soft = bowerbird.resolved("--soft"), line = bowerbird.resolved("--line");
   const axis = { stroke: soft, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "11px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
   legend(canvas, told, colours);
@@ -128,6 +129,9 @@ function shortened(marks) {
   const [, divisor, unit] = UNITS.find(([from]) => largest >= from);
   return marks.map((mark) => (mark === null ? "" : mark === 0 ? "0" : (mark / divisor).toLocaleString("en", { maximumFractionDigits: 3 }) + unit));
 }
+
+const isStacked = (told) => told.kind === "stacked" || (told.kind === "bars" && told.series.length > 1);
+bowerbird.heights = (told) => (isStacked(told) ? stacked(told.series) : told.series.map((one) => one.values));
 
 function stacked(series) {
   const sums = series.map(() => []);

@@ -159,11 +159,12 @@ class _Pages:
         sums = kept.value
         return JSONResponse(
             {
-                "kind": "stacked" if len(sums.hours) > 2 else "bars",
+                "kind": "bars",
                 "x": "time",
                 "x_label": "hour (UTC)",
                 "y_label": "errors per hour",
                 "unit": "errors",
+                "step": 3_600,
                 "xs": [hour.isoformat() for hour in sums.hours],
                 "series": [{"label": kind, "values": [each.get(kind, 0) for each in sums.hours.values()]} for kind in sums.kinds],
                 "as_of": kept.at.isoformat(),
