@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec import structs
 from store_pages import FIREHOSE, POSTS, START, Crawled, X, post, user
 
 from bowerbird.crawl.life import registry
@@ -30,6 +31,7 @@ from bowerbird.model import Claim, Gone, Outcome, Page, PostKind, Progress, Subj
 from bowerbird.policies.registry import Place, ranker
 from bowerbird.ports import Database, Sieve
 from bowerbird.providers import provider
+from bowerbird.reports.keywords.courses import read_course
 from bowerbird.reports.keywords.explaining import explain, related_terms
 from bowerbird.reports.keywords.grading import grade
 from bowerbird.reports.keywords.proposing import Wish, propose
@@ -334,6 +336,25 @@ async def test_a_collection_is_graded_by_the_labels_of_several_taggers(stage: St
     # +3 - 1.5, twice; +3 - 1 - 1; and the last has no keyword of its own day.
     assert (skwa.related, skwa.noise, skwa.retained["C3"]) == (3, 0, 1.0)
     assert (baseline.related, baseline.retained["C1"], baseline.retained["C3"]) == (3, 1.0, 0.0)
+
+
+async def test_noise_is_told_of_the_frame_in_which_it_came(stage: Stage) -> None:
+    await stage.begin("#flood")
+    sieve = stage.event.stream_sieve(is_tuned=True)
+    await stage.hear(said("a #flood", "b #flood"), sieve)
+    await stage.decide()
+    spam = said("c #flood", "d #flood #win #win2 #win3", "e #flood #w1 #w2 #w3 #w4", first=20)
+    later = Page(users=spam.users, posts=tuple(structs.replace(each, created_at=NOW + FRAME) for each in spam.posts))
+    await stage.hear(later, sieve, FRAME)
+    await stage.decide(1)
+    async with stage.database.transaction() as tx:
+        await tx.execute("insert into keyword_labels (crawl, term, tagger, label, at) values (1, '#flood', 'ann', 'related', 1)")
+    async with stage.database.reading() as tx:
+        course, (skwa, _) = await read_course(tx, None, None), (await grade(tx, 1)).methods
+    first = stage.event.grid.began(START)
+    told = [(each.frame, each.related, each.noise) for each in skwa.frames]
+    assert told == [(first, 2, 0), (first + FRAME, 1, 2)], "+3 - 1 - 1 - 1 is not above 0"
+    assert course.noise["skwa"] == {first: 0, first + FRAME: 2}
 
 
 async def test_a_store_proposes_terms_that_are_special_for_examples_or_for_a_window(stage: Stage) -> None:

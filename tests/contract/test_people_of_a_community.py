@@ -55,8 +55,9 @@ def test_lists_come_page_by_page_without_those_who_are_gone(database_url: str) -
 
 def test_candidates_come_by_how_often_members_mention_them(database_url: str) -> None:
     async def play(scene: Scene) -> None:
-        await scene.people(yes=[1], undecided=[11])
+        await scene.people(yes=[1], no=[14, 15], undecided=[11])
         rows = [(1, "member", 9), (10, "mentions", 3), (11, "mentions", 7), (12, "mentions", 0), (13, "mentions", 3)]
+        rows += [(14, "mentions", 2), (15, "mentions", 5)]
         await scene.write(
             *(
                 "insert into candidates (crawl, user_no, source, state, found_at, mentions) "
@@ -65,6 +66,7 @@ def test_candidates_come_by_how_often_members_mention_them(database_url: str) ->
             )
         )
         assert await pages(scene, Which.MENTIONED) == [[11, 13], [10]]
+        assert await pages(scene, Which.MENTIONED_OUTSIDE) == [[15, 14]]
 
     played(database_url, play)
 
@@ -80,6 +82,19 @@ def test_near_misses_are_those_whose_language_was_weighed_nearest_first(database
         assert await pages(scene, Which.NEAR) == [[7, 5], [3, 1]]
         async with scene.database.reading() as tx:
             assert [(each.text, each.language) for each in await read_written(tx, 7, 5)] == [("bom dia", "pt")]
+
+    played(database_url, play)
+
+
+def test_those_whom_their_posts_decided_are_listed_apart(database_url: str) -> None:
+    async def play(scene: Scene) -> None:
+        await scene.people(yes=[1, 2, 3], no=[4])
+        await scene.write(
+            "update judgements set reason = 'profile'",
+            "update judgements set reason = 'posts' where id in ('x:2', 'x:3', 'x:4')",
+            "update judgements set decided_by = 'ada' where id = 'x:3'",
+        )
+        assert await pages(scene, Which.BY_POSTS) == [[2]]
 
     played(database_url, play)
 

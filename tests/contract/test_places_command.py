@@ -39,8 +39,18 @@ def test_the_report_says_what_decided_and_what_places_share(tmp_path: Path, caps
     assert run(["places", str(tmp_path / "crawl.db"), "--json"]) == 0
     report = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert report["places"] == [
-        {"place": "Lisbon", "users": {"all": 2, "coordinates": 1, "profile": 1}, "posts": {"all": 1, "coordinates": 1}},
-        {"place": "Portugal", "users": {"all": 2, "profile": 1, "text": 1}, "posts": {"all": 0}},
+        {
+            "place": "Lisbon",
+            "users": {"all": 2, "coordinates": 1, "profile": 1},
+            "posts": {"all": 1, "coordinates": 1},
+            "gained": {"users": 1.0, "posts": 0.0},
+        },
+        {
+            "place": "Portugal",
+            "users": {"all": 2, "profile": 1, "text": 1},
+            "posts": {"all": 0},
+            "gained": {"users": None, "posts": None},
+        },
     ]
     assert report["jaccard"]["users"]["Lisbon"] == {"Lisbon": 1.0, "Portugal": 0.3333}
     assert report["jaccard"]["posts"]["Portugal"]["Lisbon"] == 0.0

@@ -10,6 +10,7 @@ import pytest
 from module_scene import Scene, played
 
 from bowerbird.ports import Row
+from bowerbird.reports.community.people import Which
 from web_site import Answer, Client, dashboard
 
 EVIDENCE = '{"score": 0.8, "written": 1.2, "written_told": "pt 9 of 10 posts", "place": -0.4, "place_told": "<b>Rio</b> (BR)"}'
@@ -50,7 +51,7 @@ async def standing(scene: Scene) -> dict[str, tuple[str, str | None]]:
 
 def test_every_page_of_a_community_answers_and_escapes(database_url: str) -> None:
     async def play(scene: Scene, client: Client) -> None:
-        lists = ("members", "outside", "undecided", "mentioned", "near", "persons")
+        lists = tuple(Which)
         for path in ("", "/sample", "/names", *(f"/{each}" for each in lists), *(f"/decide/{each}" for each in lists)):
             answer = await client.get(f"/community/c{path}")
             assert answer.status == 200, (path, answer.text)

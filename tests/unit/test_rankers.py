@@ -17,6 +17,7 @@ from bowerbird.ports import Ranker
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
 
 
 class Lane:
@@ -104,6 +105,16 @@ def test_bfs_remembers_the_shorter_way() -> None:
     lane = lane_of("bfs")
     lane.add("c", NOW, depth=9)
     assert lane.order(NOW)[0] == "c"
+
+
+def test_whom_most_pages_name_is_asked_first_and_seeds_before_all() -> None:
+    lane = Lane(ranker("most_named"))
+    lane.add("seed", START)
+    for number, target in enumerate("abcbcb"):
+        lane.add(target, START + number * MINUTE, depth=1)
+    assert lane.order(START + HOUR) == ["seed", "b", "c", "a"]
+    lane.visit(lane.tasks["b"][0], START + HOUR)
+    assert lane.order(START + 2 * HOUR) == ["seed", "c", "a"]
 
 
 def test_circular_sends_the_visited_to_the_end() -> None:

@@ -13,6 +13,9 @@ from datetime import datetime, timedelta
 from bowerbird.model import Arrival, Draw, Placement, Task, Visit
 from bowerbird.policies.moments import ABSENT, lot, seconds
 
+_SEED = 1e12
+"""More than anybody is named."""
+
 
 class Fifo:
     """First come, first served."""
@@ -66,6 +69,19 @@ class Bfs(Fifo):
     def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
         depth = arrival.depth if known is None else min(arrival.depth, known.depth)
         return Placement(-float(depth), now)
+
+
+class MostNamed(Fifo):
+    """Seeds first, then whom most pages have named: of a network too large to be read, those whom most others point at."""
+
+    name = "most_named"
+    remembers = True
+
+    def added(self, arrival: Arrival, known: Task | None, now: datetime) -> Placement:
+        if arrival.depth == 0:
+            return Placement(_SEED, now)
+        # How often is in the priority itself; one that waits already moves forward with every page.
+        return Placement(1.0 if known is None else known.priority + 1, now, moves=True)
 
 
 class Circular(Fifo):

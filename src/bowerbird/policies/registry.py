@@ -15,7 +15,7 @@ from bowerbird.policies.echo import LINK_CLASSES, LOOKUP_CLASSES, Echo
 from bowerbird.policies.focus import Focus
 from bowerbird.policies.index import Index
 from bowerbird.policies.oldest_first import OldestFirst
-from bowerbird.policies.rankers import Bfs, Circular, Fifo, Gather, Lifo, Random
+from bowerbird.policies.rankers import Bfs, Circular, Fifo, Gather, Lifo, MostNamed, Random
 from bowerbird.policies.repeat_first import RepeatFirst
 from bowerbird.policies.starts import Start
 from bowerbird.policies.two_stage import Fetch, Lookup
@@ -111,6 +111,7 @@ _MAKERS: Mapping[str, Maker] = {
     "bfs": _plain(Bfs),
     "circular": _plain(Circular),
     "random": _plain(Random),
+    "most_named": _plain(MostNamed),
     "gather": _plain(Gather),
     "echo": _echo,
     "repeat_first": _plain(RepeatFirst),

@@ -8,7 +8,7 @@ from datetime import datetime
 from bowerbird.analysis.keywords.grading import WORDS, Category
 from bowerbird.cli.screens.output import Output
 from bowerbird.reports.keywords.explaining import Explained, Looked, RelatedBy
-from bowerbird.reports.keywords.grading import Graded, MethodGrade
+from bowerbird.reports.keywords.grading import FrameGrade, Graded, MethodGrade
 from bowerbird.reports.keywords.proposing import Proposed
 from bowerbird.reports.keywords.reading import FrameLine, KeywordLine, MethodLine
 
@@ -130,6 +130,21 @@ def show_grades(output: Output, graded: Graded) -> None:
     output.line(f"Keywords by category: {counts}")
     rows = [(f"  {each.method}", f"{each.related:,}", f"{each.noise:,}", *_shares(each)) for each in graded.methods]
     output.table("", ("  method", "related posts", "noise", "precision", *(f"{name} kept" for name in Category)), rows)
+
+
+def show_graded_frames(output: Output, graded: Graded, most: int) -> None:
+    """Frame by frame, the last ones: how many posts of each method are related, and which share is noise."""
+    methods = {each.method: {one.frame: one for one in each.frames} for each in graded.methods}
+    frames = sorted({frame for found in methods.values() for frame in found})[-most:]
+    rows = [(f"  {_at(frame)}", *(cell for found in methods.values() for cell in _graded(found.get(frame)))) for frame in frames]
+    output.line()
+    output.table("", ("  frame (UTC)", *(cell for name in methods for cell in (f"{name}: related", "noise", "share"))), rows)
+
+
+def _graded(each: FrameGrade | None) -> tuple[str, str, str]:
+    if each is None:
+        return "", "", ""
+    return f"{each.related:,}", f"{each.noise:,}", _share(each.noise / (each.related + each.noise))
 
 
 def _seen(each: Looked) -> tuple[str, str, str]:

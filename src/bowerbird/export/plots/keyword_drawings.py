@@ -42,7 +42,7 @@ def _draw_volume(axes: Any, course: Course) -> None:
         colour, line = _look(course, method)
         axes.plot(times, counts, color=colour, linestyle=line, label=f"{method}: posts")
         if method in course.noise:
-            noise = [count * course.noise[method] for count in counts]
+            noise = [course.noise[method].get(time, 0) for time in times]
             axes.plot(times, noise, color=colour, linestyle=":", label=f"{method}: noise, by labels")
     if any(course.background.values()):
         times, counts = list(course.background), list(course.background.values())

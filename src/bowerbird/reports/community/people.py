@@ -21,6 +21,10 @@ _COLUMNS = f"{COLUMNS}, j.value, j.decided_by, j.at"
 _THERE = may_be_told("u")
 _JUDGED = f"from judgements j join users u on u.id = j.id where j.judge = '{JUDGE}' and j.subject = 'user' and {_THERE}"
 _BY_VALUE = f"select {_COLUMNS}, j.at as by {_JUDGED} and j.value = ? {{beyond}} order by j.at desc, j.id desc limit ?"
+_BY_POSTS = f"""
+select {_COLUMNS}, j.at as by {_JUDGED} and j.value = 'yes' and j.reason = 'posts' and j.decided_by is null {{beyond}}
+order by j.at desc, j.id desc limit ?
+"""
 _BY_PERSONS = f"""
 select {_COLUMNS}, j.at as by {_JUDGED} and j.decided_by is not null {{beyond}} order by j.at desc, j.id desc limit ?
 """
@@ -32,7 +36,7 @@ _MENTIONED = f"""
 select {_COLUMNS}, c.mentions, c.mentions as by from candidates c join users u on u.user_no = c.user_no
 left join judgements j on j.judge = '{JUDGE}' and j.subject = 'user' and j.id = u.id
 where c.crawl = ? and c.source <> 'member' and c.state <> 'invalid' and c.mentions > 0 and {_THERE}
-and j.decided_by is null and coalesce(j.value, 'undecided') = 'undecided' {{beyond}}
+and j.decided_by is null and coalesce(j.value, 'undecided') = ? {{beyond}}
 order by c.mentions desc, c.user_no desc limit ?
 """
 _ONE = f"""
@@ -54,11 +58,20 @@ class Which(StrEnum):
     OUTSIDE = "outside"
     UNDECIDED = "undecided"
     MENTIONED = "mentioned"
+    MENTIONED_OUTSIDE = "mentioned-outside"
+    BY_POSTS = "by-posts"
     NEAR = "near"
     PERSONS = "persons"
 
+    @property
+    def is_by_mentions(self) -> bool:
+        return self in _OF_CANDIDATES
+
 
 _VALUES = {Which.MEMBERS: "yes", Which.OUTSIDE: "no", Which.UNDECIDED: "undecided"}
+_OF_CANDIDATES = {Which.MENTIONED: "undecided", Which.MENTIONED_OUTSIDE: "no"}
+"""Lists of candidates by how often members mention them, and what is said of these."""
+_WITHOUT_VALUE = {Which.PERSONS: _BY_PERSONS, Which.BY_POSTS: _BY_POSTS}
 
 
 class Person(JudgedAccount, frozen=True, kw_only=True):
@@ -100,10 +113,10 @@ async def read_people(tx: Transaction, crawl: int, which: Which, after: str | No
     """A page of people; each page is as quick as the first."""
     if which is Which.NEAR:
         return await _near(tx, after, size)
-    if which is Which.MENTIONED:
-        rows = await _page(tx, _MENTIONED, (crawl,), after, _Order("c.mentions", "c.user_no", tuple[int, int], size + 1))
-        return _pages(rows, size, "user_no")
-    sql, values = (_BY_PERSONS, ()) if which is Which.PERSONS else (_BY_VALUE, (_VALUES[which],))
+    if which.is_by_mentions:
+        order = _Order("c.mentions", "c.user_no", tuple[int, int], size + 1)
+        return _pages(await _page(tx, _MENTIONED, (crawl, _OF_CANDIDATES[which]), after, order), size, "user_no")
+    sql, values = (_WITHOUT_VALUE[which], ()) if which in _WITHOUT_VALUE else (_BY_VALUE, (_VALUES[which],))
     return _pages(await _page(tx, sql, values, after, _Order("j.at", "j.id", tuple[int, str], size + 1)), size, "id")
 
 

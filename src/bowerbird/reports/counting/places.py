@@ -18,6 +18,10 @@ where a.judge = 'place' group by a.value, b.value, a.subject
 """
 
 
+_TOLD = (Source.COORDINATES, Source.PLACE)
+"""What the post itself tells, and a network can be asked for."""
+
+
 class PlaceCount(Struct, frozen=True, kw_only=True):
     """One place: how many accounts and posts belong to it, by what decided."""
 
@@ -32,6 +36,11 @@ class PlaceCount(Struct, frozen=True, kw_only=True):
     @property
     def all_posts(self) -> int:
         return sum(self.posts.values())
+
+    def gained(self, found: dict[str, int]) -> float | None:
+        """What profiles and words brought besides, as a part of what posts tell by themselves; None where that is nothing."""
+        told = sum(found.get(source, 0) for source in _TOLD)
+        return round((sum(found.values()) - told) / told, 4) if told else None
 
 
 class Sharing(Struct, frozen=True, kw_only=True):

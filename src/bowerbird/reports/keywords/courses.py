@@ -64,8 +64,8 @@ class Course(Struct, frozen=True, kw_only=True):
     posts: dict[str, dict[datetime, int]]
     """By method, by frame."""
     background: dict[datetime, int]
-    noise: dict[str, float]
-    """By method: the share of its posts that is noise, by labels; empty where nobody has labelled anything."""
+    noise: dict[str, dict[datetime, int]]
+    """By method, by frame: the posts that are noise by labels; empty where nobody has labelled anything."""
     bars: list[Bar]
     term: str
     traffic: dict[str, dict[datetime, int]]
@@ -120,9 +120,9 @@ async def _busiest(tx: Transaction, crawl: int) -> str:
     return max(posts, key=lambda term: (posts[term], term), default="")
 
 
-async def _noise(tx: Transaction, crawl: int) -> dict[str, float]:
-    """What labels say of each method's posts."""
+async def _noise(tx: Transaction, crawl: int) -> dict[str, dict[datetime, int]]:
+    """What labels say of each method's posts, frame by frame."""
     if await tx.fetch_one("select 1 as one from keyword_labels where crawl = ? limit 1", crawl) is None:
         return {}
     graded = await grade(tx, crawl)
-    return {each.method: 1 - each.precision for each in graded.methods if each.precision is not None}
+    return {each.method: {one.frame: one.noise for one in each.frames} for each in graded.methods if each.frames}

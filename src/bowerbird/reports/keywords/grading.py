@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 
@@ -19,6 +19,7 @@ from bowerbird.analysis.keywords.grading import (
     retained,
     scored,
 )
+from bowerbird.clock import from_micros
 from bowerbird.errors import UserError
 from bowerbird.model.terms import term_form
 from bowerbird.ports import Transaction
@@ -26,13 +27,24 @@ from bowerbird.ports import Transaction
 _LABELS = "select term, tagger, label from keyword_labels where crawl = ? order by term, tagger"
 _TERMS = "select distinct k.term, m.name from keywords k join keyword_methods m on m.method = k.method where k.crawl = ?"
 _POSTS = """
-select k.post_no, k.methods, t.tag from (
-    select k.post_no, k.methods from keyword_posts k join posts p on p.post_no = k.post_no
+select k.post_no, k.methods, k.frame, t.tag from (
+    select k.post_no, k.methods, k.frame from keyword_posts k join posts p on p.post_no = k.post_no
     where k.crawl = ? and k.post_no > ? and p.deleted_at is null order by k.post_no limit ?
 ) k left join post_tags t on t.post_no = k.post_no order by k.post_no
 """
 _BITS = "select name, bit from keyword_methods where crawl = ? order by bit"
 _BATCH = 5_000
+
+_Posts = Counter[tuple[int | None, int, bool]]
+"""Posts by frame (none: caught up later), by the methods that collected them, and by whether they are related."""
+
+
+class FrameGrade(Struct, frozen=True, kw_only=True):
+    """What a method collected in one frame, graded."""
+
+    frame: datetime
+    related: int
+    noise: int
 
 
 class MethodGrade(Struct, frozen=True, kw_only=True):
@@ -45,6 +57,8 @@ class MethodGrade(Struct, frozen=True, kw_only=True):
     retained: dict[str, float]
     """By category and over `all`: the part of all keywords of all methods that this one followed, seeds included; a category of
     which there are none is left out."""
+    frames: list[FrameGrade]
+    """Frame by frame; what was caught up later is in none."""
 
 
 class Graded(Struct, frozen=True, kw_only=True):
@@ -95,20 +109,32 @@ async def grade(tx: Transaction, crawl: int) -> Graded:
     )
 
 
-async def _graded_posts(tx: Transaction, crawl: int, scores: Scores) -> Counter[tuple[int, bool]]:
-    """How many collected posts are related and how many are not, by the methods that collected them."""
-    counts: Counter[tuple[int, bool]] = Counter()
+async def _graded_posts(tx: Transaction, crawl: int, scores: Scores) -> _Posts:
+    """How many collected posts are related and how many are not."""
+    counts: _Posts = Counter()
     last = 0
     while rows := await tx.fetch(_POSTS, crawl, last, _BATCH):
         last = rows[-1]["post_no"]
-        for (_, mask), tags in groupby(rows, key=itemgetter("post_no", "methods")):
-            counts[mask, is_related([term_form(f"#{row['tag']}") for row in tags if row["tag"] is not None], scores)] += 1
+        for (_, mask, frame), tags in groupby(rows, key=itemgetter("post_no", "methods", "frame")):
+            terms = [term_form(f"#{row['tag']}") for row in tags if row["tag"] is not None]
+            counts[frame, mask, is_related(terms, scores)] += 1
     return counts
 
 
-def _method(name: str, bit: int, posts: Mapping[tuple[int, bool], int], shares: dict[str, float]) -> MethodGrade:
-    related, noise = (
-        sum(count for (mask, is_hit), count in posts.items() if mask >> bit & 1 and is_hit is kind) for kind in (True, False)
+def _method(name: str, bit: int, posts: _Posts, shares: dict[str, float]) -> MethodGrade:
+    frames: defaultdict[int | None, Counter[bool]] = defaultdict(Counter)
+    for (frame, mask, is_hit), count in posts.items():
+        if mask >> bit & 1:
+            frames[frame][is_hit] += count
+    related, noise = (sum(each[kind] for each in frames.values()) for kind in (True, False))
+    return MethodGrade(
+        method=name,
+        related=related,
+        noise=noise,
+        precision=related / (related + noise) if related + noise else None,
+        retained=shares,
+        frames=[
+            FrameGrade(frame=from_micros(frame), related=frames[frame][True], noise=frames[frame][False])
+            for frame in sorted(each for each in frames if each is not None)
+        ],
     )
-    precision = related / (related + noise) if related + noise else None
-    return MethodGrade(method=name, related=related, noise=noise, precision=precision, retained=shares)

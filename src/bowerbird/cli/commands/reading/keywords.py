@@ -48,7 +48,8 @@ class Action(StrEnum):
 
 
 _USES: Mapping[str, tuple[Action, ...]] = {
-    **dict.fromkeys(("--frames", "--related"), (Action.SHOW,)),
+    "--related": (Action.SHOW,),
+    "--frames": (Action.SHOW, Action.GRADE),
     "--plot": (Action.SHOW, Action.WHY),
     **dict.fromkeys(("--since", "--until", "--box", "--like"), (Action.SEEDS,)),
     "--labels": (Action.GRADE,),
@@ -73,7 +74,12 @@ def command(
         typer.Argument(metavar="[TERM]", help="For why, pin, block, free, show --plot: a #hashtag, word, phrase, @account."),
     ] = None,
     crawl: CrawlOption = None,
-    frames: Annotated[bool, typer.Option("--frames", help="Show what each of the last frames brought and changed.")] = False,
+    frames: Annotated[
+        bool,
+        typer.Option(
+            "--frames", help="Show what each of the last frames brought and changed; of grade: how much of it is noise."
+        ),
+    ] = False,
     related_to: Annotated[
         str | None, typer.Option("--related", metavar="TERM", help="Show terms with similar traffic, or in the same posts.")
     ] = None,
@@ -107,7 +113,7 @@ def command(
         wish = Wish(since=since, until=until, box=_box(box), examples=tuple(like or ()))
         output.result(asyncio.run(_seeds(asked, wish)))
     elif does is Action.GRADE:
-        output.result(asyncio.run(_grade(asked, labels, who)))
+        output.result(asyncio.run(_grade(asked, labels, who, is_by_frame=frames)))
     elif does in (Action.PIN, Action.BLOCK, Action.FREE):
         output.result(asyncio.run(_order(asked, does, who)))
     elif does is Action.WHY:
@@ -215,7 +221,7 @@ async def _seeds(asked: _Asked, wish: Wish) -> dict[str, Any]:
     return {"store": asked.place.shown, **msgspec.to_builtins(found)}
 
 
-async def _grade(asked: _Asked, labels: Path | None, tagger: str) -> dict[str, Any]:
+async def _grade(asked: _Asked, labels: Path | None, tagger: str, *, is_by_frame: bool) -> dict[str, Any]:
     given = labelling.labels_in(labels, tagger) if labels is not None else []
     async with opened_place(asked.place, RealClock()) as database:
         crawl, name = await _event(database, asked)
@@ -226,7 +232,12 @@ async def _grade(asked: _Asked, labels: Path | None, tagger: str) -> dict[str, A
         async with database.reading() as tx:
             graded = await grade(tx, crawl)
     showing.show_grades(asked.output, graded)
-    return {"crawl": name, **msgspec.to_builtins(graded)}
+    if is_by_frame:
+        showing.show_graded_frames(asked.output, graded, _MOST_FRAMES)
+    told = msgspec.to_builtins(graded)
+    for method in () if is_by_frame else told["methods"]:
+        del method["frames"]
+    return {"crawl": name, **told}
 
 
 def _box(written: str | None) -> Box | None:

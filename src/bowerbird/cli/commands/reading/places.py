@@ -43,16 +43,20 @@ def _show(output: Output, places: list[PlaceCount], overlaps: list[Sharing]) -> 
         return
     sources = [source.value for source in Source]
     for kind in ("users", "posts"):
-        rows = [
-            (each.place, sum(getattr(each, kind).values()), *(getattr(each, kind).get(s, 0) for s in sources)) for each in places
-        ]
-        output.table(f"{kind}, by what decided", ("place", "all", *sources), rows)
+        rows = [_counted(each, getattr(each, kind)) for each in places]
+        output.table(f"{kind}, by what decided", ("place", "all", *sources, "profile and text add"), rows)
         output.line()
     if overlaps:
         users = {each.place: each.all_users for each in places}
         posts = {each.place: each.all_posts for each in places}
         rows = [(*each.places, _jaccard(each.users, each, users), _jaccard(each.posts, each, posts)) for each in overlaps]
         output.table("overlap (Jaccard)", ("place", "and", "users", "posts"), rows)
+
+
+def _counted(place: PlaceCount, found: dict[str, int]) -> tuple[str | int, ...]:
+    gained = place.gained(found)
+    more = "\N{EN DASH}" if gained is None else f"+{gained:.0%}"
+    return place.place, sum(found.values()), *(found.get(source.value, 0) for source in Source), more
 
 
 def _jaccard(share: float, pair: Sharing, found: dict[str, int]) -> str:
@@ -63,7 +67,13 @@ def _jaccard(share: float, pair: Sharing, found: dict[str, int]) -> str:
 def values_of(store: str, places: list[PlaceCount], overlaps: list[Sharing]) -> dict[str, Any]:
     """The report for machines; the overlaps also as two matrices in the order of the places."""
     counts = [
-        {"place": p.place, "users": {"all": p.all_users, **p.users}, "posts": {"all": p.all_posts, **p.posts}} for p in places
+        {
+            "place": each.place,
+            "users": {"all": each.all_users, **each.users},
+            "posts": {"all": each.all_posts, **each.posts},
+            "gained": {"users": each.gained(each.users), "posts": each.gained(each.posts)},
+        }
+        for each in places
     ]
     names = [each.place for each in places]
     return {"store": store, "places": counts, "jaccard": {kind: _matrix(names, overlaps, kind) for kind in ("users", "posts")}}
