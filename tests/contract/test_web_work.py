@@ -172,6 +172,7 @@ async def test_a_keyword_is_blocked_and_pinned(database: Database) -> None:
     client = await dashboard(database)
     shown = (await client.get("/keywords/event")).text
     assert ("#flood" in shown, "a seed" in shown) == (True, True)
+    assert "the most frequent hashtags of what was collected" in (await client.get("/keywords/event/term?term=%23flood")).text
     assert (await client.post("/keywords/event/order", {"term": "#flood", "said": "block"})).status == 303
     assert (await client.post("/keywords/event/order", {"term": "#storm", "said": "pin"})).status == 303
     async with database.reading() as tx:

@@ -10,6 +10,8 @@ import pytest
 from bowerbird.errors import UserError
 from bowerbird.model.terms import read_text
 from bowerbird.policies.keywords import (
+    ABOUT,
+    METHODS,
     Decision,
     Frame,
     FrameCounter,
@@ -137,6 +139,11 @@ def test_blocked_terms_leave_and_stay_out_until_they_are_freed() -> None:
     busy = frame({"#b": (9,) * 5})
     assert not skwa.decides(state, busy, SETTINGS).entries
     assert [each.term for each in skwa.decides(freed(state, "#b"), busy, SETTINGS).entries] == ["#b"]
+
+
+def test_every_method_says_in_one_sentence_what_it_follows() -> None:
+    assert ABOUT.keys() == METHODS.keys()
+    assert not [words for words in ABOUT.values() if "." in words or not words]
 
 
 def test_bad_seeds_methods_and_options_are_refused_in_words() -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from bowerbird.analysis.keywords.grading import WORDS, Category
 from bowerbird.cli.screens.output import Output
+from bowerbird.policies.keywords import ABOUT
 from bowerbird.reports.keywords.explaining import Explained, Looked, RelatedBy
 from bowerbird.reports.keywords.grading import FrameGrade, Graded, MethodGrade
 from bowerbird.reports.keywords.proposing import Proposed
@@ -22,6 +23,9 @@ def show_keywords(output: Output, crawl: str, lines: Sequence[KeywordLine], meth
     shared = (f"with {each.name}" for each in methods)
     columns = ("  method", "keywords", "posts", "precision", "recall", "alone", *shared)
     output.table("", columns, [_method(each, methods) for each in methods])
+    for each in methods:
+        if each.name in ABOUT:
+            output.line(f"{each.name}: {ABOUT[each.name]}.")
     if any(each.precision is not None for each in methods):
         output.line("Relevance, precision and recall are estimates without labels; `grade` measures by labels.")
 

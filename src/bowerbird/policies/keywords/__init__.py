@@ -2,7 +2,7 @@
 
 from bowerbird.policies.keywords.counting import FrameCounter, Prober, Sampled, probed
 from bowerbird.policies.keywords.members import blocked, checked, freed, pinned, spelled
-from bowerbird.policies.keywords.registry import METHODS, method
+from bowerbird.policies.keywords.registry import ABOUT, METHODS, method
 from bowerbird.policies.keywords.values import (
     Background,
     Candidate,
@@ -19,6 +19,7 @@ from bowerbird.policies.keywords.values import (
 )
 
 __all__ = [
+    "ABOUT",
     "METHODS",
     "Background",
     "Candidate",

@@ -33,6 +33,17 @@ _OPTIONS: Methods = {
 METHODS: Methods = MappingProxyType({name: _OPTIONS.get(name, {}) for name in _MAKERS})
 """Every method's name and the options it knows."""
 
+ABOUT: Mapping[str, str] = MappingProxyType(
+    {
+        "baseline": "the seeds and nothing else",
+        "skwa": "simple keyword adaptation: besides the seeds, the most frequent hashtags of what was collected",
+        "rkwa": "refined keyword adaptation: of the hashtags of skwa those whose traffic goes up and down with that of the seeds",
+        "rkwa_auto": "rkwa that chooses in every frame how closely traffic must go together",
+        "colift": "our own: hashtags and words whose posts look like the event, by searches and by posts that nobody chose",
+    }
+)
+"""What each method follows, in a few words for those who see its name on a page."""
+
 
 def method(name: str, options: Mapping[str, Any] | None = None) -> Method:
     """The method of that name; raises `UserError` for an unknown name or option, or a value that it cannot have."""

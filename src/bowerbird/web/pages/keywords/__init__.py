@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import UserError
 from bowerbird.event.orders import SAID, obey
-from bowerbird.policies.keywords import checked
+from bowerbird.policies.keywords import ABOUT, checked
 from bowerbird.reports.keywords.courses import read_moves
 from bowerbird.reports.keywords.explaining import explain, read_decided, related_terms
 from bowerbird.reports.keywords.reading import (
@@ -99,6 +99,7 @@ class _Pages:
             "standing": standing,
             "methods": methods,
             "names": names,
+            "about": ABOUT,
             "terms": _by_term(lines),
             "frames": frames[-1:],
             "moves": moves[:60],
@@ -134,7 +135,8 @@ class _Pages:
         root = f"/keywords/{in_path(name)}"
         return self._site.page(
             request, "keywords/term.html", title=f"{form} in {name}", term=form, typed=typed, told=told, related=related[:20],
-            root=root, name=name,
+            root=root, name=name, about=ABOUT,
+            names=sorted({line.method for line in told.entries} | {each.method for each in told.looked_at}),
         )  # fmt: skip
 
     async def traffic(self, request: Request) -> Response:
