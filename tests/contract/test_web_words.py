@@ -96,6 +96,16 @@ async def test_what_is_new_in_the_store_is_called_items(crawled_database: Databa
     assert re.findall(r"(?i)\brecords?\b|new items", shown) == []
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["/", "/data/users", "/data/saved", f"/crawls/{CRAWL}", "/steering/new", "/figures/accounts", "/help"],
+)
+async def test_accounts_are_called_accounts(crawled_database: Database, address: str) -> None:
+    page = (await (await dashboard(crawled_database)).get(address)).text
+    shown = re.sub(r"<code>.*?</code>|<textarea.*?</textarea>|<[^>]*>", " ", page, flags=re.DOTALL)
+    assert re.findall(r"(?i).{20}\busers?\b.{20}", shown) == []
+
+
 async def _standing(client: Client, argument: str) -> str:
     stream = client.site.live.stream("steering", argument)
     told = await anext(stream)

@@ -70,7 +70,7 @@ GROUPS = {
         "sample": "Say what a sampling crawl tells about all accounts, and who is in its sample.",
     },
     "Out of a store": {
-        "export": "Write posts, users, follows and more to files: CSV, JSON lines, XLSX, Parquet, graphs.",
+        "export": "Write posts, accounts, follows and more to files: CSV, JSON lines, XLSX, Parquet, graphs.",
         "dehydrate": "Write the ids of the stored posts.",
         "plot": "Draw what a store holds: volumes, rhythms, growth, distributions, completeness.",
         "card": "Write the dataset card: what was asked, how, what came of it, what is missing.",

@@ -51,17 +51,17 @@ def _wish(name: str, values: Mapping[str, Any]) -> Wish:
     return Wish(command=name, **{**values, "inputs": texts, "languages": languages, "override": override})
 
 
-_USER = "A handle, an id or the address of a profile."
+_ACCOUNT = "A handle, an id or the address of a profile."
 _POST = "An id or the address of a post; - reads them from standard input."
 _WORD = "Words, or a #hashtag."
 _TIMELINE = (TIMES, LANGUAGE, LIMIT, RAW)
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
-    "timeline": _command("timeline", "Posts of an account, the newest first.", one_input("USER", _USER), *_TIMELINE),
-    "timelines": _command("timeline", "Posts of many accounts.", inputs("USER", _USER), SOURCE, *_TIMELINE),
-    "followers": _command("followers", "Who follows an account: one row for each.", inputs("USER", _USER), SOURCE, LIMIT),
-    "following": _command("following", "Whom an account follows: one row for each.", inputs("USER", _USER), SOURCE, LIMIT),
-    "users": _command("users", "Profiles of accounts.", inputs("USER", _USER), SOURCE, LIMIT_INPUTS, RAW),
+    "timeline": _command("timeline", "Posts of an account, the newest first.", one_input("ACCOUNT", _ACCOUNT), *_TIMELINE),
+    "timelines": _command("timeline", "Posts of many accounts.", inputs("ACCOUNT", _ACCOUNT), SOURCE, *_TIMELINE),
+    "followers": _command("followers", "Who follows an account: one row for each.", inputs("ACCOUNT", _ACCOUNT), SOURCE, LIMIT),
+    "following": _command("following", "Whom an account follows: one row for each.", inputs("ACCOUNT", _ACCOUNT), SOURCE, LIMIT),
+    "users": _command("users", "Profiles of accounts.", inputs("ACCOUNT", _ACCOUNT), SOURCE, LIMIT_INPUTS, RAW),
     "search": _command("search", "Posts with words or a hashtag, the newest first.", one_input("QUERY", _WORD), *_TIMELINE),
     "searches": _command("search", "Posts for many queries.", inputs("QUERY", _WORD), SOURCE, *_TIMELINE),
     "hydrate": _command("hydrate", "Posts of which the ids are known.", inputs("POST", _POST), SOURCE, LIMIT_INPUTS, RAW),

@@ -156,7 +156,7 @@ def _why(parts: list[Missing]) -> str:
 def _entry(day: str, crawl: str | None, posts: PostSums, missing: tuple[Missing, ...], is_estimated: bool) -> Entry:
     low, likely, high = summed(missing)
     words = [_FIRST] if crawl is not None else []
-    words += ["sums over users, queries and streams; what two of them miss is in it twice"] if is_estimated else []
+    words += ["sums over accounts, queries and streams; what two of them miss is in it twice"] if is_estimated else []
     return Entry(
         subject=day,
         crawl=crawl or "",

@@ -51,7 +51,7 @@ def command(
     whom: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[USER|POST|FILE]…", help="Handles, ids or addresses; a file with one per line; - is standard input."
+            metavar="[ACCOUNT|POST|FILE]…", help="Handles, ids or addresses; a file with one per line; - is standard input."
         ),
     ] = None,
     store: Annotated[

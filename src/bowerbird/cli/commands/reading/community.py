@@ -23,7 +23,7 @@ from bowerbird.reports.histories.find_account import Account, find_accounts
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 _AT_ONCE = 200
-_USER = Annotated[str, typer.Argument(metavar="USER", help="An id, a handle, or a service's own key.")]
+_ACCOUNT = Annotated[str, typer.Argument(metavar="ACCOUNT", help="An id, a handle, or a service's own key.")]
 _BY = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so, for the record.")]
 _NOTE = Annotated[str, typer.Option("--note", help="Why, for the record.")]
 
@@ -87,7 +87,7 @@ def show(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
 
 
 @app.command()
-def why(who: _USER, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def why(who: _ACCOUNT, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     """Say what is said of an account, what speaks for and against it, who is around it, and what was said before."""
     output, found = Output(as_json=as_json), _place(who, place, "why")
 
@@ -103,14 +103,14 @@ def why(who: _USER, place: PlaceArgument = None, as_json: JsonFlag = False) -> N
 
 
 @app.command()
-def confirm(who: _USER, place: PlaceArgument = None, by: _BY = "user", note: _NOTE = "", as_json: JsonFlag = False) -> None:
+def confirm(who: _ACCOUNT, place: PlaceArgument = None, by: _BY = "user", note: _NOTE = "", as_json: JsonFlag = False) -> None:
     """Say that what is said of an account is right: from now on it is a person's word."""
     Output(as_json=as_json).result(asyncio.run(_say(who, _place(who, place, "confirm"), None, by, note, Output(as_json=as_json))))
 
 
 @app.command()
 def overrule(
-    who: _USER,
+    who: _ACCOUNT,
     place: PlaceArgument = None,
     value: Annotated[str, typer.Option("--as", metavar="VALUE", help="yes or no.")] = "",
     by: _BY = "user",
@@ -126,7 +126,7 @@ def overrule(
 
 
 @app.command()
-def free(who: _USER, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
+def free(who: _ACCOUNT, place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
     """Take back what a person said of an account: the judge decides again, with the next look or `rejudge`."""
     from bowerbird.community.persons import take_back
 

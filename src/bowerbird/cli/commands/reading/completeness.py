@@ -48,7 +48,7 @@ class By(StrEnum):
 def command(
     place: PlaceArgument = None,
     by: Annotated[
-        By | None, typer.Option("--by", help="One line per user, query, stream, list of ids or day; default: all sums.")
+        By | None, typer.Option("--by", help="One line per account (user), query, stream, list of ids or day; default: all sums.")
     ] = None,
     top: Annotated[
         int, typer.Option("--top", min=0, help="How many lines to show: those that lack most, or the last days.")

@@ -25,7 +25,8 @@ _COUNTERS = USER_COUNTERS | POST_COUNTERS
 
 def command(
     who: Annotated[
-        str, typer.Argument(metavar="USER|POST", help="An id, a handle (also a former one), a service's own key, or an address.")
+        str,
+        typer.Argument(metavar="ACCOUNT|POST", help="An id, a handle (also a former one), a service's own key, or an address."),
     ],
     place: PlaceArgument = None,
     as_json: JsonFlag = False,

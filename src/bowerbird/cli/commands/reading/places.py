@@ -37,20 +37,24 @@ def _names(place: Place) -> tuple[str, ...]:
     return tuple(each.area.name for each in read_crawl_file(Path(place.file), vocabulary()).places)
 
 
+_WORDS = {"users": "accounts", "posts": "posts"}
+"""What screens call what the store counts."""
+
+
 def _show(output: Output, places: list[PlaceCount], overlaps: list[Sharing]) -> None:
     if not places:
         output.line("No places: the crawl file has no [[places]], or nothing was found to belong to one yet.")
         return
     sources = [source.value for source in Source]
-    for kind in ("users", "posts"):
+    for kind in _WORDS:
         rows = [_counted(each, getattr(each, kind)) for each in places]
-        output.table(f"{kind}, by what decided", ("place", "all", *sources, "profile and text add"), rows)
+        output.table(f"{_WORDS[kind]}, by what decided", ("place", "all", *sources, "profile and text add"), rows)
         output.line()
     if overlaps:
         users = {each.place: each.all_users for each in places}
         posts = {each.place: each.all_posts for each in places}
         rows = [(*each.places, _jaccard(each.users, each, users), _jaccard(each.posts, each, posts)) for each in overlaps]
-        output.table("overlap (Jaccard)", ("place", "and", "users", "posts"), rows)
+        output.table("overlap (Jaccard)", ("place", "and", "accounts", "posts"), rows)
 
 
 def _counted(place: PlaceCount, found: dict[str, int]) -> tuple[str | int, ...]:

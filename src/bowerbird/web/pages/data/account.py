@@ -67,7 +67,7 @@ async def _meant(site: Site, name: str) -> Response:
         return RedirectResponse(f"/users/{in_path(accounts[0].id)}", 303)
     if accounts:
         return RedirectResponse(f"/data/users?user={in_path(name)}", 303)
-    raise NotFound(f"The store knows no account {name}. Search for it among the users, or add it as a seed.")
+    raise NotFound(f"The store knows no account {name}. Search for it among the accounts, or add it as a seed.")
 
 
 async def _values(site: Site, sheet: AccountSheet) -> dict[str, Any]:

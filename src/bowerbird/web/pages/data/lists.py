@@ -1,4 +1,4 @@
-"""Users, posts, relations and media as tables to look through."""
+"""Accounts, posts, relations and media as tables to look through."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from bowerbird.web.security.guard import Endpoint
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
 
-TITLES = {"posts": "Posts", "users": "Users", "follows": "Relations", "media": "Media"}
+TITLES = {"posts": "Posts", "users": "Accounts", "follows": "Relations", "media": "Media"}
 ADDRESSES = {"posts": "/data/posts", "users": "/data/users", "follows": "/data/relations", "media": "/data/media"}
 KINDS = {"posts": tuple(str(kind) for kind in PostKind), "media": ("photo", "image", "video", "gifv", "animated_gif", "audio")}
 _COUNT_LASTS = timedelta(minutes=1)
