@@ -167,6 +167,18 @@ async def followed(database: Database) -> None:
         )
 
 
+async def test_a_stretch_of_time_is_chosen_with_a_form_and_kept_in_links(crawled_database: Database) -> None:
+    client = await dashboard(crawled_database)
+    page = (await client.get(f"/crawls/{CRAWL}?span=day&log=yes")).text
+    assert f'data-plot="/crawls/{CRAWL}/pace.json?span=day&amp;log=yes"' in page
+    assert f'href="/crawls/{CRAWL}/limits?span=day&amp;log=yes"' in page
+    assert '<option value="day" selected>Last day</option>' in page
+    whole = (await client.get(f"/crawls/{CRAWL}/pace.json")).json()
+    late = (await client.get(f"/crawls/{CRAWL}/pace.json?from=2027-01-01T00:00")).json()
+    assert (len(whole["xs"]) > 1, late["xs"]) == (True, [])
+    assert (await client.get(f"/crawls/{CRAWL}?from=never")).status == 400
+
+
 async def test_a_keyword_is_blocked_and_pinned(database: Database) -> None:
     await followed(database)
     client = await dashboard(database)

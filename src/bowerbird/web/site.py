@@ -14,6 +14,7 @@ from bowerbird.app.statistics import Keeper
 from bowerbird.ports import Clock, Database, Vault
 from bowerbird.reports.reader import Reader
 from bowerbird.web.live import Live
+from bowerbird.web.ranges import Range, range_of
 from bowerbird.web.security import Door, Endpoint, Guard, Handler, Role, Visitor
 from bowerbird.web.security.guard import MOST_FORM
 from bowerbird.web.security.passwords import Cost
@@ -52,7 +53,9 @@ class Site:
 
     @cached_property
     def templates(self) -> Templates:
-        return Templates(now=self.clock.now, token=self._token, person=self._person, may=self._may, made=self.guard.now_seen)
+        return Templates(
+            now=self.clock.now, token=self._token, person=self._person, may=self._may, made=self.guard.now_seen, chosen=_chosen
+        )
 
     def page(self, request: Request, template: str, *, title: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A whole page in the layout; for an htmx request that replaces a part, the content alone."""
@@ -100,6 +103,11 @@ class Site:
         """Whether whoever asks may send a form there: no page offers what would be refused."""
         person = self._person()
         return person is None or person.role >= self.guard.role_for(address)
+
+
+def _chosen() -> Range:
+    request = _request.get()
+    return Range() if request is None else range_of(request)
 
 
 def _theme(request: Request) -> str:

@@ -16,6 +16,7 @@ from bowerbird.model.command_lines import command_line
 from bowerbird.reports.subjects import subject_of
 from bowerbird.web import words
 from bowerbird.web.navigation import AREAS, area_of
+from bowerbird.web.ranges import SPANS, Range, local, with_range
 
 HERE = Path(__file__).parent
 ASSETS = HERE / "assets"
@@ -34,8 +35,9 @@ class Templates:
         person: Callable[[], Any],
         may: Callable[[str], bool],
         made: Callable[[], str],
+        chosen: Callable[[], Range] = Range,
     ) -> None:
-        """`may`: whether whoever asks may send a form to an address."""
+        """`may`: whether whoever asks may send a form to an address; `chosen`: what its plots show."""
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -57,6 +59,8 @@ class Templates:
             "safe_link": words.safe_link,
             "store_name": words.store_name,
             "subject": subject_of,
+            "local_time": local,
+            "with_range": lambda address: with_range(address, chosen()),
         }
         self._environment.globals |= {
             "now": now,
@@ -69,6 +73,8 @@ class Templates:
             "areas": AREAS,
             "area_of": area_of,
             "version": __version__,
+            "chosen_range": chosen,
+            "spans": SPANS,
             "command": command_line,
         }
 

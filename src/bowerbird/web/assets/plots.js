@@ -59,7 +59,7 @@ function draw(figure, told) {
   const canvas = figure.querySelector(".canvas");
   canvas.replaceChildren();
   if (!told.xs.length || !told.series.length) {
-    canvas.append(bowerbird.element("p", { class: "note" }, "There are no numbers yet."));
+    canvas.append(bowerbird.element("p", { class: "note" }, told.none ?? "There are no numbers yet."));
     return null;
   }
   const isTime = told.x === "time";
@@ -86,7 +86,7 @@ function draw(figure, told) {
     scales: { x: { time: isTime, distr: told.x === "log" ? 3 : 1, ...(isTime && (isBars || places.length === 1) ? { range: bounded(places, told, isBars) } : isNamed || isBars ? { range: padded(places) } : {}) }, y: { distr: told.y === "log" ? 3 : 1, range: told.y === "log" ? undefined : fromZero } },
     axes: [
       { ...axis, label: narrow ? undefined : [told.x_label || (isTime ? "Time (UTC)" : ""), told.note].filter(Boolean).join("; ") || undefined, labelSize: 16, size: isTime ? 46 : 28, labelGap: isTime ? 4 : 0, ...(isTime ? { values: TIMES, space: 52 } : {}), ...(isNamed ? { splits: () => places, values: (_, at) => at.map((n) => String(told.xs[n] ?? "")) } : {}) },
-      { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 20 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => shortened(at) },
+      { ...axis, label: told.y_label, labelSize: 18, size: (self, values) => 20 + 6.6 * Math.max(3, ...(values || []).map((one) => String(one ?? "").length)), values: (_, at) => (told.y === "log" ? at.flatMap((one) => shortened([one])) : shortened(at)) },
     ],
     series: [{ value: (_, x) => (x === null ? "" : isTime ? timeWords(x) : isNamed ? told.xs[x] : bowerbird.shown(x)) }, ...order.map((at) => drawn(told, at, colours[at % colours.length], isBars))],
     hooks: { setCursor: [(self) => point(self, canvas, told, isTime)] },
@@ -149,7 +149,7 @@ function drawn(told, at, colour, isBars) {
   if (isBars) return { ...base, width: 0, fill: colour, paths: uPlot.paths.bars({ align, size: told.xs.length === 1 ? [0.1, 64] : [0.8, 64] }) };
   if (told.kind === "stacked") return { ...base, width: 1, stroke: bowerbird.resolved("--raised"), fill: colour };
   if (told.kind === "points") return { ...base, width: 0, paths: () => null, points: { show: true, size: 6, fill: faded(colour, "80"), stroke: colour, width: 1 } };
-  return { ...base, fill: told.series.length === 1 ? faded(colour, "22") : undefined, points: { show: told.xs.length < 3, size: 6, fill: colour } };
+  return { ...base, fill: told.series.length === 1 && told.y !== "log" ? faded(colour, "22") : undefined, points: { show: told.xs.length < 3, size: 6, fill: colour } };
 }
 
 const faded = (colour, opacity) => colour + opacity;

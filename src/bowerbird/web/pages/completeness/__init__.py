@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.reports.completeness.daily import Sums, read_daily
@@ -20,6 +20,7 @@ from bowerbird.reports.status.summary import CrawlReport
 from bowerbird.web.errors import NotFound
 from bowerbird.web.kept import Kept
 from bowerbird.web.preparing import Preparing, Standing
+from bowerbird.web.ranges import plotted
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
@@ -111,7 +112,8 @@ class _Pages:
         causes = [cause for cause in Cause if any(line.causes.get(cause) for line in dated)]
         series = [{"label": "captured", "values": [line.captured for line in dated]}]
         series += [{"label": CAUSE_WORDS[cause], "values": [line.causes.get(cause, 0) for line in dated]} for cause in causes]
-        return JSONResponse(
+        return plotted(
+            request,
             {
                 "kind": "stacked",
                 "x": "time",
@@ -122,7 +124,8 @@ class _Pages:
                 "xs": [f"{line.day}T00:00:00+00:00" for line in dated],
                 "series": series,
                 "as_of": standing.made.made_at.isoformat() if standing.made else None,
-            }
+            },
+            self._site.clock.now(),
         )
 
     async def refresh(self, request: Request, form: Form) -> Response:

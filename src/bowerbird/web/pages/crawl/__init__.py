@@ -22,6 +22,7 @@ from bowerbird.web.pages.crawl.limits import Limits, read_limits
 from bowerbird.web.pages.crawl.planned import COUNTS, Foreseen, between, compared, foresee
 from bowerbird.web.pages.crawl.seen import Crawls, Seen
 from bowerbird.web.preparing import Preparing
+from bowerbird.web.ranges import plotted
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
@@ -88,7 +89,8 @@ class _Pages:
         course = kept.value
         totals = {facet: sum(rates) for facet, rates in course.rates.items()}
         series = [{"label": each, "values": course.rates[each]} for each in sorted(totals, key=lambda facet: -totals[facet])]
-        return JSONResponse(
+        return plotted(
+            request,
             {
                 "kind": "lines",
                 "x": "time",
@@ -100,7 +102,8 @@ class _Pages:
                 "xs": [at.isoformat() for at in course.at],
                 "series": series,
                 "as_of": kept.at.isoformat(),
-            }
+            },
+            self._site.clock.now(),
         )
 
     async def _read_limits(self, name: str) -> Limits:

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.reports.statistics.series import read_languages
 from bowerbird.web.pages.figures.shared import Figures, Plot, no_numbers
+from bowerbird.web.ranges import range_of
 
 _DAY = timedelta(days=1)
 
@@ -29,6 +30,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
         if found is None:
             return no_numbers()
         series = found[0]
-        return Plot("stacked", "posts per day", "posts", series.as_of).of_posts(series.times, series.values, _DAY)
+        plot = Plot("stacked", "posts per day", "posts", series.as_of).within(range_of(request), figures.site.clock.now())
+        return plot.of_posts(series.times, series.values, _DAY)
 
     return [Route("/figures/languages", index), Route("/figures/plots/languages", plot)]

@@ -10,8 +10,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bowerbird.clock import EPOCH
 from bowerbird.modules.statistics.work import ask_anew
 from bowerbird.reports.statistics.documents import read_progress
+from bowerbird.web.ranges import Range, chosen
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
 
@@ -86,6 +88,12 @@ class Plot:
         self._told: dict[str, Any] = {"kind": kind, "y_label": y_label, "unit": unit, "series": []}
         if as_of is not None:
             self._told["as_of"] = as_of.isoformat()
+        self._wanted, self._now = Range(), as_of or EPOCH
+
+    def within(self, wanted: Range, now: datetime) -> Plot:
+        """The same, of a stretch of time alone."""
+        self._wanted, self._now = wanted, now
+        return self
 
     def over_time(self, times: Sequence[datetime], series: Mapping[str, Sequence[float | None]]) -> JSONResponse:
         self._told |= {"x": "time", "x_label": "Time (UTC)", "xs": [at.isoformat() for at in times]}
@@ -93,7 +101,7 @@ class Plot:
 
     def of_posts(self, times: Sequence[datetime], series: Mapping[str, Sequence[float]], step: timedelta) -> JSONResponse:
         """Counts over time from where most of them are; `step`: between two times."""
-        first = bulk([sum(counts) for counts in zip(*series.values(), strict=True)])
+        first = bulk([sum(counts) for counts in zip(*series.values(), strict=True)]) if self._wanted.is_all else 0
         self._told["step"] = step.total_seconds()
         if first:
             self._told["note"] = f"the earliest posts, from {times[0]:%Y-%m-%d} on, are left out: at most 2 % of all"
@@ -109,7 +117,7 @@ class Plot:
 
     def _with(self, series: Mapping[str, Sequence[float | None]]) -> JSONResponse:
         self._told["series"] = [{"label": label, "values": list(values)} for label, values in series.items()]
-        return JSONResponse(self._told)
+        return JSONResponse(chosen(self._told, self._wanted, self._now))
 
 
 def bulk(counts: Sequence[float]) -> int:

@@ -14,18 +14,22 @@ from bowerbird.reports.counting.by_time import Unit
 from bowerbird.reports.statistics.series import Series, read_volumes, read_week
 from bowerbird.reports.statistics.whole import read_totals
 from bowerbird.web.pages.figures.shared import Figures, Plot, no_numbers
+from bowerbird.web.ranges import range_of
 
 STORED = "stored"
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _SHADES = 9
 _FEW, _MANY = 5, 800
+_SHORT = ("hour", "day")
 _STEPS = {Unit.HOUR: timedelta(hours=1), Unit.DAY: timedelta(days=1), Unit.MONTH: timedelta(days=30)}
 
 
 def routes(figures: Figures) -> list[BaseRoute]:
     async def index(request: Request) -> Response:
         async with figures.site.database.reading() as tx:
-            unit = unit_of(request) or fitting(await read_volumes(tx, Unit.DAY))
+            unit = unit_of(request) or (
+                Unit.HOUR if range_of(request).span in _SHORT else fitting(await read_volumes(tx, Unit.DAY))
+            )
             totals, week = await read_totals(tx), await read_week(tx)
         return await figures.page(
             request,
@@ -48,7 +52,8 @@ def routes(figures: Figures) -> list[BaseRoute]:
             times, told = _since_first(times, series.values.get(STORED, []))
         else:
             told = {name: values for name, values in told.items() if name != STORED}
-        return Plot("stacked", f"posts per {unit}", "posts", series.as_of).of_posts(times, told, _STEPS[unit])
+        plot = Plot("stacked", f"posts per {unit}", "posts", series.as_of).within(range_of(request), figures.site.clock.now())
+        return plot.of_posts(times, told, _STEPS[unit])
 
     return [Route("/figures", index), Route("/figures/plots/volumes/{what}", plot)]
 

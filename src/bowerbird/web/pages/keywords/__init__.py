@@ -30,6 +30,7 @@ from bowerbird.web.errors import NotFound
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.keywords.drawn import bars_svg
 from bowerbird.web.preparing import Preparing, Standing
+from bowerbird.web.ranges import plotted
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
@@ -116,7 +117,9 @@ class _Pages:
         series = [{"label": each, "values": [frame.posts.get(each) for frame in kept.value]} for each in _methods_in(kept.value)]
         heard = [frame.heard for frame in kept.value]
         series += [{"label": "heard in all", "values": heard}] if any(heard) else []
-        return _plotted(kept.value, series, "posts per frame", "posts", kept.at.isoformat())
+        return plotted(
+            request, _plot(kept.value, series, "posts per frame", "posts", kept.at.isoformat()), self._site.clock.now()
+        )
 
     async def sizes(self, request: Request) -> Response:
         crawl, _ = await self._event(request)
@@ -124,7 +127,9 @@ class _Pages:
         series = [
             {"label": each, "values": [frame.keywords.get(each) for frame in kept.value]} for each in _methods_in(kept.value)
         ]
-        return _plotted(kept.value, series, "keywords followed", "keywords", kept.at.isoformat())
+        return plotted(
+            request, _plot(kept.value, series, "keywords followed", "keywords", kept.at.isoformat()), self._site.clock.now()
+        )
 
     async def term(self, request: Request) -> Response:
         crawl, name = await self._event(request)
@@ -195,16 +200,14 @@ def _methods_in(frames: list[FrameLine]) -> list[str]:
     return list(dict.fromkeys(name for frame in frames for name in frame.posts))
 
 
-def _plotted(frames: list[FrameLine], series: list[dict[str, Any]], label: str, unit: str, at: str) -> Response:
-    return JSONResponse(
-        {
-            "kind": "lines",
-            "x": "time",
-            "x_label": "frame (UTC)",
-            "y_label": label,
-            "unit": unit,
-            "xs": [frame.began.isoformat() for frame in frames],
-            "series": series,
-            "as_of": at,
-        }
-    )
+def _plot(frames: list[FrameLine], series: list[dict[str, Any]], label: str, unit: str, at: str) -> dict[str, Any]:
+    return {
+        "kind": "lines",
+        "x": "time",
+        "x_label": "frame (UTC)",
+        "y_label": label,
+        "unit": unit,
+        "xs": [frame.began.isoformat() for frame in frames],
+        "series": series,
+        "as_of": at,
+    }

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.modules.tending.growth import DATABASE
@@ -16,6 +16,7 @@ from bowerbird.reports.database.writes import Writes, is_here, read_claims, read
 from bowerbird.reports.working.workers import read_workers
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.machine.measured import look
+from bowerbird.web.ranges import plotted
 from bowerbird.web.site import Site
 
 _PARTS = {"": "Machine", "tables": "Tables", "statements": "Statements and locks"}
@@ -115,7 +116,8 @@ class _Pages:
             if is_whole
             else [p.rows for p in log]
         )
-        return JSONResponse(
+        return plotted(
+            request,
             {
                 "kind": "lines",
                 "x": "time",
@@ -125,7 +127,8 @@ class _Pages:
                 "xs": [point.at.isoformat() for point in log],
                 "series": [{"label": name, "values": values}],
                 "as_of": self._site.clock.now().isoformat(),
-            }
+            },
+            self._site.clock.now(),
         )
 
     async def _statements(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import UserError
@@ -25,6 +25,7 @@ from bowerbird.reports.working.spans import STEPS, FirstPosts, Spans, read_first
 from bowerbird.reports.working.workers import read_workers
 from bowerbird.web.kept import Kept
 from bowerbird.web.pages.work.runs import Runs
+from bowerbird.web.ranges import plotted
 from bowerbird.web.security import Form, Role
 from bowerbird.web.site import Site
 from bowerbird.web.words import in_path
@@ -157,7 +158,8 @@ class _Pages:
     async def error_numbers(self, request: Request) -> Response:
         kept = await self._sums.at_once(_EVERYTHING)
         sums = kept.value
-        return JSONResponse(
+        return plotted(
+            request,
             {
                 "kind": "bars",
                 "x": "time",
@@ -168,7 +170,8 @@ class _Pages:
                 "xs": [hour.isoformat() for hour in sums.hours],
                 "series": [{"label": kind, "values": [each.get(kind, 0) for each in sums.hours.values()]} for kind in sums.kinds],
                 "as_of": kept.at.isoformat(),
-            }
+            },
+            self._site.clock.now(),
         )
 
     async def _read_standings(self, about: str) -> dict[str, list[ModuleStanding]]:
