@@ -177,12 +177,13 @@ class Bookkeeping(Struct, frozen=True, kw_only=True):
         """Books an answered call, last of all in its transaction: every worker changes the row of the crawl's totals, and waits
         for it. Raises `Fenced` when somebody declared the call lost before."""
         call, page = done.call, done.page
+        # First the call, as whoever loses one does: of two who end it at the same time, one books it.
+        if not await self.log.end(tx, done, timings, now, report.new_items):
+            raise Fenced(f"call {call.call} was declared lost before its answer came; the answer is dropped")
         await self.ledgers.settle(tx, call.charges, page, done.answer)
         if page.outcome is not Outcome.OK and not page.outcome.is_about_target:
             part = f"{report.service}/{report.facet}"
             await registry.note_error(tx, self.crawl, part, str(page.outcome), call.call, page.detail, now)
-        if not await self.log.end(tx, done, timings, now, report.new_items):
-            raise Fenced(f"call {call.call} was declared lost before its answer came; the answer is dropped")
         if report.left_alone:
             # Nothing else in the store tells of a seed by handle.
             await tx.execute(_LEFT_ALONE, len(report.left_alone), self.crawl)

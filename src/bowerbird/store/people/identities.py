@@ -156,7 +156,7 @@ class _Local(Struct):
     def _keep_ids(self, by_key: Mapping[str, Row]) -> None:
         """Where a page has only the web address of somebody whose id is known, the id stands."""
         for key, row in by_key.items():
-            if key in self.named and row["id"] in ids_at(self.named[key]):
+            if key in self.named and row["id"] != self.named[key] and row["id"] in ids_at(self.named[key]):
                 self.people.ids[self.named[key]] = row["user_no"]
                 self.named[key] = row["id"]
 
