@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from bowerbird.clock import RealClock, to_micros
-from bowerbird.crawl.work.call_log import QueryLog, Timings
+from bowerbird.crawl.work.bookkeeping import QueryLog, Timings
 from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts
 from bowerbird.db.migrate import statements as steps_of

@@ -2,10 +2,10 @@
 
 A profiler watches a crawl of the simulated service in virtual time. A page is followed from the moment its answer is there to the
 moment the next request goes out: one settle, one lease, one signature. An event is followed from the moment it is received to the
-moment the next one is. `files`: how many of our source files run on the way, `engine_files` those under `crawl/`. `returns`: how
-often control comes back from another file to the one that leads the way: how often a reader has to turn back to it.
-`calls`: how many calls of our own functions that takes, which says more of the work than seconds on a busy machine. The simulated
-service, the clock and the benchmark itself are not counted.
+moment everything waits again. `files`: how many of our source files run on the way, `engine_files` those under `crawl/`.
+`returns`: how often control comes back from another file to the one that leads the way: how often a reader has to turn back to
+it. A coroutine that sleeps or wakes up has not come back. `calls`: how many calls of our own functions that takes, which says
+more of the work than seconds on a busy machine. The simulated service, the clock and the benchmark itself are not counted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from dis import opname
+from inspect import CO_COROUTINE
 from pathlib import Path
 from types import FrameType
 
@@ -26,7 +28,7 @@ from bowerbird.app import open_crawl
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Answer, Ended, Request, Service, Wire
-from bowerbird.ports import Connection, StreamTransport, Transport
+from bowerbird.ports import Clock, Connection, StreamTransport, Transport
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 
@@ -39,16 +41,20 @@ _WARM = 30
 class Walk:
     """Counts which of our files run, and how often each is come back to."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        """`clock`: the walk is over when its time moves, for then everything waits; None: when it is said to be."""
         self.files: set[str] = set()
         self.returns: Counter[str] = Counter()
         self.calls = 0
+        self._clock = clock
         self._passed = 0
+        self._began_at: datetime | None = None
 
     def passed(self) -> None:
         """One page or event has come to the place where the next walk begins."""
         self._passed += 1
         if self._passed == _WARM:
+            self._began_at = self._clock.now() if self._clock is not None else None
             sys.setprofile(self._seen)
 
     def ends(self) -> None:
@@ -57,13 +63,24 @@ class Walk:
 
     def _seen(self, frame: FrameType, event: str, argument: object) -> None:
         here = _name(frame)
-        if here is None:
+        if here is None or _only_waits(frame, event):
+            return
+        if self._clock is not None and self._clock.now() != self._began_at:
+            self.ends()
             return
         self.files.add(here)
         self.calls += event == "call"
         back = _name(frame.f_back) if frame.f_back is not None else None
         if event == "return" and back is not None and back != here:
             self.returns[back] += 1
+
+
+def _only_waits(frame: FrameType, event: str) -> bool:
+    """Whether a coroutine goes to sleep here, or wakes up where it slept: nobody has entered or left it."""
+    if not frame.f_code.co_flags & CO_COROUTINE:
+        return False
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return opname[code[at]] == "YIELD_VALUE" if event == "return" else opname[code[at]] == "RESUME" and code[at + 1] != 0
 
 
 def _name(frame: FrameType) -> str | None:
@@ -128,11 +145,12 @@ class Way:
         self._follows_stream = follows_stream
 
     def walked(self) -> Walk:
-        walk = Walk()
-        run_virtual(lambda clock: self._crawl(clock, walk))
-        return walk
+        walks: list[Walk] = []
+        run_virtual(lambda clock: self._crawl(clock, walks))
+        return walks[0]
 
-    async def _crawl(self, clock: VirtualClock, walk: Walk) -> None:
+    async def _crawl(self, clock: VirtualClock, walks: list[Walk]) -> None:
+        walks.append(walk := Walk(clock if self._follows_stream else None))
         world = WorldSettings(accounts=200, start=clock.now(), history=timedelta(days=30), longest_history=50)
         laboratory = Laboratory(Setup(dialect=self._dialect, world=world, tokens=1), clock)
         plan = laboratory.plan(self._flow, [] if self._follows_stream else laboratory.keys(40), self._more)

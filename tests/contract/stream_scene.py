@@ -22,8 +22,7 @@ from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.stream import Key, Keys, Stream, Tuning
 from bowerbird.crawl.streaming.stream_rows import enrol_stream
 from bowerbird.crawl.streaming.streamer import Streamer
-from bowerbird.crawl.work.bookkeeping import Bookkeeping
-from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.bookkeeping import Bookkeeping, QueryLog
 from bowerbird.crawl.work.lanes import Lane, Lanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.targets import Targets

@@ -391,12 +391,13 @@ def make_old(database: Path, file: Path) -> None:
     from bowerbird.app import open_store
     from bowerbird.clock import RealClock
     from bowerbird.crawl.life import registry
+    from bowerbird.crawl.work.bookkeeping import count_call
 
     async def write() -> None:
         clock = RealClock()
         async with open_store(str(database), clock) as opened, opened.transaction() as tx:
             row = await registry.enrol_crawl(tx, file.stem, "{}", "{}", clock.now())
-            await registry.count(tx, row.crawl, 0, 0, 0)
+            await count_call(tx, row.crawl)
 
     asyncio.run(write())
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.bookkeeping import QueryLog
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.unsupported import LOOKS, Unsupported
 from bowerbird.errors import Busy

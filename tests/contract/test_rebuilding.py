@@ -9,8 +9,8 @@ from msgspec import structs
 from stream_scene import FLOW, SECOND, SERVICE, START, Scene, play
 
 from bowerbird.clock import to_micros
+from bowerbird.crawl.access.signing import Caller
 from bowerbird.crawl.life.rebuilding import Queues, Rebuilder, queues_of
-from bowerbird.crawl.process.caller import Caller
 from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.seeder import FlowSeeder

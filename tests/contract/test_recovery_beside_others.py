@@ -11,7 +11,7 @@ import pytest
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.recovery import Recovery
-from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.bookkeeping import QueryLog
 from bowerbird.db import open_database
 from bowerbird.frontier import TaskFrontier
 from bowerbird.limits.booked_ledgers import BookedLedgers

@@ -14,8 +14,7 @@ from starlette.applications import Starlette
 from stream_scene import TinyVault
 from work_scene import ALLOWANCE, MINUTE, SECOND, SERVICE, UNASKABLE, Scene, Wrap, play
 
-from bowerbird.crawl.access.signing import Signer
-from bowerbird.crawl.process.caller import Caller
+from bowerbird.crawl.access.signing import Caller, Signer
 from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker

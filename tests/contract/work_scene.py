@@ -15,8 +15,7 @@ from msgspec import structs
 from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.seeding.seeder import FlowSeeder
-from bowerbird.crawl.work.bookkeeping import Bookkeeping
-from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.bookkeeping import Bookkeeping, QueryLog
 from bowerbird.crawl.work.lanes import Lane, Lanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.server_watch import ServerWatch

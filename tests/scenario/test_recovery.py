@@ -16,7 +16,7 @@ from still_world import SHORT, START, column, differences, in_trouble, plan_of
 from bowerbird.app import Crawl, open_crawl, open_store
 from bowerbird.clock import to_micros
 from bowerbird.crawl.life import registry
-from bowerbird.crawl.work.call_log import encode_charges
+from bowerbird.crawl.work.bookkeeping import encode_charges
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Answer, CrawlState, Request, Service
 from bowerbird.ports import Transport

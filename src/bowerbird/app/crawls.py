@@ -16,7 +16,7 @@ from bowerbird.crawl.process.process import Process
 from bowerbird.crawl.process.stop_rules import StopRules
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.streaming.stream import Stream
-from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.bookkeeping import QueryLog
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.source import LocalWorkSource

@@ -23,7 +23,7 @@ from bowerbird.app.seeds import seeds_of
 from bowerbird.app.services import add_service, unknown_servers
 from bowerbird.crawl.access.credentials import check_named
 from bowerbird.crawl.access.logins import BookedLogins
-from bowerbird.crawl.access.signing import Signer
+from bowerbird.crawl.access.signing import Caller, Signer
 from bowerbird.crawl.access.surveys import Survey, Surveyor
 from bowerbird.crawl.life import controls, not_asked, registry
 from bowerbird.crawl.life.extensions import Extensions
@@ -31,7 +31,6 @@ from bowerbird.crawl.life.good_enough import sample_part
 from bowerbird.crawl.life.life import Life
 from bowerbird.crawl.life.plan_versions import agree
 from bowerbird.crawl.life.rebuilding import Rebuilder
-from bowerbird.crawl.process.caller import Caller
 from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.crawl.process.enrolment import Enrolment, enrol, go_on
 from bowerbird.crawl.process.pacing import Pacing
@@ -43,8 +42,7 @@ from bowerbird.crawl.process.worker import Worker
 from bowerbird.crawl.seeding.admission import Admission
 from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.streamer import Streamer
-from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping
-from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping, QueryLog
 from bowerbird.crawl.work.lanes import Lanes, add_turns
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.server_watch import ServerWatch
@@ -190,9 +188,12 @@ class _Opening(Struct, frozen=True):
         ]
         exhausted = Means(self.ledgers, plan.name, [each.needs for each in gathered.streams], clock).exhausted
         spread = spread_of(plan.flow.stop, gathered.lanes.values(), gathered.charges)
-        pacing = Pacing(spread, lanes, scheduler, tally, clock)
-        parts.extend(pacing.parts(partial(posts_by_hour, self.database)))
-        rules = StopRules(plan.flow.stop, tally, clock, parts, Brakes(exhausted, pacing.held_until))
+        brakes = Brakes(exhausted)
+        if spread is not None:
+            pacing = Pacing(spread, lanes, scheduler, tally, clock)
+            parts.append(pacing.part(partial(posts_by_hour, self.database)))
+            brakes = Brakes(exhausted, pacing.held_until)
+        rules = StopRules(plan.flow.stop, tally, clock, parts, brakes)
         prevented = str if gathered.streams else watch.prevented
         return Crawl(
             plan=plan,

@@ -33,7 +33,7 @@ def hear(
     bearer = _bearer(states, heeded, outcome, described)
     trouble = _trouble(outcome, reading, states[bearer])
     date, retry_after = parse_date(answer.headers.get("date", "")) if answer.headers else None, _retry_after(answer)
-    is_answered = answer.status != 0
+    is_answered, is_good = answer.status != 0, outcome is Outcome.OK or not outcome.is_passing
     # What a good answer held that cannot be read is not known: then the most is spent that it can have cost.
     is_told = is_answered and (outcome is not Outcome.UNREADABLE or answer.status >= 300)
     return [
@@ -42,7 +42,7 @@ def hear(
             received_at=answer.received_at,
             cost=_cost(charge, results) if is_told else charge.amount,
             is_answered=is_answered,
-            is_good=not outcome.is_passing and (outcome not in _REFUSALS or n != bearer),
+            is_good=is_good and (outcome not in _REFUSALS or n != bearer),
             # By what it says and not by its status: Weibo refuses with 403.
             is_refusal=is_answered and outcome in _REFUSALS and n == bearer,
             reading=reading if n == described else None,
@@ -66,6 +66,8 @@ def _told_of(charges: Sequence[Charge]) -> Sequence[int]:
 
 
 def _trouble(outcome: Outcome, reading: Reading | None, bearer: LedgerState) -> Trouble:
+    if outcome is Outcome.OK:
+        return Trouble.NONE
     if outcome is Outcome.QUOTA_EXHAUSTED and bearer.kind is WindowKind.MONTH:
         return Trouble.EXHAUSTED
     if outcome is Outcome.RATE_LIMITED and reading is not None and reading.remaining == 0 and reading.reset_at is not None:

@@ -11,8 +11,7 @@ from functools import partial
 from msgspec import Struct
 
 from bowerbird import __version__
-from bowerbird.crawl.access.signing import Signer
-from bowerbird.crawl.process.caller import Caller
+from bowerbird.crawl.access.signing import Caller, Signer
 from bowerbird.crawl.process.endings import Ending
 from bowerbird.crawl.process.identity import myself
 from bowerbird.crawl.process.patience import patiently

@@ -94,6 +94,8 @@ class Store:
         the crawl does something about it when the counter of a profile has moved since the last look-up; `consent`: which
         signs of not wishing to be collected count."""
         self._consent = consent
+        self._has_own_signs = bool(consent.also or consent.override)
+        self._keeps_deleted = consent.keeps_deleted
         self._heeds_counters = heeds_counters
         self._counters_every = int(counters_every / timedelta(microseconds=1))
         self._database = database
@@ -112,7 +114,9 @@ class Store:
         self._reactions = ReactionStatements(database)
 
     def clean(self, page: Page) -> Page:
-        page = clean_page(bounded_page(self._consent.heeded(page)))
+        if self._has_own_signs:
+            page = self._consent.heeded(page)
+        page = clean_page(bounded_page(page))
         return clean_reactions(clean_beside(page)) if _brings_more(page) else page
 
     async def allowed(self, tx: Transaction, page: Page, service: Service) -> Page:
@@ -174,7 +178,7 @@ class Store:
             at=to_micros(now),
             is_live=is_live,
             counters_every=self._counters_every,
-            keeps_deleted=self._consent.keeps_deleted,
+            keeps_deleted=self._keeps_deleted,
         )
 
     async def _registered(self, tx: Transaction, service: Service) -> tuple[int, str, tuple[str, ...]]:
@@ -225,9 +229,11 @@ class Store:
         if page.outcome is not Outcome.OK or not (page.relations or page.ended or question.facet.side):
             return 0, 0
         before, after = _ends(page)
-        ended = await end_edges(s, self._relations.edges, before)
-        added, removed = await save_relations(s, self._relations, page, question.facet, question.tasks, people)
-        return added, ended + removed + await end_edges(s, self._relations.edges, after)
+        added, removed = 0, await end_edges(s, self._relations.edges, before) if before else 0
+        if page.relations or question.facet.side:
+            added, gone = await save_relations(s, self._relations, page, question.facet, question.tasks, people)
+            removed += gone
+        return added, removed + (await end_edges(s, self._relations.edges, after) if after else 0)
 
     async def _save_words(self, s: SaveContext, page: Page, question: _Question, people: People) -> int:
         if page.trends:
@@ -249,7 +255,7 @@ class Store:
 def _told_gone(page: Page, question: _Question) -> list[Gone]:
     """Subjects that are said not to be had; the outcome of a whole call speaks for its targets when the page does not."""
     gone = [g for g in page.gone if not g.key.startswith("@")]
-    if page.gone or not page.outcome.is_about_target or question.facet.subject is Subject.WORD:
+    if page.gone or page.outcome is Outcome.OK or not page.outcome.is_about_target or question.facet.subject is Subject.WORD:
         return gone
     return [Gone(question.facet.subject, task.target, page.outcome) for task in question.tasks if not task.target.startswith("@")]
 

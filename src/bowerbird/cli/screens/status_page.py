@@ -17,7 +17,7 @@ from bowerbird.cli.which import Place
 from bowerbird.crawl.access.how_to_add import renew_line
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.crawl.process.running import Member
-from bowerbird.crawl.work.call_log import SURVEY
+from bowerbird.crawl.work.bookkeeping import SURVEY
 from bowerbird.limits.purses import is_purse
 from bowerbird.model import CallState, CrawlState, TaskState
 from bowerbird.reports.counting.counts import Count

@@ -1,4 +1,4 @@
-"""Signs requests: the one place where a secret leaves the vault, and only towards a server that it belongs to.
+"""Signs requests and sends them: the one place where a secret leaves the vault, and only towards a server that it belongs to.
 
 Some services' credentials must first be turned into a session (Bluesky's app passwords). A session is kept in the
 vault, so that a process which is killed and started again does not log in again and again: logins have tight limits of their
@@ -8,6 +8,7 @@ own. An expired session is renewed once; one refused at once after a login means
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeGuard
 
@@ -17,7 +18,7 @@ from bowerbird.crawl.access.logins import BookedLogins
 from bowerbird.crawl.access.ownership import check_belongs
 from bowerbird.crawl.access.redaction import DiscreetTransport, Redactor
 from bowerbird.errors import CredentialError
-from bowerbird.model import Answer, Credential, Outcome, Request, Secret, Service, origin
+from bowerbird.model import Answer, Credential, Later, Lease, Offer, Outcome, Request, Secret, Service, origin
 from bowerbird.ports import Clock, LoginProvider, Provider, Transport, Vault
 
 FRESH = timedelta(minutes=1)
@@ -55,7 +56,8 @@ class Signer:
         place = host or service
         owner = self._owner(credential)
         # With the path: what is compared is the very address that will be asked.
-        check_belongs(owner, place.base + request.path)
+        if not owner.belongs_to(address := place.base + request.path):
+            check_belongs(owner, address)
         secret = await self._secret(owner, provider, service)
         if isinstance(secret, Answer):
             return secret
@@ -157,6 +159,44 @@ class Signer:
     def renew(self, credential: str) -> None:
         """The session has run out: the next call opens a new one."""
         self._stale.add(credential)
+
+
+class Caller:
+    """Makes the calls of one process, and says what it can do: which credentials it holds, and which services it speaks to."""
+
+    def __init__(self, signer: Signer, providers: Mapping[str, Provider], facets: frozenset[str], me: Callable[[], int]) -> None:
+        """`providers`: by service, who signs for it; `me`: the number of this worker, as it is now."""
+        self._signer = signer
+        self._providers = providers
+        self._facets = facets
+        self._credentials = frozenset(signer.names())
+        self._me = me
+
+    def offer(self, room: int) -> Offer:
+        return Offer(worker=self._me(), room=room, credentials=self._credentials, facets=self._facets)
+
+    async def call(self, lease: Lease) -> Answer | Later:
+        """The service's answer, or when the call may be made: there were too many logins with its credential."""
+        request = lease.request
+        if lease.credential is not None:
+            provider = self._providers[lease.service.name]
+            signed = await self._signer.signed(request, lease.credential, provider, lease.service)
+            if isinstance(signed, Answer):
+                until = self._signer.closed_until(lease.credential)
+                return signed if until is None else Later(until)
+            request = signed
+        return await self._signer.transport.send(lease.service, request)
+
+    def may_have_expired(self, lease: Lease) -> bool:
+        """Whether a refusal would only mean that the session has run out."""
+        if lease.credential is None:
+            return False
+        return self._signer.may_have_expired(lease.credential, self._providers[lease.service.name])
+
+    def renew(self, credential: str | None) -> None:
+        """The next call with this credential opens a new session."""
+        if credential is not None:
+            self._signer.renew(credential)
 
 
 def _logs_in(provider: Provider) -> TypeGuard[LoginProvider]:

@@ -17,7 +17,7 @@ from bowerbird.crawl.life import registry
 from bowerbird.crawl.life.not_asked import left_out_of
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.supervisor import fault_words
-from bowerbird.crawl.work.call_log import SURVEY, QueryLog
+from bowerbird.crawl.work.bookkeeping import SURVEY, QueryLog, count_call
 from bowerbird.errors import Taken
 from bowerbird.model import Answer, Ask, Charge, Flavour, NotOffered, Outcome, Page, Request, Service
 from bowerbird.ports import Clock, Database, FlavouredProvider, Ledgers, Transaction, Transport
@@ -169,7 +169,7 @@ class Surveyor:
             lane = await registry.enrol_lane(tx, crawl, service, SURVEY)
             for answer in found.answers:
                 await log.surveyed(tx, lane, SURVEY, answer, of_limits(answer))
-                await registry.count(tx, crawl, 0, 0, 0)
+                await count_call(tx, crawl)
         self._asked.clear()
         return questions
 

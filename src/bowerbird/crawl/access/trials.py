@@ -15,7 +15,7 @@ from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.surveys import of_limits
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.patience import patiently
-from bowerbird.crawl.work.call_log import SURVEY, QueryLog, Timings
+from bowerbird.crawl.work.bookkeeping import SURVEY, QueryLog, Timings, count_call
 from bowerbird.errors import Taken
 from bowerbird.model import Answer, Answered, Ask, Call, Charge, Credential, Outcome, Page, Request, Service
 from bowerbird.ports import Clock, Database, Ledgers, Transaction, TriedProvider
@@ -143,9 +143,10 @@ class CalledTrials:
             return await self._charged(tx, one, self._clock.now())
 
     async def _charged(self, tx: Transaction, one: Candidate, now: datetime) -> Call:
-        taken = await self._ledgers.charge(tx, one.charges, now)
+        # As a settle does: first what is known of the service, then its limits.
         service = await registry.enrol_service(tx, one.service, one.speaks.network)
         lane = await registry.enrol_lane(tx, self._crawl, service, SURVEY)
+        taken = await self._ledgers.charge(tx, one.charges, now)
         call = _call(one, tuple(taken), now, self._log.me())
         return structs.replace(call, call=await self._log.begin(tx, lane, call))
 
@@ -157,7 +158,7 @@ class CalledTrials:
             # Taken for lost by others, it has been booked by them.
             if await self._log.end(tx, Answered(call, answer, Page(outcome=outcome)), Timings(), self._clock.now()):
                 await self._ledgers.settle(tx, call.charges, Page(outcome=of_limits(answer)), answer)
-                await registry.count(tx, self._crawl, 0, 0, 0)
+                await count_call(tx, self._crawl)
 
 
 class CountedTrials:

@@ -63,7 +63,7 @@ async def remember(tx: Transaction, lease: Lease, page: Page, saved: Saved, trai
     """Notes the position after a page that goes on; a listing that ended is forgotten."""
     if _goes_on(lease, page):
         await _keep(tx, lease.tasks[0].task, after(trail, page, saved))
-    elif len(lease.tasks) == 1 and lease.tasks[0].pages and page.outcome is Outcome.OK:
+    elif trail is not None:
         await tx.execute("delete from paging where task = ?", lease.tasks[0].task)
 
 

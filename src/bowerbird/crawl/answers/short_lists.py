@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.answers.unreadable import is_of_items
-from bowerbird.crawl.answers.visits import seeds_left_alone
 from bowerbird.crawl.work.lanes import Lane
-from bowerbird.model import Lease, Outcome, Page, Settled, Task
+from bowerbird.model import Lease, Outcome, Page, Settled, Task, asked_about
 from bowerbird.model.wording import outcome_words
 from bowerbird.ports import Transaction
 
 SPOILT = "some of what the server listed could not be read and was set aside"
+_NOBODY: frozenset[str] = frozenset()
 _NEARLY = 0.9
 """A service leaves out what it does not show from a full list: a cap is reached a little below its number."""
 _LONG = 5
@@ -97,6 +97,19 @@ async def note_missing(
     return left_alone
 
 
+def left_alone(page: Page) -> frozenset[str]:
+    """Keys of the accounts that asked not to be collected, as far as the page shows."""
+    return frozenset(user.key for user in page.users if user.opts_out)
+
+
+def seeds_left_alone(lane: Lane, tasks: Sequence[Task], page: Page) -> tuple[str, ...]:
+    """The seeds among the tasks of a look-up whose accounts turned out to have asked not to be collected."""
+    shy = left_alone(page) if lane.facet.is_lookup and not lane.follows_opted_out else _NOBODY
+    asked = asked_about(tasks, page) if shy else {}
+    found = (task for key, task in asked.items() if key in shy)
+    return tuple(task.target for task in found if not task.depth and not task.visits)
+
+
 async def note_left_alone(tx: Transaction, lane: Lane, call: int, seeds: Sequence[str], now: datetime) -> None:
     """Writes down which seeds asked not to be collected: of such an account the store keeps no name."""
     told = ("opted_out", "the account asked not to be collected", None, None, None, to_micros(now), call)
@@ -108,8 +121,11 @@ async def note_shortfall(tx: Transaction, lane: Lane, lease: Lease, page: Page, 
     batch, cost nothing."""
     if any(not broken.is_part for broken in page.broken):
         await _note_spoilt(tx, lane, lease, page, now)
-    is_refused = page.outcome.is_about_target and not _speaks_of_subject(lane, lease)
-    if len(ended) != 1 or not ended[0].is_visit or not (is_refused or page.outcome is Outcome.OK):
+    if len(ended) != 1 or not ended[0].is_visit:
+        return
+    is_good = page.outcome is Outcome.OK
+    is_refused = not is_good and page.outcome.is_about_target and not _speaks_of_subject(lane, lease)
+    if not is_refused and not is_good:
         return
     found = shortfall(lane, ended[0].task, page, now)
     is_lasting = is_refused or bool(lane.facet.falls_short)

@@ -1,4 +1,4 @@
-"""What one settled call learned about each of its tasks, and what becomes of them. Pure."""
+"""What one settled call learned about each of its tasks, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,74 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from bowerbird.crawl.answers.short_lists import left_alone, note_missing
 from bowerbird.crawl.answers.unreadable import answers_to
 from bowerbird.crawl.answers.verdict import Verdict, judge, settled
 from bowerbird.crawl.work.lanes import Lane
-from bowerbird.model import Judged, Page, Post, Saved, SavedUser, Settled, Subject, Task, User, Visit, asked_about
+from bowerbird.crawl.work.targets import Targets
+from bowerbird.model import Arrival, Judged, Lease, Page, Post, Saved, SavedUser, Settled, Subject, Task, User, Visit
+from bowerbird.ports import Frontier, Links, Transaction
 
 _NOBODY: frozenset[str] = frozenset()
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """An answer that was understood and saved: what the tasks it was asked for are judged by."""
+
+    lane: Lane
+    lease: Lease
+    page: Page
+    saved: Saved
+    now: datetime
+    goes_on: bool = False
+    """What the server does not offer is asked in another way from now on."""
+    witness: Sequence[Arrival] = ()
+    """A target to ask once more."""
+
+
+class Ended(Struct, frozen=True):
+    """What became of the tasks of a call."""
+
+    given_up: int
+    left_alone: tuple[str, ...]
+    """Seeds that turned out to have asked not to be collected."""
+
+
+async def end_tasks(tx: Transaction, targets: Targets, case: Case) -> Ended:
+    """Ends the leases of a call, raising `Fenced` where one is no longer ours; writes down what it will never bring."""
+    lane, lease, page = case.lane, case.lease, case.page
+    tasks = lane.ranked(await _as_they_are(tx, targets.frontier, lane, lease.tasks))
+    known = visits_of(tasks, page, case.saved, case.now, follows_opted_out=lane.follows_opted_out)
+    visits = [known[task.task] for task in tasks]
+    if lane.links is not None:
+        visits = [await _looked_around(tx, targets.frontier, lane.links, visit) for visit in visits]
+    settled_tasks = ended(lane, page, visits, goes_on=case.goes_on)
+    await targets.end(tx, settled_tasks, case.witness, lease.call, case.now)
+    shy = await note_missing(tx, lane, lease, page, settled_tasks, case.now)
+    return Ended(sum(task.failure is not None for task in settled_tasks), shy)
+
+
+async def _as_they_are(tx: Transaction, frontier: Frontier, lane: Lane, tasks: Sequence[Task]) -> Sequence[Task]:
+    """The leased tasks with what their ranker wrote into them while the call was out."""
+    if not lane.ranker.remembers:
+        return tasks
+    known = await frontier.known(tx, [Arrival(lane=task.lane, target=task.target) for task in tasks])
+    # A task whose target was forgotten meanwhile has another name by now.
+    memories = {task.task: task.memory for task in known.values()}
+    return [replace(task, memory=memories.get(task.task, task.memory)) for task in tasks]
+
+
+async def _looked_around(tx: Transaction, frontier: Frontier, links: Links, visit: Visit) -> Visit:
+    """The visit with what the lane remembers of the neighbours, for a walk that sees one side of each relation only."""
+    lane, target = visit.task.lane, visit.task.target
+    linked_by = tuple(await links.to(tx, lane, target)) if visit.is_finished else ()
+    ends = {end for each in visit.relations for end in (each.source, each.target)} | set(linked_by)
+    known = await frontier.known(tx, [Arrival(lane=lane, target=end) for end in ends - {target}])
+    around = {task.target: task.memory for task in known.values() if task.memory is not None}
+    return replace(visit, linked_by=linked_by, around=around)
 
 
 def visits_of(
@@ -57,19 +117,6 @@ def ended(lane: Lane, page: Page, visits: Sequence[Visit], *, goes_on: bool) -> 
         end = lane.placed(settled(visit, answer, verdict, lane.ranker))
         found.append(replace(end, is_paged=lane.is_paged(visit.task.target, end.progress)))
     return found
-
-
-def left_alone(page: Page) -> frozenset[str]:
-    """Keys of the accounts that asked not to be collected, as far as the page shows."""
-    return frozenset(user.key for user in page.users if user.opts_out)
-
-
-def seeds_left_alone(lane: Lane, tasks: Sequence[Task], page: Page) -> tuple[str, ...]:
-    """The seeds among the tasks of a look-up whose accounts turned out to have asked not to be collected."""
-    shy = left_alone(page) if lane.facet.is_lookup and not lane.follows_opted_out else _NOBODY
-    asked = asked_about(tasks, page) if shy else {}
-    found = (task for key, task in asked.items() if key in shy)
-    return tuple(task.target for task in found if not task.depth and not task.visits)
 
 
 def _news(tasks: Sequence[Task], page: Page, saved: Saved, users: Mapping[str, SavedUser]) -> defaultdict[str, list[Post]]:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import clear_claims
-from bowerbird.crawl.work.call_log import QueryLog
+from bowerbird.crawl.work.bookkeeping import QueryLog
 from bowerbird.ports import Frontier, Ledgers, Transaction
 
 _LOST = "its worker died before the answer was settled, or its lease ran out"

@@ -205,20 +205,6 @@ async def set_wanted(tx: Transaction, crawl: int, wanted: CrawlState, now: datet
     await tx.execute("update crawls set wanted = ?, updated_at = ? where crawl = ?", wanted, to_micros(now), crawl)
 
 
-async def count(tx: Transaction, crawl: int, items: int, users: int, posts: int, *, calls: int = 1) -> None:
-    """Adds one call and what it brought to the crawl's own totals; a live connection brings things before its call has ended."""
-    await tx.execute(
-        "update crawls set calls = calls + ?, items = items + ?, users = users + ?, posts = posts + ? where crawl = ?",
-        *(calls, items, users, posts, crawl),
-    )
-
-
-async def count_left_alone(tx: Transaction, crawl: int, seeds: int) -> None:
-    """Remembers how many seeds of a crawl asked not to be collected: nothing else in the store tells of a seed by handle."""
-    if seeds:
-        await tx.execute("update crawls set seeds_left_alone = seeds_left_alone + ? where crawl = ?", seeds, crawl)
-
-
 async def left_alone(tx: Transaction) -> dict[int, int]:
     """By crawl: how many of its seeds asked not to be collected."""
     rows = await tx.fetch("select crawl, seeds_left_alone from crawls where seeds_left_alone > 0")

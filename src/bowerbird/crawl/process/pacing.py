@@ -19,7 +19,7 @@ _LEARN_EVERY = timedelta(hours=1)
 class Pacing:
     """Says when the next call may be made by the crawl's own spread, whatever the limits would allow."""
 
-    def __init__(self, spread: Spread | None, lanes: Lanes, scheduler: Scheduler, tally: Tally, clock: Clock) -> None:
+    def __init__(self, spread: Spread, lanes: Lanes, scheduler: Scheduler, tally: Tally, clock: Clock) -> None:
         self._spread = spread
         self._lanes = lanes.asked
         self._scheduler = scheduler
@@ -30,16 +30,14 @@ class Pacing:
 
     def held_until(self, in_flight: int) -> datetime | None:
         """When the next call may be made, with so many in flight; None: now."""
-        if self._spread is None:
-            return None
         now, began = self._clock.now(), self._tally.started_at - self._tally.ran_before
         self._lean(self._spread.leaning(now - began))
         opens = self._spread.opens(self._tally.size().calls + in_flight, began, self._rhythm)
         return opens if opens > now else None
 
-    def parts(self, posts_by_hour: Callable[[], Awaitable[Sequence[int]]]) -> list[Part]:
+    def part(self, posts_by_hour: Callable[[], Awaitable[Sequence[int]]]) -> Part:
         """What goes on learning, as long as the crawl runs, at which hours people write."""
-        return [] if self._spread is None else [Part(name="rhythm", run=partial(self._learn, posts_by_hour))]
+        return Part(name="rhythm", run=partial(self._learn, posts_by_hour))
 
     async def _learn(self, posts_by_hour: Callable[[], Awaitable[Sequence[int]]]) -> None:
         while True:

@@ -41,10 +41,13 @@ class StopRules:
         self.parts = parts
         self.exhausted = brakes.exhausted
         self.held_until = brakes.held_until
+        self._has_limits = any(each is not None for each in (stop.calls, stop.items, stop.users, stop.posts, stop.duration))
         self._feeding = [part.feeds for part in parts if part.feeds is not None]
 
     def enough(self, in_flight: int) -> str:
         """Why no more calls are to be made, with so many in flight; empty: more are."""
+        if not self._has_limits:
+            return ""
         size, before = self.tally.size(), self.tally.ran_before
         elapsed = before + (self.clock.now() - self.tally.started_at)
         # Calls in flight are as good as made: a budget of calls is never overdrawn.

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from bowerbird.crawl.process.caller import Caller
+from bowerbird.crawl.access.signing import Caller
 from bowerbird.crawl.process.endings import GIVEN_UP, NOTHING_LEFT, STUCK, Ending
 from bowerbird.crawl.process.patience import patiently
 from bowerbird.crawl.process.stop_rules import StopRules

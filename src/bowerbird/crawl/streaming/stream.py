@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct, field, structs
 
-from bowerbird.model import Channel, Charge, Service, Subscription
+from bowerbird.model import Channel, Charge, Facet, Service, Subscription
 from bowerbird.ports import Seeder, Sieve, StreamProvider
 
 _SECONDS = 2
@@ -129,6 +129,10 @@ class Stream(Struct, frozen=True, kw_only=True):
     @property
     def channel(self) -> Channel:
         return self.provider.channels[self.wanted.channel]
+
+    @property
+    def facet(self) -> Facet:
+        return self.channel.facet
 
     @property
     def name(self) -> str:

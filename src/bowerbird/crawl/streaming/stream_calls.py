@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import WorkerClaims
@@ -19,13 +19,21 @@ from bowerbird.crawl.streaming.gaps import Cause, Seam, add_gap, missed, resumes
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_rows import Position, Step
 from bowerbird.crawl.streaming.waits import Trouble
-from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping
-from bowerbird.crawl.work.call_log import Timings
+from bowerbird.crawl.work.bookkeeping import LEASE_TIME, Bookkeeping, Timings, count_call
 from bowerbird.errors import Fenced, Taken
 from bowerbird.model import Answer, Answered, Ask, Call, CallReport, Charge, Loss, Outcome, Page, StreamState
 from bowerbird.ports import Transaction
 
 T = TypeVar("T")
+
+
+class Batched(Struct, frozen=True, kw_only=True):
+    """What one transaction did with a batch; it counts only once it is committed."""
+
+    position: Position
+    seam: Seam
+    report: CallReport
+    held: Sequence[Charge]
 
 
 class StreamLog:
@@ -61,10 +69,22 @@ class StreamLog:
             raise LookupError("no call is out")
         return self.lease.call
 
-    def moved(self, position: Position, seam: Seam, held: Sequence[Charge]) -> None:
+    async def brought(self, tx: Transaction, report: CallReport, size: int, now: datetime) -> Sequence[Charge]:
+        """Books what the connection has brought; answers what is then reserved for what it brings next."""
+        books = self._books
+        held: Sequence[Charge] = self.held
+        if report.results and held:
+            held = await books.ledgers.delivered(tx, held, report.results, now, self._stream.charges)
+        if not await books.log.brought(tx, self.call, held, report.results, report.new_items, size):
+            raise Fenced(f"call {self.call} was declared lost; what its connection still brings is dropped")
+        await books.count(tx, report, calls=0)
+        return held
+
+    def moved(self, batched: Batched) -> None:
         """What a committed batch changed."""
-        self._position, self.seam = position, seam
-        self.lease = structs.replace(self._out(), charges=tuple(held))
+        self._position, self.seam = batched.position, batched.seam
+        self.lease = structs.replace(self._out(), charges=tuple(batched.held))
+        self._tally.heard(batched.report, self._books.clock.now())
 
     @property
     def held(self) -> tuple[Charge, ...]:
@@ -188,9 +208,9 @@ class StreamLog:
             await self._books.ledgers.settle(tx, lease.charges, Page(outcome=outcome, reading=reading), refusal.answer)
             if page.outcome is not Outcome.OK:
                 await self._note(tx, lease.call, page.outcome, page.detail, now)
-            await registry.count(tx, self._stream.crawl, 0, 0, 0)
             if not await self._books.log.end(tx, Answered(lease, refusal.answer, page), Timings(), now):
                 raise Fenced(f"call {lease.call} was declared lost before its answer came")
+            await count_call(tx, self._stream.crawl)
 
         await self.write(work)
 
@@ -242,9 +262,9 @@ class StreamLog:
             if not trouble.is_wanted:
                 await self._note(tx, lease.call, trouble.outcome, trouble.words, now)
             await self._books.ledgers.delivered(tx, lease.charges, 0, now)
-            await registry.count(tx, self._stream.crawl, 0, 0, 0)
             if not await self._books.log.hung_up(tx, lease.call, trouble.outcome, trouble.words, now):
                 raise Fenced(f"call {lease.call} was declared lost before the connection ended")
+            await count_call(tx, self._stream.crawl)
             return position
 
         self._position = await self.write(work)

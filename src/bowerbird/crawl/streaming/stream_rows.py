@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
-from bowerbird.model import Claim, StreamState, Subscription
+from bowerbird.crawl.streaming.stream import Stream
+from bowerbird.model import Claim, Heard, KeyTime, StreamState, Subscription
 from bowerbird.ports import Claims, Row, Transaction
 
 HOLD = timedelta(minutes=2)
 """A worker that has not renewed its claim for so long has lost the stream to whoever comes."""
+
+_SKEW = timedelta(days=1)
+"""How far our own clock may be wrong."""
 
 _POSITION = "stream, tuned, cursor, head, event_at, heard_at, connected_at, busiest"
 # Another channel counts in another way: its cursor would mean nothing, or worse, something else.
@@ -64,6 +70,33 @@ class Step(Struct, frozen=True, kw_only=True):
     connections: int = 0
     events: int = 0
     busiest: int | None = None
+
+
+def step_over(stream: Stream, before: Position, heard: Sequence[Heard], received_at: datetime) -> Step:
+    """The step that a batch of messages makes."""
+    times = [each.newest_at for each in heard if each.newest_at is not None]
+    # What is said to have happened after it was received did not: it would stand for everything that is still to come.
+    times = [at for at in times if at <= received_at + _SKEW]
+    newest = max((*times, before.event_at) if before.event_at else times, default=None)
+    is_ahead = partial(_is_ahead, stream.channel.key_time, received_at)
+    return Step(
+        state=StreamState.LIVE,
+        cursor=stream.kept_cursor(_last([each.cursor for each in heard])),
+        head=_last([each.head for each in heard if not is_ahead(each.head)]),
+        event_at=newest,
+        heard_at=received_at,
+        events=sum(each.events for each in heard),
+        busiest=stream.pace.busiest,
+    )
+
+
+def _is_ahead(key_time: KeyTime | None, now: datetime, key: str | None) -> bool:
+    """Whether a post's key tells a time that has not come: a gap filled from there would stay empty."""
+    return key is not None and key_time is not None and key_time.is_ahead(key, now + _SKEW)
+
+
+def _last(values: Sequence[str | None]) -> str | None:
+    return next((value for value in reversed(values) if value is not None), None)
 
 
 async def enrol_stream(tx: Transaction, crawl: int, service: int, wanted: Subscription) -> int:

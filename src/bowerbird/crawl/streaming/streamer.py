@@ -14,11 +14,10 @@ from bowerbird.crawl.streaming.connecting import Connector, Line, Refusal
 from bowerbird.crawl.streaming.filling import Filler
 from bowerbird.crawl.streaming.gaps import Cause
 from bowerbird.crawl.streaming.hearing import Hearing
-from bowerbird.crawl.streaming.parting import PAUSED, RETUNED, STOPPED, parting, trouble_of
 from bowerbird.crawl.streaming.retuning import BOTH_LINES, SAME_LINE, Retuner
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_calls import StreamLog
-from bowerbird.crawl.streaming.waits import REFUSED, Pause, Trouble, Waits
+from bowerbird.crawl.streaming.waits import PAUSED, REFUSED, RETUNED, STOPPED, Pause, Trouble, Waits, parting, trouble_of
 from bowerbird.errors import Fenced
 from bowerbird.model import Call, Ended, Heard, NoticeKind, Outcome, Reason, StreamState, Subscription
 from bowerbird.model.wording import told

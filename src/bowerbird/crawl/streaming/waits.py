@@ -1,13 +1,17 @@
-"""How long to wait before the next connection, by the network's own rules. Policies return values; only the streamer waits."""
+"""How a connection ends: by us, by the service with a word, or without one; and how long to wait before the next one, by the
+network's own rules. Policies return values; only the streamer waits.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 
 from msgspec import Struct
 
-from bowerbird.model import Backoff, Channel, Outcome, StreamState
+from bowerbird.model import Backoff, Channel, Ended, Heard, NoticeKind, Outcome, StreamState
+from bowerbird.model.wording import noticed, outcome_words
 
 LONG_WAIT = timedelta(minutes=15)
 """After a refusal that a human must look into; a new start of the crawl tries at once."""
@@ -17,6 +21,14 @@ REFUSED = StreamState.REFUSED
 _LIMITED = frozenset({Outcome.RATE_LIMITED, Outcome.SECOND_LIMIT, Outcome.QUOTA_EXHAUSTED})
 _BROKEN = frozenset({Outcome.OK, Outcome.UNANSWERED})
 _PASSING = frozenset({Outcome.OVERLOADED, Outcome.UNREADABLE})
+
+STOPPED = Ended("asked to stop")
+PAUSED = Ended("asked to pause")
+RETUNED = Ended("asked to hear something else")
+RESET = (
+    "the service has never come as far as our cursor: its numbering was reset. The cursor is kept; to hear on from now, give "
+    "the stream another name in the crawl file"
+)
 
 
 class Trouble(Struct, frozen=True, kw_only=True):
@@ -69,3 +81,20 @@ class Waits:
         if outcome in _BROKEN or (trouble.was_open and outcome in _PASSING):
             return self._channel.lost
         return self._channel.refused if outcome in _PASSING else None
+
+
+def parting(heard: Sequence[Heard]) -> Trouble | None:
+    """How the service ends the connection, if it says so."""
+    notices = [notice for each in heard for notice in each.notices]
+    if any(notice.kind is NoticeKind.FUTURE for notice in notices):
+        return Trouble(outcome=Outcome.BAD_REQUEST, words=RESET, was_open=True, is_final=True)
+    closing = next((each.closing for each in heard if each.closing is not None), None)
+    if closing is None:
+        return None
+    words = "; ".join(noticed(notice) for notice in notices if notice.kind is not NoticeKind.UNDELIVERED)
+    return Trouble(outcome=closing, words=words or f"the service ends the connection: {outcome_words(closing)}", was_open=True)
+
+
+def trouble_of(ended: Ended) -> Trouble:
+    words = f"{ended.reason} ({ended.status})" if ended.status else ended.reason
+    return Trouble(outcome=Outcome.OK, words=words, was_open=True, is_wanted=ended in (STOPPED, PAUSED, RETUNED))

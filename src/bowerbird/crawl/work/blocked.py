@@ -7,8 +7,7 @@ from datetime import datetime
 
 from bowerbird.crawl.access.how_to_add import how_to_add, renew_line
 from bowerbird.crawl.life.not_asked import barred, is_asked_by_others, mark_lane, takers
-from bowerbird.crawl.work.good_answers import GoodAnswers
-from bowerbird.crawl.work.lanes import Lane, Lanes
+from bowerbird.crawl.work.lanes import GoodAnswers, Lane, Lanes
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.strikes import Strikes, refusal
 from bowerbird.model import Lease, Page

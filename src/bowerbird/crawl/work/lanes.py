@@ -1,7 +1,8 @@
-"""A lane: one facet of one flow on one service, with everything a call of it needs."""
+"""A lane: one facet of one flow on one service, with everything a call of it needs; and how well lanes were answered."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
@@ -9,7 +10,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.answers.long_lists import LongLists, as_ranked
 from bowerbird.crawl.work.scheduler import Scheduler
-from bowerbird.model import Ask, Charge, Draw, Facet, Progress, Service, Settled, Task, Turn
+from bowerbird.model import Ask, Charge, Draw, Facet, Lease, Progress, Service, Settled, Task, Turn
 from bowerbird.ports import Links, Neighbourhood, Provider, Ranker, Seeder, Sieve
 
 FRESH = Progress()
@@ -82,6 +83,25 @@ class Lanes(Struct, frozen=True):
     def of(self, number: int) -> Lane:
         """Where a target goes, be it to wait."""
         return self.asked.get(number) or self.waiting[number]
+
+
+class GoodAnswers:
+    """How often lanes and services have answered well since the start of this process: what a refusal or a silence is weighed
+    against. Lost with the process."""
+
+    def __init__(self) -> None:
+        self.of_lane: Counter[int] = Counter()
+        self.of_service: Counter[str] = Counter()
+        self.with_credential: Counter[tuple[str, str | None]] = Counter()
+        """By service and credential; an answer such as "there is no such account" counts here too."""
+        self.last: dict[int, str] = {}
+        """A target of each lane that was answered."""
+
+    def add(self, lane: Lane, lease: Lease) -> None:
+        """One more page that was answered as it was asked."""
+        self.of_lane[lane.lane] += 1
+        self.of_service[lane.service.name] += 1
+        self.last[lane.lane] = lease.tasks[0].target
 
 
 def add_turns(scheduler: Scheduler, lane: Lane, charges: Mapping[str | None, tuple[Charge, ...]]) -> None:

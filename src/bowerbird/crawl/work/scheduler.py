@@ -222,7 +222,8 @@ class Scheduler:
                 self._wait(option, at)
             else:
                 option.at = None
-                option.room = self._ledgers.room(option.choice.charges, now)
+                if len(option.lane.options) > 1:
+                    option.room = self._ledgers.room(option.choice.charges, now)
                 option.lane.open[option] = None
         self._doubtful.clear()
 

@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.work.blocked import Blocked
-from bowerbird.crawl.work.good_answers import GoodAnswers
-from bowerbird.crawl.work.lanes import Lane, Lanes
+from bowerbird.crawl.work.lanes import GoodAnswers, Lane, Lanes
 from bowerbird.crawl.work.outages import Outages
 from bowerbird.crawl.work.scheduler import Scheduler
 from bowerbird.crawl.work.unsupported import Unsupported

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 
-from bowerbird.crawl.work.good_answers import GoodAnswers
-from bowerbird.crawl.work.lanes import Lane
+from bowerbird.crawl.work.lanes import GoodAnswers, Lane
 from bowerbird.model import Lease, Outcome, Page
 from bowerbird.model.wording import quoted
 from bowerbird.ports import Transaction

@@ -15,9 +15,8 @@ from msgspec import Struct, field, structs
 
 from bowerbird.crawl.access.surveys import keep_refusal
 from bowerbird.crawl.life.not_asked import mark_lane
-from bowerbird.crawl.work.call_log import has_answered
-from bowerbird.crawl.work.good_answers import GoodAnswers
-from bowerbird.crawl.work.lanes import Lane
+from bowerbird.crawl.work.bookkeeping import has_answered
+from bowerbird.crawl.work.lanes import GoodAnswers, Lane
 from bowerbird.model import EPOCH, Arrival, Flavour, Gone, Lease, NotOffered, Outcome, Page
 from bowerbird.model.wording import quoted
 from bowerbird.ports import FlavouredProvider, Frontier, Transaction

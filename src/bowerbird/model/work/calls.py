@@ -202,8 +202,15 @@ class Saved(Struct, frozen=True, kw_only=True):
 
     @property
     def items_new(self) -> int:
-        """Items of whatever kind that were not stored before. What counts as new is said here and nowhere else."""
-        return self.users_new + self.posts_new + self.entries_new
+        """Items of whatever kind that were not stored before."""
+        return self.counts_new[0]
+
+    @property
+    def counts_new(self) -> tuple[int, int, int]:
+        """Items of whatever kind, accounts and posts that were not stored before. What counts as new is said here and nowhere
+        else."""
+        users, posts = self.users_new, self.posts_new
+        return users + posts + self.entries_new, users, posts
 
 
 class Answered(Struct, frozen=True):
@@ -212,7 +219,6 @@ class Answered(Struct, frozen=True):
     call: Call
     answer: Answer
     page: Page
-    saved: Saved = Saved()
 
 
 def asked_about(tasks: Sequence[Task], page: Page) -> Mapping[str, Task]:

@@ -154,8 +154,6 @@ async def back_again(
 ) -> Returns:
     """Ends the absence of users who are seen again; those in `views` are shown by a service whose word does not count."""
     present = frozenset(users.keys() - {row["user_no"] for row in absences})
-    if not absences:
-        return Returns(present)
     observed, heard = await s.observed_at(), await told_by_streams(s, sql.lag, [row["call"] for row in absences if row["call"]])
     stale = frozenset(
         row["user_no"]

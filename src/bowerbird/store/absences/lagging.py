@@ -8,7 +8,6 @@ from bowerbird.model import User
 from bowerbird.ports import Database, Row
 from bowerbird.store.context import SaveContext
 from bowerbird.store.fields import USER_COUNTERS, USER_FIELDS, last_columns, user_values
-from bowerbird.store.people.names import tells_returns
 
 _stored = last_columns(USER_FIELDS)
 _STANDS = tuple(field not in USER_COUNTERS for field in USER_FIELDS)
@@ -32,11 +31,10 @@ async def told_by_streams(s: SaveContext, sql: LagStatements, calls: Iterable[in
 
 
 async def outdated_profiles(s: SaveContext, sql: LagStatements, users: Mapping[int, User], stored: Mapping[int, Row]) -> set[int]:
-    """Whom a page shows otherwise than a stream did a moment ago. Where streams tell what becomes of accounts, theirs stands.
+    """Whom a page shows otherwise than a stream did a moment ago. To be asked only where streams tell what becomes of accounts:
+    there theirs stands.
 
     Who asks not to be collected is believed at once, whoever says it."""
-    if s.is_live or not tells_returns(s.network):
-        return set()
     since = await s.observed_at() - LAG
     fresh = {n: row for n, row in stored.items() if (row["changed_at"] or 0) > since and not users[n].opts_out}
     differing = {n: row["seen_by"] for n, row in fresh.items() if row["seen_by"] and _is_otherwise(row, users[n])}

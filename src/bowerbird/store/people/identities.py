@@ -117,8 +117,9 @@ class _Local(Struct):
         by_key = {row["key"]: row for row in await self._ask(users, authors, keys)}
         await self._join_addresses([user for user in users if user.key not in by_key])
         self._keep_ids(by_key)
-        await self._settle_names(by_key)
-        _note(people, (row for key, row in by_key.items() if key not in named))
+        has_renamed = await self._settle_names(by_key) or bool(self.addressed)
+        # Who stands under the id that the page shows need not be asked for by it, unless somebody got another name just now.
+        _note(people, (row for key, row in by_key.items() if key not in named or (row["id"] == named[key] and not has_renamed)))
         unnamed = {key: id_for(s.network, s.service_name, key) for key in keys - named.keys() - by_key.keys()}
         await self._number_ids({*named.values(), *authors, *unnamed.values()} - people.ids.keys())
         people.keys = {key: row["user_no"] for key, row in by_key.items()} | {
@@ -155,7 +156,7 @@ class _Local(Struct):
     def _keep_ids(self, by_key: Mapping[str, Row]) -> None:
         """Where a page has only the web address of somebody whose id is known, the id stands."""
         for key, row in by_key.items():
-            if key in self.named and row["id"] in ids_at(self.named[key]):
+            if key in self.named and row["id"] != self.named[key] and row["id"] in ids_at(self.named[key]):
                 self.people.ids[self.named[key]] = row["user_no"]
                 self.named[key] = row["id"]
 
@@ -188,18 +189,20 @@ class _Local(Struct):
             # What was read of them is no longer so.
             self.asked = None
 
-    async def _settle_names(self, by_key: Mapping[str, Row]) -> None:
-        """Gives the real id to those known only by key, and joins the two rows of one who was also known by id."""
+    async def _settle_names(self, by_key: Mapping[str, Row]) -> bool:
+        """Gives the real id to those known only by key, and joins the two rows of one who was also known by id; answers whether
+        there were any."""
         guessed = {
             key: row
             for key, row in by_key.items()
             if key in self.named and row["id"] != self.named[key] and _is_guess(row["id"], self.named[key])
         }
         if not guessed:
-            return
+            return False
         await self._find({self.named[key] for key in guessed})
         for key, row in guessed.items():
             await self._rename(row, self.named[key])
+        return True
 
 
 def _is_guess(known_id: str, told: str) -> bool:

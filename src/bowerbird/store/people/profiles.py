@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from bowerbird.model import SavedUser, Subject, User
 from bowerbird.ports import Database, Row
 from bowerbird.store.absences.authority import HOME, is_first_word, may_change, teller
-from bowerbird.store.absences.gone import GoneStatements, back_again, is_bare
+from bowerbird.store.absences.gone import GoneStatements, Returns, back_again, is_bare
 from bowerbird.store.absences.lagging import outdated_profiles
 from bowerbird.store.absences.purge import USER_CONTENT, mark_residue, purge_told, purge_users
 from bowerbird.store.context import SaveContext
@@ -32,6 +32,7 @@ from bowerbird.store.fields import (
 )
 from bowerbird.store.payloads.raw import Packer
 from bowerbird.store.people.identities import People
+from bowerbird.store.people.names import tells_returns
 
 _LAG = 10_000_000
 """Microseconds for which a service may still name an account as before, after a stream has told."""
@@ -184,8 +185,12 @@ async def save_users(
     by_number |= await _with_newer_handles(s, by_number, stored)
     by_number |= _under_their_ids(by_number, stored)
     views = {number for number, row in stored.items() if not may_change(s, row["id"], row)}
-    outdated = await outdated_profiles(s, sql.gone.lag, by_number, stored)
-    returns = await back_again(s, sql.gone, {number: by_number[number] for number in known}, views, absences)
+    outdated = set[int]()
+    if stored and not s.is_live and tells_returns(s.network):
+        outdated = await outdated_profiles(s, sql.gone.lag, by_number, stored)
+    returns = Returns(frozenset(known))
+    if absences:
+        returns = await back_again(s, sql.gone, {number: by_number[number] for number in known}, views, absences)
     people.shut |= returns.stale & views
     people.present |= returns.present
     profiles = _Profiles(s, people, packer)

@@ -40,9 +40,8 @@ from bowerbird.store.people.identities import People
 from bowerbird.store.posts.attachments import PartStatements, bears_parts, clear_parts, media_changes, save_parts
 from bowerbird.store.posts.by_id import with_ids
 from bowerbird.store.posts.counts import add_counted, take_counted
-from bowerbird.store.posts.emptied import Emptied, EmptiedStatements, emptied_posts
 from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
-from bowerbird.store.posts.lookups import LookupStatements, look_up
+from bowerbird.store.posts.lookups import Emptied, EmptiedStatements, LookupStatements, emptied_posts, look_up
 from bowerbird.store.posts.references import apart, join, join_waiting, joining
 
 _stored = last_columns(POST_FIELDS)
@@ -255,7 +254,8 @@ class _Posts(Struct):
         bare = self._written([(*row, number) for known, number, row in rows if known not in placed])
         with_payload = self._written([(*row, *placed[known], number) for known, number, row in rows if known in placed])
         history = self.history + await self._due_counts(sql)
-        await take_counted(s, self.recounted)
+        if self.recounted:
+            await take_counted(s, self.recounted)
         writes += [(sql.write, bare or None), (sql.write_with_payload, with_payload or None), (_REMEMBER, history or None)]
         seen = [(s.at, s.call, number) for number in sorted(self.unchanged)]
         if s.database.dialect == "sqlite":
@@ -263,7 +263,8 @@ class _Posts(Struct):
             await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
             seen = []
         await s.tx.execute_all([*writes, (_SEEN, seen), *along])
-        await add_counted(s, self.recounted)
+        if self.recounted:
+            await add_counted(s, self.recounted)
         if self.late:
             await save_late(s, sql.late, self.late)
 
