@@ -372,6 +372,15 @@ class TriedProvider(Provider, Protocol):
         ...
 
 
+@runtime_checkable
+class OwnerProvider(TriedProvider, Protocol):
+    """A provider whose trial also tells whose a credential is."""
+
+    def owner(self, answer: Answer) -> str | None:
+        """The name of the account; None where the answer does not tell it."""
+        ...
+
+
 class Judge(Protocol):
     """Says of the accounts and posts of a page what they are: where, in which language, whether they belong. Pure."""
 

@@ -386,7 +386,7 @@ def test_a_credential_is_tried_when_it_is_added(
     token = next(each for each in server.service.tokens if each.kind == "user")
     add = ["credentials", "add", "mine", "--provider", "mastodon", "--server", server.base, "--replace"]
     for value, options, said in (
-        (token.value, ("--try",), f"Tried: {server.base} takes it."),
+        (token.value, ("--try",), f"Tried: {server.base} takes it; it belongs to @user0."),
         ("other-words", ("--try",), "refuses the credential 'mine'"),
         ("other-words", ("--no-try",), ""),
         ("other-words", (), ""),

@@ -63,6 +63,9 @@ def said(capfd: pytest.CaptureFixture[str]) -> Said:
 async def test_a_module_run_by_hand_is_in_the_list_and_in_its_history(store: str, said: Said) -> None:
     assert said.json(store, "run", "growth")["counts"]["users"] == 40
     assert "40 users" in said(store, "runs", "growth")
+    said(store, "run", "growth")
+    assert "On average over 2 runs: " in said(store, "runs", "growth")
+    assert said.json(store, "runs", "growth")["average"]["counts"]["users"] == 40
     listed = {each["module"]: each for each in said.json(store)["modules"]}
     assert (listed["growth"]["on"], listed["growth"]["last"]["counts"]["users"]) == (True, 40)
     assert (listed["mentions"]["last"], listed["vote"]["on"]) == (None, False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from store_pages import START, TIMELINE, post, user
@@ -14,6 +14,7 @@ from bowerbird.clock import RealClock
 from bowerbird.model import Page, PostKind
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.ports import Database
+from bowerbird.reports.statistics.series import Peak, Series, peak
 from web_site import Answer, Client, dashboard
 
 PAGES = ("", "/top", "/influence", "/accounts", "/languages", "/map", "/friends", "/around", "/words")
@@ -109,7 +110,16 @@ async def test_plots_are_given_numbers(client: Client, path: str) -> None:
     assert answer.json()["as_of"]
 
 
+def test_a_peak_is_of_the_time_between_the_first_and_the_last() -> None:
+    days = [datetime(2026, 5, day, tzinfo=UTC) for day in range(1, 7)]
+    series = Series(as_of=days[-1], times=days, values={"stored": [0, 4, 0, 8, 8, 0], "post": [0] * 6}, before=0)
+    assert peak(series, "stored") == Peak(mean=5.0, most=8, at=days[4])
+    assert peak(series, "post") is None
+    assert peak(series, "reply") is None
+
+
 async def test_volumes_are_those_of_the_store(client: Client) -> None:
+    assert "Stored per month" in (await client.get("/figures?unit=month")).text
     told = (await client.get("/figures/plots/volumes/written?unit=day")).json()
     assert {one["label"]: sum(one["values"]) for one in told["series"]} == {"post": 1, "reply": 7}
     assert (told["y_label"], told["unit"]) == ("posts per day", "posts")

@@ -59,7 +59,10 @@ async def test_calls_are_found_by_what_is_known_of_them(worked: Database, wanted
 async def test_timings_are_told_by_step_and_facet(worked: Database) -> None:
     async with worked.reading() as tx:
         found = await spans.read_spans(tx)
+    between = found.facets["profiles"]["between"]
+    assert (between.count, between.least, between.median) == (29, timedelta(seconds=20), timedelta(seconds=20))
     step = found.facets["profiles"]["call"]
+    assert step.least == timedelta(milliseconds=1)
     assert (step.count, step.median, step.p90, step.most) == (30, *(timedelta(milliseconds=each) for each in (15, 27, 30)))
     assert found.steps["get to put"].median == timedelta(seconds=6)
     assert found.steps["rank"].p99 == timedelta(microseconds=10)
@@ -75,7 +78,10 @@ async def test_errors_are_searched_and_counted_by_kind_time_and_worker(worked: D
             for name, wanted in {"words": {"words": "BAD gate"}, "sign": {"words": "100%"}, "worker": {"worker": 1}}.items()
         }
         first = await errors.read_errors(tx, errors.ErrorFilter(), most=1)
-    assert (sums.count, sums.kinds, sums.workers) == (2, {"server_error": 1, "other": 1}, {1: 1})
+    assert (sums.count, sums.workers) == (2, {1: 1})
+    groups = {"other": errors.ErrorGroup(1, from_micros(at(1))), "server_error": errors.ErrorGroup(1, from_micros(at(90)))}
+    assert sums.kinds == groups
+    assert [each.count for each in sums.machines.values()] == [1], "of an error that is no call's the machine is not known"
     assert list(sums.hours.values()) == [{"server_error": 1}, {"other": 1}]
     assert {name: [line.error for line in page.lines] for name, page in pages.items()} == {
         "words": [1],
@@ -91,6 +97,9 @@ async def test_workers_are_shown_with_what_they_did(worked: Database) -> None:
     assert (mine.label, mine.crawl) == ("mine", "small")
     assert mine.did is not None
     assert (mine.did.calls, mine.did.good, mine.did.flying, mine.did.items) == (33, 30, 2, sum(range(30)) + 60)
+    assert mine.did.last == {
+        facet: from_micros(at(ago)) for facet, ago in (("jetstream", 20), ("profiles", 1 / 3), ("timeline", 0.1))
+    }
 
 
 async def test_paces_are_records_per_minute_and_open_connections_count(worked: Database) -> None:
@@ -126,6 +135,7 @@ async def test_the_frontier_is_told_by_state_age_and_class(worked: Database) -> 
     assert profiles.states == {TaskState.WAITING: 2, TaskState.ASLEEP: 1}
     assert {age: count for age, count in profiles.ages.items() if count} == {"never": 1, "within the hour": 1, "longer ago": 1}
     assert profiles.classes == {100: 1, 81: 1, 0: 1}
+    assert profiles.class_ages == {100: {"within the hour": 1}, 81: {"never": 1}, 0: {"longer ago": 1}}
     assert (timeline.waiting, timeline.classes) == (2, {})
     assert [task.target for task in first] == ["did:2", "did:1"]
 
@@ -147,7 +157,14 @@ async def test_each_facet_has_its_last_messages(worked: Database) -> None:
 
 def load(facet: str, waiting: int) -> frontier.LaneLoad:
     return frontier.LaneLoad(
-        lane=1, facet=facet, service="here", states={TaskState.WAITING: waiting}, ages={}, classes={}, is_exact=True
+        lane=1,
+        facet=facet,
+        service="here",
+        states={TaskState.WAITING: waiting},
+        ages={},
+        classes={},
+        class_ages={},
+        is_exact=True,
     )
 
 

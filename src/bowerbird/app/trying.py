@@ -8,7 +8,7 @@ from bowerbird.clock import RealClock
 from bowerbird.crawl.access.signing import Signer
 from bowerbird.crawl.access.trials import Candidate, Tried, Trier
 from bowerbird.model import Credential, Outcome, Service
-from bowerbird.ports import Clock, TriedProvider, Vault
+from bowerbird.ports import Clock, OwnerProvider, TriedProvider, Vault
 from bowerbird.providers import provider
 from bowerbird.settings import Settings
 from bowerbird.transport import HttpTransport
@@ -37,14 +37,15 @@ async def told_of(credential: Credential, vault: Vault, settings: Settings, cloc
     one = Candidate(speaks, service, credential, trial.request, ())
     transport = HttpTransport(clock, settings.user_agent)
     try:
-        return _told(await Trier(Signer(vault, transport, clock, None), None).tried(one), base)
+        tried = await Trier(Signer(vault, transport, clock, None), None).tried(one)
+        return _told(tried, base, speaks.owner(tried.answers[-1]) if isinstance(speaks, OwnerProvider) else None)
     finally:
         await transport.close()
 
 
-def _told(tried: Tried, base: str) -> Told:
+def _told(tried: Tried, base: str, owner: str | None) -> Told:
     if tried.is_refused:
         return Told(f"Tried: {tried.sentence}; {tried.advice}.", is_taken=False)
     if tried.outcome is Outcome.OK:
-        return Told(f"Tried: {base} takes it.", is_taken=True)
+        return Told(f"Tried: {base} takes it{f'; it belongs to @{owner}' if owner else ''}.", is_taken=True)
     return Told(f"Tried, without an answer that tells whether {base} takes it{f' ({tried.words})' if tried.words else ''}.")

@@ -20,6 +20,8 @@ select w.name as crawl, m.name, m.failures,
     (select r.error from module_runs r where r.crawl = m.crawl and r.module = m.name order by r.run desc limit 1) as error
 from modules m join crawls w on w.crawl = m.crawl where m.failures > 0 order by w.name, m.name
 """
+_WHOLE = 10
+"""Means from here on are told without a fraction."""
 _GROWTH = "select at, name, rows, is_exact from growth where name = ? order by at"
 
 
@@ -36,6 +38,14 @@ class ModuleStanding(Struct, frozen=True, kw_only=True):
     """None: it does not run by itself."""
     failures: int = 0
     """In a row, up to now."""
+
+
+class Average(Struct, frozen=True, kw_only=True):
+    """What runs do on average, those that failed or never ended left out."""
+
+    runs: int
+    took: timedelta
+    counts: Mapping[str, float]
 
 
 class Failing(Struct, frozen=True):
@@ -89,6 +99,23 @@ async def read_history(tx: Transaction, crawl: str, module: str, most: int) -> S
     if row is None:
         raise UserError(f"there is no crawl {crawl!r} here")
     return await read_runs(tx, row["crawl"], module, most)
+
+
+def average(runs: Sequence[RunRow]) -> Average | None:
+    """None where none has ended well."""
+    good = [(run.took, run.counts) for run in runs if run.took is not None and not run.error]
+    if not good:
+        return None
+    names = dict.fromkeys(name for _, counts in good for name, value in counts.items() if isinstance(value, int | float))
+    return Average(
+        runs=len(good),
+        took=sum((took for took, _ in good), timedelta()) / len(good),
+        counts={name: _short(sum(counts.get(name) or 0 for _, counts in good) / len(good)) for name in names},
+    )
+
+
+def _short(mean: float) -> float:
+    return round(mean) if mean >= _WHOLE else round(mean, 1)
 
 
 async def read_failing(tx: Transaction) -> Sequence[Failing]:

@@ -37,6 +37,9 @@ base = "{base}"
 [modules.growth]
 every = "30s"
 
+[modules.mentions]
+every = "1m"
+
 [modules.place_names]
 every = "2m"
 

@@ -13,7 +13,7 @@ from bowerbird.cli.screens.output import Output
 from bowerbird.flows.language.spelling import spell
 from bowerbird.modules.running.rows import RunRow
 from bowerbird.modules.running.runner import Ran
-from bowerbird.reports.modules import ModuleStanding
+from bowerbird.reports.modules import Average, ModuleStanding, average
 from bowerbird.reports.place_names import PlaceName
 
 _MOST_COUNTS = 6
@@ -79,6 +79,9 @@ def show_runs(output: Output, name: str, found: Sequence[RunRow], now: datetime)
         for run in found
     ]
     output.table("", ["run", "took", "", "what came of it"], rows)
+    mean = average(found)
+    if mean is not None and mean.runs > 1:
+        output.line(f"On average over {mean.runs} runs: {numbers.span(mean.took)}, {counts_words(mean.counts, 9)}")
 
 
 def show_ran(output: Output, name: str, ran: Ran) -> None:
@@ -114,6 +117,10 @@ def show_names(output: Output, found: Sequence[PlaceName]) -> None:
 def run_values(run: RunRow) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(run)
     return {**values, "took": run.took}
+
+
+def average_values(mean: Average | None) -> dict[str, Any] | None:
+    return None if mean is None else {"runs": mean.runs, "took": mean.took, "counts": dict(mean.counts)}
 
 
 def standing_values(each: ModuleStanding) -> dict[str, Any]:

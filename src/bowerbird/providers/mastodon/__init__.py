@@ -28,7 +28,7 @@ from bowerbird.model import (
 from bowerbird.ports import Listener
 from bowerbird.providers.common.asking.tables import FacetTable, Now, Tables, table_for
 from bowerbird.providers.common.reading.amounts import bounded
-from bowerbird.providers.mastodon import channels, facets, flavours, requests, survey, targets, trials
+from bowerbird.providers.mastodon import channels, facets, flavours, registration, requests, survey, targets, trials
 from bowerbird.providers.mastodon import keywords as keywords_of
 from bowerbird.providers.mastodon.door import DOOR
 
@@ -82,6 +82,9 @@ class Mastodon:
 
     def tried(self, answer: Answer) -> tuple[Outcome, str]:
         return trials.tried(answer)
+
+    def owner(self, answer: Answer) -> str | None:
+        return registration.account(answer)
 
     def request(self, ask: Ask) -> Request:
         return bounded(requests.build(ask, self.facets[ask.facet]), ask, self.facets[ask.facet])

@@ -35,7 +35,7 @@ order by l.granted, l.pid limit 100
 """
 _TOTALS = """
 select xact_commit as commits, xact_rollback as rollbacks, tup_returned + tup_fetched as read,
-    tup_inserted + tup_updated + tup_deleted as written, blks_hit as hits, blks_read as misses, deadlocks,
+    tup_inserted as inserted, tup_updated as changed, tup_deleted as deleted, blks_hit as hits, blks_read as misses, deadlocks,
     numbackends as connections
 from pg_stat_database where datname = current_database()
 """
@@ -102,7 +102,9 @@ class Totals(Struct, frozen=True, kw_only=True):
     rollbacks: int
     read: int
     """Rows."""
-    written: int
+    inserted: int
+    changed: int
+    deleted: int
     hits: int
     """Pages that were in memory."""
     misses: int

@@ -24,11 +24,31 @@ class Series(Struct, frozen=True, kw_only=True):
     """What lies before the first time shown."""
 
 
+class Peak(Struct, frozen=True, kw_only=True):
+    """One of the numbers of a series: what it is on average, from its first time to its last, and at most."""
+
+    mean: float
+    most: int
+    at: datetime
+    """When it was that; the latest time."""
+
+
 class _Kept(Struct):
     times: list[int]
     series: dict[str, list[int]]
     before: int
     all: list[tuple[int, int]] = []
+
+
+def peak(series: Series, name: str) -> Peak | None:
+    """None where there was nothing of that name."""
+    known = [(count, at) for count, at in zip(series.values.get(name, ()), series.times, strict=False)]
+    counted = [place for place, (count, _) in enumerate(known) if count]
+    if not counted:
+        return None
+    span = known[counted[0] : counted[-1] + 1]
+    most, at = max(span)
+    return Peak(mean=sum(count for count, _ in span) / len(span), most=most, at=at)
 
 
 async def read_volumes(tx: Transaction, unit: Unit) -> Series | None:

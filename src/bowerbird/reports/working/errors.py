@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -22,8 +22,10 @@ from (select * from errors where error < ? and error >= ? {which} order by error
 left join crawls w on w.crawl = e.crawl left join calls k on k.call = e.call order by e.error desc
 """
 _SUMS = f"""
-select e.at / {_HOUR} as hour, e.part, e.outcome, k.worker, count(*) as errors
-from (select * from errors order by error desc limit ?) e left join calls k on k.call = e.call group by 1, 2, 3, 4
+select e.at / {_HOUR} as hour, e.part, coalesce(e.outcome, 'other') as kind, k.worker, w.host, count(*) as errors,
+    max(e.at) as last
+from (select * from errors order by error desc limit ?) e left join calls k on k.call = e.call
+left join workers w on w.worker = k.worker group by 1, 2, 3, 4, 5
 """
 _LOG = Log(number="error", top="select max(error) as top from errors", rows=_ERRORS, looked_at=LOOKED_AT)
 
@@ -61,13 +63,22 @@ class ErrorPage(Struct, frozen=True):
     """Older ones were not looked at."""
 
 
+class ErrorGroup(Struct, frozen=True):
+    """Errors that have something in common."""
+
+    count: int
+    last: datetime
+
+
 class ErrorSums(Struct, frozen=True, kw_only=True):
     """The newest errors, counted."""
 
     count: int
-    kinds: Mapping[str, int]
+    kinds: Mapping[str, ErrorGroup]
     parts: Mapping[str, int]
     workers: Mapping[int, int]
+    machines: Mapping[str, ErrorGroup]
+    """By host of the worker whose call it was."""
     hours: Mapping[datetime, Mapping[str, int]]
     """By hour and kind."""
     is_cut: bool
@@ -98,25 +109,37 @@ def _which(wanted: ErrorFilter) -> tuple[str, list[object]]:
 
 async def read_error_sums(tx: Transaction, most: int = 2_000) -> ErrorSums:
     """Of so many of the newest."""
-    kinds, parts, workers = Counter[str](), Counter[str](), Counter[int]()
+    rows = await tx.fetch(_SUMS, most)
+    parts, workers = Counter[str](), Counter[int]()
     hours: defaultdict[datetime, Counter[str]] = defaultdict(Counter)
-    for row in await tx.fetch(_SUMS, most):
-        kind, count = row["outcome"] or "other", int(row["errors"])
-        kinds[kind] += count
+    for row in rows:
+        count = int(row["errors"])
         parts[row["part"]] += count
-        hours[from_micros(int(row["hour"]) * _HOUR)][kind] += count
+        hours[from_micros(int(row["hour"]) * _HOUR)][row["kind"]] += count
         if row["worker"] is not None:
             workers[row["worker"]] += count
-    count = kinds.total()
+    count = parts.total()
     ordered = {hour: dict(hours[hour]) for hour in sorted(hours)}
     return ErrorSums(
         count=count,
-        kinds=dict(kinds.most_common()),
+        kinds=_grouped(rows, "kind"),
         parts=dict(parts.most_common()),
         workers=dict(workers.most_common()),
+        machines=_grouped(rows, "host"),
         hours=ordered,
         is_cut=count >= most,
     )
+
+
+def _grouped(rows: Sequence[Row], column: str) -> dict[str, ErrorGroup]:
+    """The most frequent first."""
+    found: dict[str, ErrorGroup] = {}
+    for row in rows:
+        if (name := row[column]) is not None:
+            last = from_micros(row["last"])
+            before = found.get(name, ErrorGroup(0, last))
+            found[name] = ErrorGroup(before.count + int(row["errors"]), max(before.last, last))
+    return dict(sorted(found.items(), key=lambda each: (-each[1].count, each[0])))
 
 
 def _line(row: Row) -> ErrorLine:

@@ -63,6 +63,8 @@ class LaneLoad(Struct, frozen=True, kw_only=True):
     """By age of the last visit, those that are not retired."""
     classes: Mapping[int, int]
     """By class of priority, where the ranker has any: TwitterEcho's, by their lowest level; 0 for the frozen."""
+    class_ages: Mapping[int, Mapping[str, int]]
+    """By class of priority: by age of the last visit."""
     is_exact: bool
 
     @property
@@ -149,6 +151,7 @@ async def _recently(tx: Transaction, facets: Mapping[object, str], now: datetime
 class _Sums:
     def __init__(self) -> None:
         self.states, self.ages, self.classes = Counter[TaskState](), Counter[str](), Counter[int]()
+        self.class_ages: defaultdict[int, Counter[str]] = defaultdict(Counter)
 
     def add(self, state: TaskState, age: str, level: int | None, count: int) -> None:
         self.states[state] += count
@@ -156,6 +159,7 @@ class _Sums:
             self.ages[age] += count
             if level is not None:
                 self.classes[level] += count
+                self.class_ages[level][age] += count
 
 
 def _load(row: Row, sums: _Sums, *, is_exact: bool) -> LaneLoad:
@@ -166,6 +170,7 @@ def _load(row: Row, sums: _Sums, *, is_exact: bool) -> LaneLoad:
         states=dict(sums.states),
         ages={age: sums.ages[age] for age in AGES},
         classes=dict(sorted(sums.classes.items(), reverse=True)),
+        class_ages={level: dict(sums.class_ages[level]) for level in sums.classes},
         is_exact=is_exact,
     )
 

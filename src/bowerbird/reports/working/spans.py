@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from itertools import pairwise
 from math import ceil
 
 from msgspec import Struct
@@ -20,13 +21,16 @@ STEPS = {
     "seed": "naming new targets",
     "settle": "writing it down",
     "get to put": "from lease to settle",
+    "between": "from one call to the next",
 }
 """What is measured of a call, in words."""
 _CALLS = f"""
-select facet, rank_micros, call_micros, seed_micros, settle_micros, settled_at - leased_at as whole_micros
+select facet, rank_micros, call_micros, seed_micros, settle_micros, settled_at - leased_at as whole_micros, leased_at
 from calls where state = '{CallState.SETTLED}' and (cast(? as bigint) is null or crawl = ?) order by call desc limit ?
 """
-_COLUMNS = dict(zip(STEPS, ("rank_micros", "call_micros", "seed_micros", "settle_micros", "whole_micros"), strict=True))
+_COLUMNS = {
+    "rank": "rank_micros", "call": "call_micros", "seed": "seed_micros", "settle": "settle_micros", "get to put": "whole_micros",
+}  # fmt: skip
 # The service's own time stands for claims that cannot be.
 _POSTS = """
 select found_at - written as delay, case when written < coalesce(begun, found_at) then 1 else 0 end as is_old from (
@@ -48,6 +52,7 @@ class Spread(Struct, frozen=True, kw_only=True):
     """How long something takes: of so many, the mean and what half, most and nearly all of them stay below."""
 
     count: int
+    least: timedelta
     mean: timedelta
     median: timedelta
     p90: timedelta
@@ -106,6 +111,8 @@ async def read_spans(tx: Transaction, crawl: int | None = None, calls: int = _RE
 
 def _steps(rows: Sequence[Row]) -> dict[str, Spread]:
     found = {step: spread(row[column] for row in rows if row[column] is not None) for step, column in _COLUMNS.items()}
+    leased = sorted(row["leased_at"] for row in rows)
+    found["between"] = spread(after - before for before, after in pairwise(leased))
     return {step: each for step, each in found.items() if each is not None}
 
 
@@ -115,7 +122,8 @@ def spread(micros: Iterable[int]) -> Spread | None:
     if not known:
         return None
     times = {name: _at(known, share) for name, share in (("median", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99))}
-    return Spread(count=len(known), mean=timedelta(microseconds=sum(known) / len(known)), most=_at(known, 1.0), **times)
+    mean = timedelta(microseconds=sum(known) / len(known))
+    return Spread(count=len(known), least=timedelta(microseconds=known[0]), mean=mean, most=_at(known, 1.0), **times)
 
 
 def _at(known: Sequence[int], share: float) -> timedelta:

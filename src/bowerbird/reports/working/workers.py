@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -24,6 +25,10 @@ select worker, count(*) as calls, sum(case when coalesce(outcome, state) = 'ok' 
     sum(case when state = 'flying' then 1 else 0 end) as flying
 from (select * from calls order by call desc limit ?) as recent group by worker
 """
+_LAST = """
+select worker, facet, max(leased_at) as at from (select * from calls order by call desc limit ?) as recent group by worker, facet
+order by facet
+"""
 _NOBODY = 0
 
 
@@ -36,6 +41,8 @@ class Did(Struct, frozen=True, kw_only=True):
     items: int
     mean: timedelta | None
     since: datetime
+    last: Mapping[str, datetime]
+    """When it last began to ask for something, by facet."""
 
 
 class WorkerLine(Struct, frozen=True, kw_only=True):
@@ -64,13 +71,16 @@ class WorkerLine(Struct, frozen=True, kw_only=True):
 async def read_workers(tx: Transaction, now: datetime) -> list[WorkerLine]:
     """Those at work first, then those that ended last."""
     dead = set(await registry.dead_workers(tx, _NOBODY, now))
-    did = {row["worker"]: _did(row) for row in await tx.fetch(_DID, _RECENT_CALLS)}
-    rows = await tx.fetch(_WORKERS, _ENDED)
+    calls, facets, rows = await tx.fetch_all([(_DID, (_RECENT_CALLS,)), (_LAST, (_RECENT_CALLS,)), (_WORKERS, (_ENDED,))])
+    last: defaultdict[int, dict[str, datetime]] = defaultdict(dict)
+    for row in facets:
+        last[row["worker"]][row["facet"]] = from_micros(row["at"])
+    did = {row["worker"]: _did(row, last[row["worker"]]) for row in calls}
     lines = [_line(row, did, is_dead=row["worker"] in dead) for row in rows]
     return sorted(lines, key=lambda line: (line.state != "running", -line.worker))
 
 
-def _did(row: Row) -> Did:
+def _did(row: Row, last: Mapping[str, datetime]) -> Did:
     return Did(
         calls=int(row["calls"]),
         good=int(row["good"]),
@@ -78,6 +88,7 @@ def _did(row: Row) -> Did:
         items=int(row["items"]),
         mean=None if row["micros"] is None else timedelta(microseconds=float(row["micros"])),
         since=from_micros(row["since"]),
+        last=last,
     )
 
 

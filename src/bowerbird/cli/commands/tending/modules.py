@@ -25,7 +25,7 @@ from bowerbird.model.subjects.community import Community
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.modules.running.runner import Ran
 from bowerbird.ports import Messenger
-from bowerbird.reports.modules import read_history, read_standings
+from bowerbird.reports.modules import average, read_history, read_standings
 from bowerbird.reports.place_names import read_names, say
 from bowerbird.settings import load_settings
 from bowerbird.transport.messages import OutsideMessenger
@@ -131,7 +131,8 @@ async def _runs(asked: _Asked, most: int) -> dict[str, Any]:
         async with database.reading() as tx:
             found = await read_history(tx, crawl, asked.name, most)
     showing.show_runs(asked.output, asked.name, found, clock.now())
-    return {"crawl": crawl, "module": asked.name, "runs": [showing.run_values(each) for each in found]}
+    values = {"crawl": crawl, "module": asked.name, "runs": [showing.run_values(each) for each in found]}
+    return {**values, "average": showing.average_values(average(found))}
 
 
 def _community(place: Place) -> Community | None:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bowerbird.reports.statistics.whole import Degree, read_accounts, read_map
+from bowerbird.reports.statistics.whole import Degree, read_accounts, read_map, read_totals
 from bowerbird.web.pages.figures.shared import Figures, Plot, no_numbers
 
 _CLASSES = ((1, 9), (10, 99), (100, 999), (1_000, None))
@@ -17,8 +17,8 @@ def routes(figures: Figures) -> list[BaseRoute]:
 
     async def accounts(request: Request) -> Response:
         async with database.reading() as tx:
-            found = await read_accounts(tx, database)
-        return await figures.page(request, "figures/accounts.html", title="Accounts", found=found)
+            found, totals = await read_accounts(tx, database), await read_totals(tx)
+        return await figures.page(request, "figures/accounts.html", title="Accounts", found=found, totals=totals)
 
     async def degrees(request: Request) -> JSONResponse:
         async with database.reading() as tx:

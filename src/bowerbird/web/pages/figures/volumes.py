@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from bowerbird.errors import UserError
 from bowerbird.reports.counting.by_time import Unit
-from bowerbird.reports.statistics.series import Series, read_volumes, read_week
+from bowerbird.reports.statistics.series import Series, peak, read_volumes, read_week
 from bowerbird.reports.statistics.whole import read_totals
 from bowerbird.web.pages.figures.shared import Figures, Plot, no_numbers
 from bowerbird.web.ranges import range_of
@@ -30,6 +30,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
             unit = unit_of(request) or (
                 Unit.HOUR if range_of(request).span in _SHORT else fitting(await read_volumes(tx, Unit.DAY))
             )
+            volumes = await read_volumes(tx, unit)
             totals, week = await read_totals(tx), await read_week(tx)
         return await figures.page(
             request,
@@ -38,6 +39,7 @@ def routes(figures: Figures) -> list[BaseRoute]:
             unit=unit,
             units=[(each.value, f"/figures?unit={each}", each is unit) for each in Unit],
             totals=totals,
+            stored=None if volumes is None else peak(volumes, STORED),
             week=None if week is None else shaded(week[0]),
         )
 

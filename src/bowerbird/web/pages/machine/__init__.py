@@ -153,9 +153,8 @@ class _Pages:
         if before is None or after.at <= before.at:
             return {}
         seconds = (after.at - before.at).total_seconds()
-        return {
-            name: (getattr(after, name) - getattr(before, name)) / seconds for name in ("commits", "rollbacks", "read", "written")
-        }
+        names = ("commits", "rollbacks", "read", "inserted", "changed", "deleted")
+        return {name: (getattr(after, name) - getattr(before, name)) / seconds for name in names}
 
     async def statements(self, request: Request) -> Response:
         return self._page(request, "statements", **await self._statements())

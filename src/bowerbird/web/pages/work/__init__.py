@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from bowerbird.errors import UserError
 from bowerbird.modules.running.found import KnownModules
 from bowerbird.ports import Module
-from bowerbird.reports.modules import ModuleStanding, read_history, read_standings
+from bowerbird.reports.modules import ModuleStanding, average, read_history, read_standings
 from bowerbird.reports.sheets.names import asked_by, read_names
 from bowerbird.reports.working.calls import CallFilter, read_calls
 from bowerbird.reports.working.errors import ErrorFilter, ErrorSums, read_error_sums, read_errors
@@ -190,7 +190,8 @@ class _Pages:
         async with self._site.database.reading() as tx:
             runs = await read_history(tx, crawl, module, 100)
         about = self._known[module].about if module in self._known else ""
-        return self._page(request, "modules", "history", crawl=crawl, module=module, about=about, history=runs, runs=self._runs)
+        shown = {"crawl": crawl, "module": module, "about": about, "history": runs, "average": average(runs)}
+        return self._page(request, "modules", "history", runs=self._runs, **shown)
 
     async def run(self, request: Request, form: Form) -> Response:
         crawl, module = request.path_params["crawl"], request.path_params["module"]
