@@ -14,7 +14,7 @@ from bowerbird.crawl.streaming.hearing import Hearing
 from bowerbird.crawl.streaming.stream import Stream
 from bowerbird.crawl.streaming.stream_calls import Batched, StreamLog
 from bowerbird.crawl.streaming.stream_rows import Position, step_over
-from bowerbird.crawl.work.targets import Intake
+from bowerbird.crawl.work.targets import Saver
 from bowerbird.model import Arrival, CallReport, Heard, Notice, NoticeKind, Outcome, Saved
 from bowerbird.model.wording import noticed
 from bowerbird.ports import Transaction
@@ -34,7 +34,7 @@ class BatchWriter:
     def __init__(self, hearing: Hearing, stream: Stream, logbook: StreamLog) -> None:
         self._store = hearing.store
         self._targets = hearing.targets
-        self._intake = Intake(hearing.store, hearing.targets, hearing.books.clock)
+        self._saver = Saver(hearing.store, hearing.targets, hearing.books.clock)
         self._stream = stream
         self._logbook = logbook
         self._facet = stream.facet.name
@@ -61,7 +61,7 @@ class BatchWriter:
         if len(pages) > 1:
             await self._store.save_alone(tx)
         for page in pages:
-            kept.append(await self._intake.hear(tx, self._stream, call, page, now))
+            kept.append(await self._saver.hear(tx, self._stream, call, page, now))
             # A batch may take a second: calls, controls and the stream itself go on meanwhile.
             await asyncio.sleep(0)
         return kept

@@ -6,7 +6,7 @@ from bowerbird.crawl.answers.visits import Case, end_tasks
 from bowerbird.crawl.work.bookkeeping import Bookkeeping, Timings
 from bowerbird.crawl.work.lanes import Lane
 from bowerbird.crawl.work.server_watch import ServerWatch, Weighed
-from bowerbird.crawl.work.targets import Intake, Targets
+from bowerbird.crawl.work.targets import Saver, Targets
 from bowerbird.model import Answer, Answered, CallReport, Lease
 from bowerbird.ports import Store, Transaction
 
@@ -18,7 +18,7 @@ class Settler:
         self._books = books
         self._store = store
         self._targets = targets
-        self._intake = Intake(store, targets, books.clock)
+        self._saver = Saver(store, targets, books.clock)
         self._watch = watch
 
     async def settle(self, lane: Lane, lease: Lease, answer: Answer, *, has_expired: bool) -> CallReport:
@@ -34,7 +34,7 @@ class Settler:
         because others wait longest for what is written last."""
         clock = self._books.clock
         now, began_at = clock.now(), clock.stopwatch()
-        brought = await self._intake.take(tx, lane, lease, weighed.page, now)
+        brought = await self._saver.save(tx, lane, lease, weighed.page, now)
         page, saved = brought.page, brought.saved
         case = Case(
             lane=lane, lease=lease, page=page, saved=saved, now=now, goes_on=weighed.goes_on, witness=weighed.witness

@@ -1,5 +1,5 @@
 """What comes in. `Targets` puts targets into the frontier, where the rankers of their lanes want them: pages, streams, seeds and
-rebuilding do it there. `Intake` saves what a page or a stream brings, and adds the targets that this leads to.
+rebuilding do it there. `Saver` saves what a page or a stream brings, and adds the targets that this leads to.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Brought(Struct, frozen=True):
     """How long it took to add what it leads to, in seconds."""
 
 
-class Intake:
+class Saver:
     """Saves what is brought, without what must not be kept, and adds the targets it leads to, in the caller's transaction."""
 
     def __init__(self, store: Store, targets: Targets, clock: Clock) -> None:
@@ -144,7 +144,7 @@ class Intake:
         self._targets = targets
         self._clock = clock
 
-    async def take(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, now: datetime) -> Brought:
+    async def save(self, tx: Transaction, lane: Lane, lease: Lease, page: Page, now: datetime) -> Brought:
         """A page that was asked for; a list that would never end is ended here."""
         page, trail = await endless_lists.bounded(tx, lane, lease, page)
         page = await self._store.allowed(tx, page, lane.service)
