@@ -58,6 +58,15 @@ def test_the_command_describes_shows_explains_and_obeys(tmp_path: Path, capsys: 
     member = json.loads(capsys.readouterr().out.splitlines()[-1])["rows"][0]["id"]
     assert run(["community", "why", member, store]) == 0
     assert "evidence" in capsys.readouterr().out
+    assert run(["community", "list", "members", store, "--top", "3", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])["people"]
+    assert [each["value"] for each in told] == ["yes"] * 3
+    assert run(["community", "list", "members", store]) == 0
+    assert f"@{told[0]['handle']}" in capsys.readouterr().out
+    assert run(["community", "list", "mentioned", store]) == 0
+    assert "Nobody. The module mentions counts" in capsys.readouterr().out
+    assert run(["community", "list", "member", store]) == 2
+    assert "'members'" in capsys.readouterr().err
     assert run(["community", "overrule", member, store, "--as", "no", "--by", "maria"]) == 0
     assert "no, says maria" in capsys.readouterr().out
     assert run(["community", "overrule", member, store, "--as", "maybe"]) == 2

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from bowerbird.cli.screens.numbers import many
 from bowerbird.cli.screens.output import Output, printable
 from bowerbird.model.subjects.community import VALUES, Neighbours
+from bowerbird.reports.community.people import Person, Which
 from bowerbird.reports.community.reading import Said, Standing, share_of_mentioned
-from bowerbird.reports.community.wording import signs_of
+from bowerbird.reports.community.wording import leaning_words, signs_of
 
+_SIGNS = 2
+_UNCOUNTED = "The module mentions counts whom members mention: bowerbird modules run mentions"
 _REASONS = ("profile", "posts", "relations", "person")
 
 
@@ -36,6 +39,24 @@ def _missed(standing: Standing) -> str:
     if not missed.waiting:
         return f"No candidates wait now. {chosen}."
     return f"{many(missed.waiting, 'candidate')} waiting. {chosen}: {low:,} to {high:,} members are still to be found among them."
+
+
+def show_people(output: Output, which: Which, people: Sequence[Person]) -> None:
+    if not people:
+        output.line("Nobody." + (f" {_UNCOUNTED}" if which.is_by_mentions else ""))
+        return
+    heads = ("account", "said", "how sure", *(("mentions",) if which.is_by_mentions else ()), "what speaks for and against it")
+    output.table("", heads, [_person(each, which) for each in people])
+
+
+def _person(each: Person, which: Which) -> tuple[str, ...]:
+    signs = (
+        f"{sign.what}{': ' if sign.found else ''}{sign.found} ({sign.weight:+.1f})" for sign in signs_of(each.evidence)[:_SIGNS]
+    )
+    mentions = (f"{each.mentions or 0:,}",) if which.is_by_mentions else ()
+    sure = "" if each.confidence is None else f"{each.confidence:.0%} {leaning_words(each.value, each.evidence)}"
+    said = (each.value or "not judged") + (f", says {each.decided_by}" if each.decided_by else "")
+    return printable(f"@{each.handle}" if each.handle else each.id), printable(said), sure, *mentions, printable("; ".join(signs))
 
 
 def show_why(output: Output, who: str, now: Sequence[Said], before: Sequence[Said], around: Neighbours | None) -> None:

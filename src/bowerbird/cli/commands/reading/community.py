@@ -12,12 +12,13 @@ import typer
 
 from bowerbird.cli.community import showing
 from bowerbird.cli.screens.output import JsonFlag, Output
-from bowerbird.cli.which import Place, PlaceArgument, find_place, opened_place, read_place
+from bowerbird.cli.which import CrawlOption, Place, PlaceArgument, find_place, one_crawl, opened_place, read_place
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.language.spelling import meant
 from bowerbird.model.subjects.community import NO, YES
 from bowerbird.ports import Database, Transaction
+from bowerbird.reports.community.people import Which, read_people
 from bowerbird.reports.community.reading import read_community, read_why, share_of_mentioned
 from bowerbird.reports.histories.find_account import Account, find_accounts
 
@@ -82,6 +83,31 @@ def show(place: PlaceArgument = None, as_json: JsonFlag = False) -> None:
             output.line(f'Nobody in {found.shown} is judged yet; crawls with flow = "community" do that.')
         share = share_of_mentioned(standing.mentioned)
         return {"store": found.shown, **msgspec.to_builtins(standing), "belong_of_mentioned": share}
+
+    output.result(asyncio.run(read()))
+
+
+@app.command(name="list")
+def list_(
+    which: Annotated[str, typer.Argument(metavar="WHICH", help=f"{', '.join(Which)}.")],
+    place: PlaceArgument = None,
+    crawl: CrawlOption = None,
+    top: Annotated[int, typer.Option("--top", min=1, max=10_000, help="How many to show.")] = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """List people of a community, and those around it, each with what speaks for and against it."""
+    if which not in list(Which):
+        raise UserError(f"there is no list {which!r}{meant(which, list(Which))}; there are: {', '.join(Which)}")
+    output, found, wanted = Output(as_json=as_json), find_place(place), Which(which)
+
+    async def read() -> dict[str, Any]:
+        async with read_place(found, RealClock()) as database:
+            # Only candidates belong to a crawl: judgements are of the whole store.
+            number = (await one_crawl(database, found, crawl))[0] if wanted.is_by_mentions else 0
+            async with database.reading() as tx:
+                people = (await read_people(tx, number, wanted, None, top)).lines
+        showing.show_people(output, wanted, people)
+        return {"store": found.shown, "which": which, "people": msgspec.to_builtins(people)}
 
     output.result(asyncio.run(read()))
 
