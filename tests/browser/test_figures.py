@@ -43,6 +43,25 @@ def test_plots_are_drawn_and_told_as_tables(
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
 
 
+def test_a_stretch_of_time_and_a_scale_are_chosen_and_kept(
+    counted: Served, page: Page, check_accessibility: Callable[[Page], None]
+) -> None:
+    page.goto(counted.address("/figures"))
+    form = page.locator("form.range")
+    expect(form.get_by_label("From (UTC)")).to_be_hidden()
+    form.locator("[name=span]").select_option("between")
+    form.get_by_label("From (UTC)").fill("2026-01-01T00:00")
+    form.get_by_label("Log scale").check()
+    check_accessibility(page)
+    form.get_by_role("button").click()
+    expect(page).to_have_url(re.compile("span=between&from=2026-01-01T00"))
+    expect(page.locator(".plot canvas")).to_have_count(2)
+    page.get_by_role("link", name="hour", exact=True).click()
+    expect(page).to_have_url(re.compile("unit=hour&span=between.*log=yes"))
+    expect(page.locator("form.range").get_by_label("From (UTC)")).to_have_value("2026-01-01T00:00")
+    expect(page.locator("form.range [name=unit]")).to_have_value("hour")
+
+
 @pytest.mark.parametrize("path", OTHERS)
 def test_every_page_of_figures_can_be_read_by_everybody(
     counted: Served, page: Page, watched: Watched, check_accessibility: Callable[[Page], None], path: str

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from bowerbird.cli.screens import numbers
+from bowerbird.cli.screens.outlet import Outlet
 from bowerbird.cli.screens.output import printable
 from bowerbird.reports.status.glimpse import Glimpse
 
@@ -25,6 +26,7 @@ class Progress:
         self._is_terminal = sys.stderr.isatty() and not as_json
         self._began: tuple[datetime, int] | None = None
         self._width = 0
+        self._out = Outlet(sys.stderr)
         self.every = timedelta(milliseconds=500 if self._is_terminal else 5_000)
 
     def show(self, glimpse: Glimpse) -> None:
@@ -82,5 +84,4 @@ class Progress:
             self._write(text + "\n")
 
     def _write(self, text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        self._out.write(text)

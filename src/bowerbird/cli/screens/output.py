@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bowerbird.cli.screens.outlet import Outlet
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -41,6 +43,7 @@ class Output:
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
         self._console: Console | None = None
+        self._told = Outlet(sys.stderr)
 
     @property
     def console(self) -> Console:
@@ -62,8 +65,7 @@ class Output:
     def progress(self, text: str) -> None:
         """What a command is doing, for those who wait for its result."""
         if self.as_json:
-            sys.stderr.write(json_line({"message": printable(text)}) + "\n")
-            sys.stderr.flush()
+            self._told.write(json_line({"message": printable(text)}) + "\n")
         else:
             self.line(text)
 

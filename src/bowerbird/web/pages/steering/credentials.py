@@ -95,7 +95,8 @@ def routes(desk: Desk) -> list[BaseRoute]:
             told = await told_of(credential, desk.vault, desk.settings)
             if not told.words:
                 return Said(f"{name} cannot be tried for nothing: its network charges for every call.")
-            return Said(f"{name}: {told.words}", _TONES[told.is_taken])
+            here = " Or replace it here." if told.is_taken is False else ""
+            return Said(f"{name}: {told.words}{here}", _TONES[told.is_taken])
 
         return desk.back("/steering/credentials", await site.act(request, "test credential", name, do))
 
