@@ -184,12 +184,14 @@ VIRTUAL_START = datetime(2026, 1, 5, tzinfo=UTC)
 @contextmanager
 def _collected_seldom() -> Iterator[None]:
     """Garbage is looked for a hundred times less often: nearly all that a call makes goes when it ends, and each look would go
-    through the world, which stays."""
+    through the world, which stays. What is there before the beginning is not looked at."""
     usual = gc.get_threshold()
     gc.set_threshold(_GARBAGE, 50, 50)
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         gc.set_threshold(*usual)
 
 

@@ -31,9 +31,9 @@ def play(part: Part) -> Course:
     return rehearse(part.plan, part.credentials, part.world, part.scope, part.seeds)
 
 
-def processors() -> int:
-    """How many rehearsals run at full speed here."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def rehearsals_at_once() -> int:
+    """One more than there are processors: they are of different lengths, and none is idle while the last ones end."""
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 @contextmanager

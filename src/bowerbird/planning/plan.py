@@ -103,11 +103,12 @@ def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent, *, jobs: i
             playing[number] = begin(_part(plan, credentials, inquiry, lively(inquiry.world, _LIVELINESS[number], number)))
         variants: dict[str, Future[Course]] = {}
         if inquiry.has_variants:
-            patiently(
-                [playing[_USUAL]],
-                say,
-                f"the usual world of {size:,} accounts: making it takes longest, and others are compared with it",
-            )
+            if not _is_sample(plan):
+                patiently(
+                    [playing[_USUAL]],
+                    say,
+                    f"the usual world of {size:,} accounts: making it takes longest, and others are compared with it",
+                )
             variants = _variants(plan, credentials, _compared_over(plan, inquiry, playing[_USUAL]), say, begin)
         patiently(
             [*playing.values(), *variants.values()], say, f"worlds of {size:,} accounts: making them takes most of the time"

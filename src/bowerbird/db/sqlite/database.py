@@ -113,9 +113,6 @@ class SqliteDatabase:
             self._where, isolation_level=None, timeout=5, cached_statements=512, check_same_thread=False
         )
         connection.row_factory = self._module.Row
-        if self._where == ":memory:":
-            # Each commit walks the list of all pages of a database in memory: few large ones, then.
-            connection.execute("pragma page_size = 16384")
         connection.execute(f"pragma synchronous = {self._synchronous}")
         for pragma in (f"cache_size = -{_WRITER_CACHE}", "temp_store = memory", "foreign_keys = off"):
             connection.execute(f"pragma {pragma}")

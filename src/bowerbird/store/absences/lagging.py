@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from bowerbird.model import User
 from bowerbird.ports import Database, Row
 from bowerbird.store.context import SaveContext
-from bowerbird.store.fields import USER_COUNTERS, USER_FIELDS, changes_of_user, merged, user_values
+from bowerbird.store.fields import USER_COUNTERS, USER_FIELDS, last_columns, user_values
 from bowerbird.store.people.names import tells_returns
 
+_stored = last_columns(USER_FIELDS)
+_STANDS = tuple(field not in USER_COUNTERS for field in USER_FIELDS)
 LAG = 5 * 60 * 1_000_000
 """Microseconds for which a service may still show what was before a stream has told otherwise."""
 
@@ -44,6 +46,6 @@ async def outdated_profiles(s: SaveContext, sql: LagStatements, users: Mapping[i
 
 def _is_otherwise(row: Row, user: User) -> bool:
     """Whether the page denies what is known; what it counts or adds is no denial."""
-    old = tuple(row[name] for name in USER_FIELDS)
-    known = {name for name, value in zip(USER_FIELDS, old, strict=True) if value is not None}
-    return bool((set(changes_of_user(old, merged(old, user_values(user)))) & known) - USER_COUNTERS)
+    old, new = _stored(row), user_values(user)
+    both = zip(_STANDS, old, new, strict=True)
+    return old != new and any(stands and was is not None and now is not None and was != now for stands, was, now in both)

@@ -26,6 +26,7 @@ from bowerbird.store.fields import (
     changes_of_user,
     filled,
     history_texts,
+    last_columns,
     merged,
     user_values,
 )
@@ -35,7 +36,7 @@ from bowerbird.store.people.identities import People
 _LAG = 10_000_000
 """Microseconds for which a service may still name an account as before, after a stream has told."""
 _NOTHING: Values = (None,) * len(USER_FIELDS)
-_stored = itemgetter(*USER_FIELDS)
+_stored = last_columns(USER_FIELDS)
 _content = itemgetter(*(USER_FIELDS.index(name) for name in USER_CONTENT))
 _WRITE = (
     f"update users set {', '.join(f'{name} = ?' for name in USER_FIELDS)}, seen_at = ?, seen_by = ?, "

@@ -25,6 +25,7 @@ from bowerbird.store.fields import (
     history_texts,
     is_newer,
     is_older,
+    last_columns,
     merged_post,
     post_edited_at,
     post_values,
@@ -44,7 +45,7 @@ from bowerbird.store.posts.late_versions import Late, LateStatements, save_late
 from bowerbird.store.posts.lookups import LookupStatements, look_up
 from bowerbird.store.posts.references import apart, join, join_waiting, joining
 
-_stored = itemgetter(*POST_FIELDS)
+_stored = last_columns(POST_FIELDS)
 _COUNTED = ("kind", "created_at", "listed_at", "is_time_doubtful")
 _counted = itemgetter(*(POST_FIELDS.index(name) for name in _COUNTED))
 """What of a post's fields the kept counts depend on."""

@@ -17,7 +17,7 @@ from bowerbird.cli.store_addresses import read_plan
 from bowerbird.clock import RealClock
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
-from bowerbird.planning.company import processors
+from bowerbird.planning.company import rehearsals_at_once
 from bowerbird.planning.plan import USUAL, Inquiry, figures, plan_crawl
 from bowerbird.planning.prices import AS_OF, X_PRICES
 from bowerbird.planning.probe import Found, check_seeds, fitted, most_dollars, probe
@@ -44,7 +44,8 @@ def command(
     is_agreed: Annotated[bool, typer.Option("--yes", help="Make the calls of --probe without asking.")] = False,
     variants: Annotated[bool, typer.Option(help="Also rehearse another credential and another policy.")] = True,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Rehearse so many at the same time.", show_default="one per processor")
+        int | None,
+        typer.Option("--jobs", min=1, help="Rehearse so many at the same time.", show_default="one more than processors"),
     ] = None,
     vault: VaultOption = None,
     as_json: JsonFlag = False,
@@ -65,7 +66,7 @@ def command(
         rankers=_rankers(rankers or (), plan),
         has_variants=variants,
     )
-    made = plan_crawl(plan, inquiry, output.progress, jobs=jobs or processors())
+    made = plan_crawl(plan, inquiry, output.progress, jobs=jobs or rehearsals_at_once())
     show(output, made, is_on_x=any(each.service.provider == "x" for each in plan.services))
     probe_values = None if found is None else structs.asdict(found)
     output.result(
