@@ -110,9 +110,9 @@ def plan_crawl(plan: CrawlPlan, inquiry: Inquiry, say: Say = _silent, *, jobs: i
                     f"the usual world of {size:,} accounts: making it takes longest, and others are compared with it",
                 )
             variants = _variants(plan, credentials, _compared_over(plan, inquiry, playing[_USUAL]), say, begin)
-        patiently(
-            [*playing.values(), *variants.values()], say, f"worlds of {size:,} accounts: making them takes most of the time"
-        )
+        longest = "walking until a sample is good enough" if _is_sample(plan) else "making them"
+        everything = [*playing.values(), *variants.values()]
+        patiently(everything, say, f"worlds of {size:,} accounts: {longest} takes most of the time")
         courses = tuple(playing[number].result() for number in sorted(playing))
         found = {name: each.result() for name, each in variants.items()}
         if _FASTER in found and _is_sample(plan):
