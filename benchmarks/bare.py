@@ -120,7 +120,7 @@ _KEY = "insert into user_keys (service, key, user_no) values (1, ?, ?) on confli
 _POST_KEY = "insert into post_keys (service, key, post_no) values (1, ?, ?) on conflict do nothing"
 _POST_TAG = "insert into post_tags (tag, post_no) values (?, ?) on conflict do nothing"
 _MENTION = "insert into post_mentions (post_no, user_no) values (?, ?) on conflict do nothing"
-_MEDIA = "insert into media (id, post_no, place, kind, url, description) values (?, ?, ?, ?, ?, ?) on conflict do nothing"
+_MEDIA = "insert into media (id, post_no, place, kind, short_url, description) values (?, ?, ?, ?, ?, ?) on conflict do nothing"
 
 
 class Packer:

@@ -142,7 +142,9 @@ _SAVE_PROFILE = (
 _SAVE_HANDLE = "update users set handle = ? where user_no = ?"
 _TAG = "insert into post_tags (tag, post_no) values (?, ?) on conflict do nothing"
 _MENTION = "insert into post_mentions (post_no, user_no) values (?, ?) on conflict do nothing"
-_MEDIA = "insert into media (id, post_no, place, kind, url, description) values (?, ?, ?, 'image', ?, ?) on conflict do nothing"
+_MEDIA = (
+    "insert into media (id, post_no, place, kind, short_url, description) values (?, ?, ?, 'image', ?, ?) on conflict do nothing"
+)
 _RELATION = """
 insert into relations (kind, source, target, found_at, found_by, seen_at, record) values ('follow', ?, ?, ?, 1, ?, ?)
 on conflict (kind, source, target) do update set seen_at = excluded.seen_at, record = excluded.record, removed_at = null

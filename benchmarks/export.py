@@ -28,7 +28,8 @@ from msgspec import Struct
 from benchmarks.large_store import large_store
 from bowerbird.cli.which import Place, read_place
 from bowerbird.clock import RealClock
-from bowerbird.db.sqlite.short_columns import SHORT_COLUMNS, whole_in_sql, written
+from bowerbird.db.sqlite.short_addresses import address_in_sql
+from bowerbird.db.sqlite.short_columns import IMPLIED_COLUMNS, SHORT_COLUMNS, implied_in_sql, whole_in_sql, written
 from bowerbird.export.jobs.manifest import Source
 from bowerbird.export.jobs.request import Request, export
 from bowerbird.settings import load_settings
@@ -37,11 +38,12 @@ _TIMES = 3
 FORMATS = ("parquet", "csv")
 _COPY = {"parquet": "(format parquet, compression zstd, compression_level 1)", "csv": "(format csv, header)"}
 _LIST = {"parquet": "list({0} order by {0})", "csv": "string_agg({0}, '|' order by {0})"}
-_TIME = "make_timestamptz(p.{0}) as {0}"
+_TIME = "make_timestamptz({0}) as {1}"
 _PLAIN = "id network kind text language replies reposts likes quotes reply_to repost_of quote_of root source warning poll emoji"
+_TIMED = "created_at listed_at edited_at found_at seen_at"
 _POSTS = """
 select {plain}, {times}, u.id as author_id, u.handle as author_handle, s.name as service, p.is_sensitive = 1 as is_sensitive,
-    coalesce(p.url, case when p.network = 'bluesky' and p.kind <> 'repost' and p.text is not null
+    coalesce(p.url, case when {network} = 'bluesky' and p.kind <> 'repost' and p.text is not null
         then 'https://bsky.app/profile/' || replace(substr({id}, 6), '/app.bsky.feed.post/', '/post/') end) as url,
     {documents}, p.place ->> 'name' as place, p.place ->> 'country' as country, p.place ->> 'longitude' as longitude,
     p.place ->> 'latitude' as latitude, t.tags, c.cashtags, m.mentions, x.media
@@ -74,7 +76,8 @@ def posts_for_duckdb(format_: str) -> str:
     return _POSTS.format(
         plain=", ".join(f"{_whole(name)} as {name}" for name in _PLAIN.split()),
         id=_whole("id"),
-        times=", ".join(_TIME.format(name) for name in ("created_at", "listed_at", "edited_at", "found_at", "seen_at")),
+        network=_whole("network"),
+        times=", ".join(_TIME.format(_whole(name), name) for name in _TIMED.split()),
         documents=", ".join(
             f"p.{name}" if name in documents else f"cast(p.{name}::json as varchar[]) as {name}" for name in ("links", "labels")
         ),
@@ -84,11 +87,13 @@ def posts_for_duckdb(format_: str) -> str:
 
 def _whole(column: str) -> str:
     """A column of posts; DuckDB does not see those that SQLite makes of what is stored."""
+    if column in IMPLIED_COLUMNS:
+        return implied_in_sql(column, "p.")
     stored = f"p.{written('sqlite', column)}"
     return whole_in_sql(stored) if column in SHORT_COLUMNS else stored
 
 
-_PARTS = {"tags": "tag", "cashtags": "cashtag", "mentions": "u.id", "media": "url"}
+_PARTS = {"tags": "tag", "cashtags": "cashtag", "mentions": "u.id", "media": address_in_sql()}
 
 
 def by_bowerbird(store: Path, out: Path) -> int:

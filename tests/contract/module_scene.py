@@ -14,6 +14,7 @@ from bowerbird.clock import VirtualClock, run_virtual
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import WorkerClaims
 from bowerbird.db import open_database
+from bowerbird.db.sqlite.short_columns import written
 from bowerbird.flows.flow import FacetUse, Flow
 from bowerbird.flows.modules import ModuleUse
 from bowerbird.model import Service
@@ -138,8 +139,7 @@ class Scene:
         when = int((at or START).timestamp() * 1e6)
         names = {"post_no": number, "id": f"x:{number}", "network": "x", "author": author, "kind": "post", "created_at": when,
                  "found_at": when, "found_by": 1, "seen_at": when, "seen_by": 1, **fields}  # fmt: skip
-        short = {"id", "reply_to", "repost_of"} if self.database.dialect == "sqlite" else set()
-        columns = ", ".join(f"short_{name}" if name in short else name for name in names)
+        columns = ", ".join(written(self.database.dialect, name) for name in names)
         async with self.database.transaction() as tx:
             places = ", ".join("?" for _ in names)
             await tx.execute(f"insert into posts ({columns}) values ({places})", *names.values())

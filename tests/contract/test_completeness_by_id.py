@@ -30,11 +30,12 @@ async def test_a_post_that_is_here_counts_as_captured(database: Database, name: 
     facet: Facet = speaks.facets["posts"]
     assert facet.subject is Subject.POST
     lane = LaneFacts(lane=1, crawl="c", service=1, service_name="s", network=speaks.network, facet=facet, as_of=NOW)
+    names = ("post_no", "id", "network", "author", "kind", "found_at", "found_by", "seen_at", "seen_by")
+    columns = ", ".join(written(database.dialect, name) for name in names)
     async with database.transaction() as tx:
         await tx.execute("insert into users (user_no, id, network, found_at) values (1, 'u', ?, 0)", speaks.network)
         await tx.execute(
-            f"insert into posts (post_no, {written(database.dialect, 'id')}, network, author, kind, "
-            "found_at, found_by, seen_at, seen_by) values (1, ?, ?, 1, 'post', 0, 1, 0, 1)",
+            f"insert into posts ({columns}) values (1, ?, ?, 1, 'post', 0, 1, 0, 1)",
             *(known, speaks.network),
         )
         if name == "mastodon":

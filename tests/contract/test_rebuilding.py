@@ -36,11 +36,12 @@ async def fill(scene: Scene) -> None:
     users = [(number, f"x:{number}") for number in range(1, AUTHORS + 1)]
     posts = [(number, f"x:1{number:06}", author) for number, author in enumerate(authors, start=1)]
     listed = [(number, HEARING, to_micros(START + number * SECOND)) for number in range(1, len(authors) + 1)]
+    names = ("post_no", "id", "network", "author", "kind", "found_at", "found_by", "seen_at", "seen_by")
+    columns = ", ".join(written(scene.database.dialect, name) for name in names)
     async with scene.database.transaction() as tx:
         await tx.execute_many("insert into users (user_no, id, network, found_at) values (?, ?, 'x', 0)", users)
         await tx.execute_many(
-            f"insert into posts (post_no, {written(scene.database.dialect, 'id')}, network, author, kind, "
-            "found_at, found_by, seen_at, seen_by) values (?, ?, 'x', ?, 'post', 0, 1, 0, 1)",
+            f"insert into posts ({columns}) values (?, ?, 'x', ?, 'post', 0, 1, 0, 1)",
             posts,
         )
         await tx.execute_many("insert into sightings (post_no, lane, at, call) values (?, ?, ?, 1)", listed)

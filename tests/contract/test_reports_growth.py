@@ -36,13 +36,14 @@ _NAMED = re.compile(r"(?:from|join)\s+(\w+)\s+([a-z])\b")
 _FAR = 10_000_000
 """A row of this number makes a table count as large."""
 _POST = f"values ({_FAR}, 'x:p', 'x', {_FAR}, 'post', 1, 1, 1, 1)"
+_COLUMNS = "short_id, short_network, author, kind, found_at, found_by, short_seen_at, short_seen_by"
 _CALL = f"""
 (call, crawl, lane, facet, worker, state, charges, objects, targets, leased_at, expires_at, settled_at)
 values ({_FAR}, 1, 1, 'profiles', 1, 'settled', '[]', 1, '1', 1, 1, 1)
 """
 _ROWS = (
     f"insert into users (user_no, id, network, found_at) values ({_FAR}, 'x:far', 'x', 1)",
-    f"insert into posts (post_no, short_id, network, author, kind, found_at, found_by, seen_at, seen_by) {_POST}",
+    f"insert into posts (post_no, {_COLUMNS}) {_POST}",
     f"insert into tasks (task, lane, target, ready, priority, state, added_at) values ({_FAR}, 1, 'far', 0, 1, 'asleep', 1)",
     f"insert into calls {_CALL}",
     f"insert into relations (rowid, kind, source, target, found_at, found_by, seen_at) values ({_FAR}, 'follow', 1, 2, 1, 1, 1)",

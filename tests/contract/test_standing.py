@@ -31,9 +31,10 @@ async def visited(database: Database, tx: Transaction, target: str, *, claims: i
         "insert into users (user_no, id, network, posts, found_at, seen_at) values (?, ?, 'x', ?, ?, ?)",
         *(number, f"x:{target}", claims, AT, AT),
     )
+    names = ("id", "network", "author", "kind", "found_at", "found_by", "seen_at", "seen_by")
+    columns = ", ".join(written(database.dialect, name) for name in names)
     await tx.execute_many(
-        f"insert into posts ({written(database.dialect, 'id')}, network, author, kind, found_at, found_by, seen_at, seen_by) "
-        "values (?, 'x', ?, 'post', ?, 1, ?, 1)",
+        f"insert into posts ({columns}) values (?, 'x', ?, 'post', ?, 1, ?, 1)",
         [(f"x:{target}-{post}", number, AT, AT) for post in range(has)],
     )
     await tx.execute(

@@ -492,7 +492,7 @@ def full_store(scene: Scene, until: datetime) -> FullStore:
 def test_a_full_disk_makes_the_service_wait_and_loses_nothing() -> None:
     async def work(scene: Scene) -> None:
         store = full_store(scene, START + 5 * MINUTE)
-        chunks = [words(*range(n, n + 500), after=timedelta(milliseconds=10)) for n in range(1, 20_001, 500)]
+        chunks = [words(*range(n, n + 500), after=timedelta(milliseconds=10)) for n in range(1, 30_001, 500)]
         scene.transport.script.append(chunks)
         async with listening(await scene.streamer(store=store)):
             await scene.wait(4 * MINUTE)
@@ -500,7 +500,7 @@ def test_a_full_disk_makes_the_service_wait_and_loses_nothing() -> None:
             assert await scene.posts() == []
             assert "no space left" in scene.tally.trouble
             await scene.wait(2 * MINUTE)
-        assert await scene.posts() == list(range(1, 20_001))
+        assert await scene.posts() == list(range(1, 30_001))
         assert len(scene.transport.connections) == 1
         assert max(store.batches) > 1_500
 

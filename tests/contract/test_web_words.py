@@ -27,7 +27,7 @@ _USER = """
 insert into users (user_no, id, network, handle, name, opts_out, found_at, seen_at) values (?, ?, 'bluesky', ?, ?, ?, 1, 1)
 """
 _POST = """
-insert into posts (post_no, {id}, network, author, kind, found_at, found_by, seen_at, seen_by)
+insert into posts ({columns})
 values (9, 'p:9', 'bluesky', 5, 'post', 1, 1, 1, 1)
 """
 
@@ -64,7 +64,8 @@ async def test_targets_have_names_where_they_may_be_told(database: Database) -> 
 async def test_what_a_facet_asks_about_decides_what_a_number_names(database: Database) -> None:
     await _people(database)
     async with database.transaction() as tx:
-        await tx.execute(_POST.format(id=written(database.dialect, "id")))
+        names = ("post_no", "id", "network", "author", "kind", "found_at", "found_by", "seen_at", "seen_by")
+        await tx.execute(_POST.format(columns=", ".join(written(database.dialect, name) for name in names)))
         await tx.execute("insert into post_keys (service, key, post_no) select service, '77', 9 from services")
     asked = [asked_by("here", facet, "77")[0] for facet in ("profiles", "posts", "search", "hashtag", "a stream")]
     async with database.reading() as tx:
@@ -144,11 +145,9 @@ async def test_a_crawl_that_rests_as_wanted_is_no_warning_and_has_a_button(crawl
 
 async def test_posts_older_than_their_crawl_are_told_apart(database: Database) -> None:
     await fill(database)
-    post = (
-        f"insert into posts (post_no, {written(database.dialect, 'id')}, network, author, kind, created_at, "
-        "found_at, found_by, seen_at, seen_by) "
-        "values (?, ?, 'bluesky', 1, 'post', ?, ?, 1, 1, 1)"
-    )
+    names = ("post_no", "id", "network", "author", "kind", "created_at", "found_at", "found_by", "seen_at", "seen_by")
+    columns = ", ".join(written(database.dialect, name) for name in names)
+    post = f"insert into posts ({columns}) values (?, ?, 'bluesky', 1, 'post', ?, ?, 1, 1, 1)"
     old, young = at(60 * 24 * 30), at(-1)
     async with database.transaction() as tx:
         added = "insert into users (user_no, id, network, handle, found_at, seen_at) values (?, ?, 'bluesky', 'a', ?, 1)"

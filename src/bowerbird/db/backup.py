@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Event
@@ -21,7 +21,8 @@ from bowerbird.db.addresses import check_address, is_postgres, without_password
 from bowerbird.db.migrate import scripts
 from bowerbird.db.private import create_private
 from bowerbird.db.sqlite.database import SqliteDatabase, sqlite_module
-from bowerbird.db.sqlite.short_columns import read, written, written_rows
+from bowerbird.db.sqlite.short_addresses import short_address, written_url
+from bowerbird.db.sqlite.short_columns import kept_rows, read, written
 from bowerbird.errors import StoreError
 from bowerbird.ports import Clock
 
@@ -228,8 +229,7 @@ async def _copied_tables(connection: Any) -> list[str]:
 async def _copy_table(connection: Any, copy: SqliteDatabase, table: str, said: Said) -> None:
     columns = await _columns(connection, table)
     names = ", ".join(f'"{name}"' for name in columns)
-    short = columns if table == "posts" else []
-    kept = ", ".join(f'"{written(copy.dialect, name) if short else name}"' for name in columns)
+    kept = ", ".join(f'"{name}"' for name in _written(table, columns))
     insert = f'insert into "{table}" ({kept}) values ({", ".join("?" for _ in columns)})'
     async with copy.transaction() as tx:
         # What a migration puts there (the token counter) is part of the source too.
@@ -238,9 +238,26 @@ async def _copy_table(connection: Any, copy: SqliteDatabase, table: str, said: S
     cursor = await connection.cursor(f'select {names} from "{table}"')
     while rows := await cursor.fetch(_CHUNK):
         async with copy.transaction() as tx:
-            await tx.execute_many(insert, list(written_rows(copy.dialect, short, [tuple(row) for row in rows])))
+            await tx.execute_many(insert, _kept(table, columns, [tuple(row) for row in rows]))
         done += len(rows)
         said(table, done)
+
+
+def _written(table: str, columns: Sequence[str]) -> list[str]:
+    """Under which names SQLite keeps the columns of a table."""
+    if table == "media":
+        return [written_url("sqlite") if name == "url" else name for name in columns]
+    return [written("sqlite", name) if table == "posts" else name for name in columns]
+
+
+def _kept(table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Rows of PostgreSQL as SQLite keeps them."""
+    if table == "posts":
+        return kept_rows(columns, rows)
+    if table != "media":
+        return rows
+    id_, url = columns.index("id"), columns.index("url")
+    return [(*row[:url], short_address(row[id_], row[url]), *row[url + 1 :]) for row in rows]
 
 
 async def _columns(connection: Any, table: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from bowerbird.db.sqlite.remaking import remake, shorten
+from bowerbird.db.sqlite.remaking import imply, index, remake, shorten
 from bowerbird.errors import StoreError
 from bowerbird.model import to_micros
 from bowerbird.ports import Transaction
@@ -44,9 +44,9 @@ FORMS = {
     },
 }
 """Words with a column, such as `{time p.created_at}`: a time as text, `2026-03-01T12:00:00.000000Z`, and texts as a JSON list."""
-_STEPS: dict[str, Callable[..., Awaitable[None]]] = {"remake": remake, "shorten": shorten}
-"""The steps that are not SQL (SQLite): `remake table, part of its definition, what stands there instead`, and `shorten table,
-columns`."""
+_STEPS: dict[str, Callable[..., Awaitable[None]]] = {"remake": remake, "shorten": shorten, "imply": imply, "index": index}
+"""The steps that are not SQL (SQLite): `remake table, part of its definition, what stands there instead`, `shorten table,
+columns`, `imply table, columns`, and `index name on table (columns)`, which is told where it takes long."""
 _made: list[str] = []
 """Once this process has made a SQLite store: what makes another. Rehearsals and tests make many."""
 _FORM = re.compile(r"\{(\w+) ([\w.]+)\}")

@@ -23,7 +23,7 @@ from bowerbird.model import Call, Ended, Heard, NoticeKind, Outcome, Reason, Str
 from bowerbird.model.wording import told
 from bowerbird.ports import Listener, Part
 
-MOST_AT_ONCE = 10_000
+MOST_AT_ONCE = 20_000
 """Messages in one transaction: as many as wait, so that a backlog is written in larger and cheaper pieces."""
 BEAT = timedelta(seconds=20)
 """How often the hold on the stream is renewed when nothing else is written."""

@@ -38,7 +38,7 @@ _PATIENCE = timedelta(seconds=30)
 _WAITS = Backoff(first=timedelta(milliseconds=5), most=timedelta(milliseconds=250))
 _LOG_KEPT = timedelta(minutes=1)
 """How long the write-ahead log may hold what the tables no longer do."""
-_LOG_SIZE = 256 * 1024 * 1024
+_LOG_SIZE = 512 * 1024 * 1024
 """Bytes after which the write-ahead log is written into the file: a page that changes often is written there once."""
 _WRITER_CACHE, _READER_CACHE = 256 * 1024, 64 * 1024
 """Kilobytes of the file that a connection may keep in memory."""

@@ -1,4 +1,5 @@
-"""A table of SQLite made anew with another definition, for what `alter table` cannot change there."""
+"""Tables of SQLite that get another definition: made anew, for what `alter table` cannot change there, or with columns that are
+stored under another name from now on."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 
-from bowerbird.db.sqlite.short_columns import shortened_in_sql, whole_in_sql, written
+from bowerbird.db.sqlite.short_addresses import address_in_sql, written_url
+from bowerbird.db.sqlite.short_columns import IMPLIED_COLUMNS, implied_in_sql, shortened_in_sql, whole_in_sql, written
 from bowerbird.errors import StoreError
 from bowerbird.ports import Transaction
 
@@ -36,6 +38,39 @@ async def shorten(tx: Transaction, table: str, *columns: str) -> None:
     await _replace(tx, table, made, {written("sqlite", column): shortened_in_sql(column) for column in columns})
 
 
+async def imply(tx: Transaction, table: str, *columns: str) -> None:
+    """Stores these columns under another name from now on, shorter where something else in the row says it, and reads them as
+    before. No row is touched: those that are there say everything themselves."""
+    # Renaming a column would rename it in the views too.
+    views = await _taken_views(tx)
+    for column in columns:
+        stored, read_as = _implied(table, column)
+        (row,) = await tx.fetch("select type from pragma_table_info(?) where name = ?", table, column)
+        await tx.execute(f"alter table {table} rename column {column} to {stored}")
+        await tx.execute(f"alter table {table} add column {column} {row['type'].lower()} generated always as ({read_as}) virtual")
+    for view in views:
+        await tx.execute(view)
+
+
+def _implied(table: str, column: str) -> tuple[str, str]:
+    """Under which name it is stored, and how it is read."""
+    if table == "posts" and column in IMPLIED_COLUMNS:
+        return written("sqlite", column), implied_in_sql(column)
+    if (table, column) == ("media", "url"):
+        return written_url("sqlite"), address_in_sql()
+    raise StoreError(f"cannot bring the table {table} up to date: nothing implies its column {column!r}")
+
+
+async def index(tx: Transaction, *parts: str) -> None:
+    """Makes an index, and says so where it takes long: `name on table (columns) where …`."""
+    definition = ", ".join(parts)
+    table = definition.split(" on ", 1)[1].split(maxsplit=1)[0]
+    row = await tx.fetch_one(f"select max(rowid) as last from {table}")
+    if row and (row["last"] or 0) >= _MANY:
+        _log.warning("bringing the store up to date: the index %s, of about %s rows", definition.split()[0], f"{row['last']:,}")
+    await tx.execute(f"create index {definition}")
+
+
 async def _definition(tx: Transaction, table: str) -> str:
     (row,) = await tx.fetch("select sql from sqlite_master where type = 'table' and name = ?", table)
     return str(row["sql"])
@@ -44,10 +79,8 @@ async def _definition(tx: Transaction, table: str) -> str:
 async def _replace(tx: Transaction, table: str, made: str, values: Mapping[str, str]) -> None:
     """The same rows in a table of this definition; `values` are those of columns that it did not have."""
     indexes = await tx.fetch("select sql from sqlite_master where type = 'index' and tbl_name = ? and sql is not null", table)
-    views = await tx.fetch("select name, sql from sqlite_master where type = 'view'")
-    for view in views:
-        # A view of a table that is not there for a moment would make the renaming fail.
-        await tx.execute(f"drop view {view['name']}")
+    # A view of a table that is not there for a moment would make the renaming fail.
+    views = await _taken_views(tx)
     head, _, columns = made.partition("(")
     await tx.execute(f"{head.replace(table, f'{table}_anew')}({columns}")
     stored = [row["name"] for row in await tx.fetch(f"pragma table_info({table}_anew)")]
@@ -57,7 +90,15 @@ async def _replace(tx: Transaction, table: str, made: str, values: Mapping[str, 
     for index in indexes:
         await tx.execute(index["sql"])
     for view in views:
-        await tx.execute(view["sql"])
+        await tx.execute(view)
+
+
+async def _taken_views(tx: Transaction) -> list[str]:
+    """What makes the views of the store, which are dropped."""
+    views = await tx.fetch("select name, sql from sqlite_master where type = 'view' order by rowid")
+    for view in views:
+        await tx.execute(f"drop view {view['name']}")
+    return [str(view["sql"]) for view in views]
 
 
 async def _copy(tx: Transaction, table: str, stored: Sequence[str], values: Sequence[str]) -> None:

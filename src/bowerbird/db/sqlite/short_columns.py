@@ -1,12 +1,13 @@
-"""Columns with ids of posts that SQLite keeps short: `short_id` is what is stored, `id` is read from it.
+"""Columns that SQLite keeps short: `short_id` is what is stored, `id` is read from it.
 
 Whoever reads, with bowerbird or with any other program, reads `id`: a generated column that takes no room. Whoever writes on
-SQLite writes `short_id`. PostgreSQL has the plain columns alone.
+SQLite writes `short_id`. PostgreSQL has the plain columns alone. Short are ids of posts, what another column of the same post
+says too, and addresses of media (`short_addresses.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bowerbird.model import NETWORKS
@@ -18,7 +19,12 @@ MARKS = PLAIN + "".join(form.mark for form in SHORT_FORMS)
 _SPECIAL = (*MARKS, *(form.begins for form in SHORT_FORMS))
 """How ids begin that are not kept as they are."""
 SHORT_COLUMNS = ("id", "reply_to", "repost_of", "quote_of", "root", "via")
-"""Of `posts`."""
+"""Ids in `posts`."""
+SAME_AS = {"seen_at": "found_at", "seen_by": "found_by"}
+"""Columns of `posts` that say the same as another until the post is seen again: 0 is stored as long as they do."""
+IMPLIED_COLUMNS = ("network", *SAME_AS)
+"""Columns of `posts` that are stored only where others do not say it."""
+_NETWORK_OF = {form.mark: network.name for network in NETWORKS.values() for form in network.short_forms}
 _PREFIX = "short_"
 
 
@@ -36,7 +42,8 @@ def shortened(id_: str) -> str:
 
 def written(dialect: str, column: str) -> str:
     """The name under which a column of `posts` is written."""
-    return f"{_PREFIX}{column}" if dialect == "sqlite" and column in SHORT_COLUMNS else column
+    is_short = column in SHORT_COLUMNS or column in IMPLIED_COLUMNS
+    return f"{_PREFIX}{column}" if dialect == "sqlite" and is_short else column
 
 
 def read(column: str) -> str:
@@ -53,9 +60,28 @@ def written_rows(dialect: str, columns: Sequence[str], rows: Sequence[tuple[Any,
 def filled_columns(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """New rows of `posts` as SQLite is told them, without columns that none of them fills: each null that is bound takes a tenth
     of a microsecond, and most columns of a post are of other networks."""
-    filled = {name: column for name, column in zip(columns, zip(*rows, strict=True), strict=True) if _is_filled(column)}
-    kept = [[value and shortened(value) for value in filled[name]] if name in SHORT_COLUMNS else filled[name] for name in filled]
-    return tuple(written("sqlite", name) for name in filled), list(zip(*kept, strict=True))
+    told = dict(zip(columns, zip(*rows, strict=True), strict=True))
+    filled = {name: column for name, column in told.items() if _is_filled(column)}
+    return tuple(written("sqlite", name) for name in filled), _kept(filled)
+
+
+def kept_rows(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Whole rows of `posts` as SQLite keeps them, with all their columns."""
+    return _kept(dict(zip(columns, zip(*rows, strict=True), strict=True)))
+
+
+def _kept(told: Mapping[str, Sequence[Any]]) -> list[tuple[Any, ...]]:
+    kept = dict(told)
+    for name in SHORT_COLUMNS:
+        if name in told:
+            kept[name] = [value and shortened(value) for value in told[name]]
+    for name, other in SAME_AS.items():
+        if name in told:
+            kept[name] = [0 if value == said else value for value, said in zip(told[name], told[other], strict=True)]
+    if "network" in told:
+        said_by = [_NETWORK_OF.get(id_[:1]) for id_ in kept["id"]]
+        kept["network"] = ["" if network == said else network for network, said in zip(told["network"], said_by, strict=True)]
+    return list(zip(*kept.values(), strict=True))
 
 
 def _is_filled(column: tuple[Any, ...]) -> bool:
@@ -95,6 +121,15 @@ def shortened_in_sql(column: str) -> str:
         )
     marks = ", ".join(_text(mark) for mark in MARKS)
     return f"case {' '.join(whens)} when substr({column}, 1, 1) in ({marks}) then {_text(PLAIN)} || {column} else {column} end"
+
+
+def implied_in_sql(column: str, posts: str = "") -> str:
+    """What a column says, wherever that is stored; `posts`: before each name, such as `p.`."""
+    stored = f"{posts}{_PREFIX}{column}"
+    if column in SAME_AS:
+        return f"case {stored} when 0 then {posts}{SAME_AS[column]} else {stored} end"
+    told = " ".join(f"when {_text(mark)} then {_text(network)}" for mark, network in _NETWORK_OF.items())
+    return f"case {stored} when '' then case substr({posts}{_PREFIX}id, 1, 1) {told} end else {stored} end"
 
 
 def _text(value: str) -> str:

@@ -28,7 +28,7 @@ _KEPT = """
 insert into media_files (id, kind, url, state, type, path, due, found_at) values (?, 'photo', 'x', 'kept', 'image/png', ?, 0, 0)
 """
 _IN_A_POST = """
-insert into media (id, post_no, place, kind, url) select ?, p.post_no, ?, 'photo', 'x'
+insert into media (id, post_no, place, kind, short_url) select ?, p.post_no, ?, 'photo', 'x'
 from posts p join users u on u.user_no = p.author
 where p.deleted_at is null and coalesce(u.opts_out, 0) = 0 limit 1
 """

@@ -124,7 +124,8 @@ def _is_id(column: str) -> bool:
 
 
 def _changed(rows: Sequence[Row], table: str, column: str) -> Iterator[tuple[int, str]]:
-    choices = (TEXTS[2],) if (table, column) == ("crawls", "name") else LINKS + TEXTS if column in _URLS else TEXTS
+    is_url = column.removeprefix("short_") in _URLS
+    choices = (TEXTS[2],) if (table, column) == ("crawls", "name") else LINKS + TEXTS if is_url else TEXTS
     is_id = _is_id(column)
     is_filled = column in PURGED.get(table, ()) and not is_id and column not in _JSON
     for number, row in enumerate(rows):

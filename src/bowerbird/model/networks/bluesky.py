@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bowerbird.model.kinds import PostKind
 from bowerbird.model.networks.shortcuts import Hearing, Shortcuts
-from bowerbird.model.networks.traits import Example, KeyForm, Network, ShortForm, Traits
+from bowerbird.model.networks.traits import Example, KeyForm, MediaForm, Network, ShortForm, Traits
 
 _SECRETS = (("identifier", "app_password"), ("access_jwt",))
 
@@ -21,6 +21,12 @@ NETWORK = Network(
     short_forms=(
         ShortForm("+", "at://did:plc:", 24, "/app.bsky.feed.post/"),
         ShortForm("-", "at://did:plc:", 24, "/app.bsky.feed.repost/"),
+    ),
+    media_forms=(
+        MediaForm("+", "https://cdn.bsky.app/img/feed_fullsize/plain/did:plc:", "@jpeg"),
+        MediaForm("-", "https://video.bsky.app/watch/did:plc:", "/playlist.m3u8"),
+        # As pages spell it; records do not.
+        MediaForm("~", "https://video.bsky.app/watch/did%3Aplc%3A", "/playlist.m3u8"),
     ),
 )
 BLUESKY = Traits(

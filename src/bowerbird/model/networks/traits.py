@@ -32,6 +32,15 @@ class ShortForm(Struct, frozen=True):
     middle: str
 
 
+class MediaForm(Struct, frozen=True):
+    """Addresses of pictures and films that are made alike: a beginning, their author's name, `/`, their id, and an end."""
+
+    mark: str
+    """One character that stands for all but the name in the store; no address begins with it."""
+    begins: str
+    ends: str
+
+
 class Network(Struct, frozen=True, kw_only=True):
     """The rules of a network, whichever of its APIs is asked."""
 
@@ -55,6 +64,8 @@ class Network(Struct, frozen=True, kw_only=True):
     """The id of a post and its address in a browser, where each follows from the other; `{author}` and `{key}` are the same."""
     short_forms: tuple[ShortForm, ...] = ()
     """What SQLite does not keep of every id; a new one takes a migration, because the columns of the store spell them out."""
+    media_forms: tuple[MediaForm, ...] = ()
+    """What SQLite does not keep of every address of media; a new one takes a migration as well."""
     not_askable: frozenset[PostKind] = frozenset({PostKind.COMMENT})
     """Kinds of posts that cannot be asked for by their id."""
 

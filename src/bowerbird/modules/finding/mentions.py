@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from bowerbird.clock import to_micros
+from bowerbird.db.sqlite.ends_of_ids import is_same
 from bowerbird.model.modules import CandidateSource, CandidateState, Counts, ModuleOption
 from bowerbird.modules.members import JUDGE, Members, members, shares
 from bowerbird.ports import Database, ModuleContext, Transaction
@@ -34,10 +35,8 @@ on conflict (crawl, user_no) do update set mentions = candidates.mentions + excl
     replies = candidates.replies + excluded.replies, reposts = candidates.reposts + excluded.reposts
 """
 _OF_MINED = "join candidates c on c.crawl = ? and c.user_no = p.author and c.is_mined = 1 where p.post_no > ? and p.post_no <= ?"
-# The author of a post that is stored, found as ids of posts are: see store/posts/by_id.py.
-_AUTHOR = """
-(select a.author from posts a where substr(a.id, length(a.id) - 18) = substr({id}, length({id}) - 18) and a.id = {id})
-"""
+# The author of a post that is stored.
+_AUTHOR = f"(select a.author from posts a where {is_same('a.id', '{id}')})"
 _MENTIONED = """
 select p.author, m.user_no as named, 'mentions' as way from posts p join post_mentions m on m.post_no = p.post_no {which}
 and p.deleted_at is null and p.kind <> 'repost'

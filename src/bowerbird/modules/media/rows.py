@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.db.postgres.pages_lock import ALONE
+from bowerbird.db.sqlite.ends_of_ids import is_same
 from bowerbird.model import Backoff, Claim, Fetched, MediaState
 from bowerbird.modules.media.files import StoredFile
 from bowerbird.ports import Claims, Database, Row, Transaction
@@ -42,7 +43,7 @@ where file = ? and state = '{MediaState.WAITING}'
 """
 _LATER = f"update media_files set state = ?, error = ?, due = ? where file = ? and state = '{MediaState.WAITING}'"
 _DOUBTED = f"""
-select f.file, f.id, case when exists (select 1 from media m where m.id = f.id) then 1 else 0 end as is_shown
+select f.file, f.id, case when exists (select 1 from media m where {is_same("m.id", "f.id")}) then 1 else 0 end as is_shown
 from media_files f where f.state = '{MediaState.DOUBTED}' order by f.file limit ?
 """
 _CLEARED = f"""

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from bowerbird.db.sqlite.ends_of_ids import is_same
 from bowerbird.model.subjects.telling import is_hidden
 from bowerbird.modules.statistics.tally import Seen
 from bowerbird.ports import Row, Transaction
 
-# The author of a post that is stored, found as ids of posts are: see store/posts/by_id.py.
-_AUTHOR = """
-(select a.author from posts a where substr(a.id, length(a.id) - 18) = substr({id}, length({id}) - 18) and a.id = {id})
-"""
+# The author of a post that is stored.
+_AUTHOR = f"(select a.author from posts a where {is_same('a.id', '{id}')})"
 _POSTS = f"""
 select p.post_no, p.author, p.kind, p.created_at, p.listed_at, p.is_time_doubtful, p.found_at, p.language, p.links,
     length(p.text) as length,

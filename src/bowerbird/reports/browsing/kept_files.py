@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bowerbird.db.sqlite.ends_of_ids import is_same
 from bowerbird.ports import Database
 
-_FILE = """
+_FILE = f"""
 select f.path from media_files f where f.id = ? and f.state = 'kept' and f.path is not null and exists (
     select 1 from media m join posts p on p.post_no = m.post_no join users u on u.user_no = p.author
-    where m.id = f.id and p.deleted_at is null and coalesce(u.opts_out, 0) = 0)
+    where {is_same("m.id", "f.id")} and p.deleted_at is null and coalesce(u.opts_out, 0) = 0)
 """
 
 

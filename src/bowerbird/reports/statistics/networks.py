@@ -17,9 +17,7 @@ MOST_NODES = 100
 _POSTS = 1_000
 """The latest posts of an account, and of those that name it, that are looked at."""
 _LISTED = 1_000
-_AUTHOR = """
-(select a.author from posts a where substr(a.id, length(a.id) - 18) = substr({id}, length({id}) - 18) and a.id = {id})
-"""
+_AUTHOR = f"(select a.author from posts a where {is_same('a.id', '{id}')})"
 _WROTE = """
 (select post_no, id, kind, reply_to, repost_of from posts where author = ? and deleted_at is null order by post_no desc limit ?)
 """

@@ -12,6 +12,7 @@ from bowerbird.store.context import SaveContext
 from bowerbird.store.forgetting.names import handle_names, key_names, post_names, user_names
 from bowerbird.store.forgetting.payloads import redact_mentions
 from bowerbird.store.forgetting.tombstones import Tombstones
+from bowerbird.store.posts.by_id import with_media
 from bowerbird.store.posts.counts import save_counts, take_counted
 
 KINDS = "kind in ('follow', 'member')"
@@ -57,7 +58,7 @@ class EraseStatements:
         )
         self.posts_of = f"select post_no from posts where author {number}"
         self.media = f"select distinct id from media where post_no {number}"
-        self.shown = f"select distinct id from media where id {text}"
+        self.shown = with_media(database)
         self.media_files = f"delete from media_files where id {text}"
         self.mentioning = f"select distinct post_no from post_mentions where user_no {number}"
         self.lists = f"select list_no from lists where owner {number}"

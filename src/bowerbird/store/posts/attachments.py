@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import to_builtins
 
+from bowerbird.db.sqlite.short_addresses import kept_url, written_url
 from bowerbird.db.texts import Checked
 from bowerbird.model import Media, MediaState, Post, PostKind, tags_by_form
 from bowerbird.ports import Database
@@ -22,8 +23,8 @@ _KEY = "insert into post_keys (service, key, post_no) values (?, ?, ?) on confli
 TAG = "insert into post_tags (tag, post_no, written) values (?, ?, ?) on conflict (tag, post_no) do nothing"
 CASHTAG = "insert into post_cashtags (cashtag, post_no) values (?, ?) on conflict (cashtag, post_no) do nothing"
 MENTION = "insert into post_mentions (post_no, user_no) values (?, ?) on conflict (post_no, user_no) do nothing"
-MEDIA = """
-insert into media (id, post_no, place, kind, url, description) values (?, ?, ?, ?, ?, ?) on conflict (post_no, place) do nothing
+_MEDIA = """
+insert into media (id, post_no, place, kind, {url}, description) values (?, ?, ?, ?, ?, ?) on conflict (post_no, place) do nothing
 """
 _SHOWN = ("id", "kind", "url", "description")
 
@@ -59,16 +60,23 @@ async def save_parts(
     keys = Checked((s.service, post.key, numbers[post.id]) for post in posts if is_keyed and post.id in numbers)
     # A repost has no parts of its own: those it shows belong to the post it passes on.
     bearing = [(numbers[p.id], p) for p in whole if bears_parts(s, p) and (p.kind is not PostKind.REPOST or p.repost_of is None)]
-    media = Checked((m.id, n, place, m.kind, m.url, m.description) for n, p in bearing for place, m in enumerate(p.media, 1))
     await s.tx.execute_all(
         [
             (_KEY, keys),
             (TAG, Checked(sorted(_tags(bearing), key=itemgetter(0, 1)))),
             (CASHTAG, sorted({(cashtag.upper(), n) for n, p in bearing for cashtag in p.cashtags}) or None),
             (MENTION, sorted({(n, people.keys[key]) for n, p in bearing for key in p.mentions})),
-            (MEDIA, media),
+            media_writes(s, bearing),
         ]
     )
+
+
+def media_writes(s: SaveContext, posts: Sequence[tuple[int, Post]]) -> tuple[str, Checked]:
+    """What adds the media of posts, by their numbers: the statement and its rows."""
+    dialect = s.database.dialect
+    media = [(n, place, each) for n, post in posts for place, each in enumerate(post.media, 1)]
+    rows = ((m.id, n, place, m.kind, kept_url(dialect, m.id, m.url), m.description) for n, place, m in media)
+    return _MEDIA.format(url=written_url(dialect)), Checked(rows)
 
 
 def _tags(bearing: Sequence[tuple[int, Post]]) -> set[tuple[str, int, str | None]]:

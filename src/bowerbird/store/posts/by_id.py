@@ -1,4 +1,4 @@
-"""Posts looked up by their ids, which SQLite finds by the ends of the ids.
+"""Posts and media looked up by their ids, which SQLite finds by the ends of the ids.
 
 On every network an id ends with what the service counted up when the post was written: a record key, a snowflake. In an index of
 whole ids each new post has a place of its own among millions; in an index of the ends all of them stand at its end, and that is a
@@ -7,17 +7,9 @@ quarter as large. PostgreSQL, where many write at once, keeps the index of whole
 
 from __future__ import annotations
 
+from bowerbird.db.sqlite.ends_of_ids import end_of as end_of
+from bowerbird.db.sqlite.ends_of_ids import is_same as is_same
 from bowerbird.ports import Database
-
-
-def end_of(id_: str) -> str:
-    """The part of an id, or of a column with ids, that the indexes are made of; the migrations spell it the same way."""
-    return f"substr({id_}, length({id_}) - 18)"
-
-
-def is_same(column: str, id_: str) -> str:
-    """The condition that an indexed column holds this id."""
-    return f"{end_of(column)} = {end_of(id_)} and {column} = {id_}"
 
 
 def with_ids(database: Database, posts: str = "posts") -> str:
@@ -29,3 +21,10 @@ def with_ids(database: Database, posts: str = "posts") -> str:
         f"{posts}.post_no in (select known.post_no from json_each(?) as wanted cross join posts known "
         f"where {is_same('known.id', 'wanted.value')})"
     )
+
+
+def with_media(database: Database) -> str:
+    """Which of the media in one list parameter any post shows; their index is made of ends as well."""
+    if database.dialect != "sqlite":
+        return f"select distinct id from media where id {database.any('text')}"
+    return f"select distinct m.id from json_each(?) as wanted cross join media m where {is_same('m.id', 'wanted.value')}"

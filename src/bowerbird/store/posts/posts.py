@@ -51,7 +51,6 @@ _counted = itemgetter(*(POST_FIELDS.index(name) for name in _COUNTED))
 _COLUMNS = ("id", "network", "author", *POST_FIELDS, "found_at", "found_by", "seen_at", "seen_by", "told_by", *COLUMNS)
 _new_post = itemgetter(*(_COLUMNS.index(name) for name in ("author", *_COUNTED)))
 _CHANGED = ("author", *POST_FIELDS)
-_SEEN = "update posts set seen_at = ?, seen_by = ? where post_no = ?"
 _REMEMBER = "insert into post_history (post_no, at, call, before, after) values (?, ?, ?, ?, ?)"
 
 
@@ -66,11 +65,13 @@ class PostStatements:
         )
         self.numbers = f"select post_no, id from posts where {known}"
         changed = ", ".join(f"{written(database.dialect, name)} = ?" for name in _CHANGED)
-        seen = "seen_at = ?, seen_by = ?, told_by = coalesce(?, told_by), deleted_at = null"
+        seen = ", ".join(f"{written(database.dialect, name)} = ?" for name in ("seen_at", "seen_by"))
+        taken = f"{seen}, told_by = coalesce(?, told_by), deleted_at = null"
         payload = ", ".join(f"{name} = ?" for name in COLUMNS)
-        self.write = f"update posts set {changed}, {seen} where post_no = ?"
-        self.write_with_payload = f"update posts set {changed}, {seen}, {payload} where post_no = ?"
-        self.seen = f"update posts set seen_at = ?, seen_by = ? where post_no {bigint}"
+        self.write = f"update posts set {changed}, {taken} where post_no = ?"
+        self.write_with_payload = f"update posts set {changed}, {taken}, {payload} where post_no = ?"
+        self.seen = f"update posts set {seen} where post_no {bigint}"
+        self.each_seen = f"update posts set {seen} where post_no = ?"
         self.dig_up = f"delete from deletions where subject = 'post' and id {text}"
         self.last_kept = f"select post_no, max(at) as at from post_history where post_no {bigint} group by post_no"
         self.buried = EmptiedStatements(database)
@@ -262,7 +263,7 @@ class _Posts(Struct):
             # Without a round trip to save, one statement for all is the quicker one.
             await s.execute_in(sql.seen, sorted(self.unchanged), s.at, s.call)
             seen = []
-        await s.tx.execute_all([*writes, (_SEEN, seen), *along])
+        await s.tx.execute_all([*writes, (sql.each_seen, seen), *along])
         if self.recounted:
             await add_counted(s, self.recounted)
         if self.late:

@@ -10,7 +10,7 @@ from bowerbird.model import Post, tags_by_form
 from bowerbird.ports import Database
 from bowerbird.store.context import SaveContext
 from bowerbird.store.people.names import has_local_keys, id_for
-from bowerbird.store.posts.attachments import CASHTAG, MEDIA, MENTION, TAG
+from bowerbird.store.posts.attachments import CASHTAG, MENTION, TAG, media_writes
 
 Parts = Mapping[int, Post]
 """Posts by their numbers."""
@@ -67,6 +67,5 @@ class MissingParts:
         """Only where none is known: which of several is new, a payload does not tell."""
         told = {n: post.media for n, post in posts.items() if post.media}
         bare = told.keys() - {row["post_no"] for row in await s.fetch_in(self._media, sorted(told))}
-        rows = [(m.id, n, place, m.kind, m.url, m.description) for n in sorted(bare) for place, m in enumerate(told[n], 1)]
-        await s.execute_many(MEDIA, Checked(rows))
+        await s.tx.execute_all([media_writes(s, [(n, posts[n]) for n in sorted(bare)])])
         return set(bare)

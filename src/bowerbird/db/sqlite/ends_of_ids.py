@@ -1,0 +1,14 @@
+"""What the indexes of ids are made of on SQLite: their ends, which grow with time on every network. PostgreSQL, whose indexes are
+of whole ids, understands the same conditions."""
+
+from __future__ import annotations
+
+
+def end_of(id_: str) -> str:
+    """The part of an id, or of a column with ids, that the indexes are made of; the migrations spell it the same way."""
+    return f"substr({id_}, length({id_}) - 12)"
+
+
+def is_same(column: str, id_: str) -> str:
+    """The condition that an indexed column holds this id."""
+    return f"{end_of(column)} = {end_of(id_)} and {column} = {id_}"
