@@ -20,9 +20,10 @@ import pytest
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
+from bowerbird.db.addresses import is_postgres
 from bowerbird.evaluate.postgres import start_postgres
 from bowerbird.ports import Database
-from migrated import Migrated
+from migrated import Kept, Migrated
 
 if TYPE_CHECKING:
     from web_site import Crawled
@@ -115,9 +116,19 @@ def database_url(request: pytest.FixtureRequest) -> str:
     return ":memory:" if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
 
 
+@pytest.fixture(scope="session")
+async def kept() -> AsyncIterator[Kept]:
+    made = Kept()
+    yield made
+    await made.close()
+
+
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
+async def database(database_url: str, kept: Kept) -> AsyncIterator[Database]:
     """An open, migrated, empty bowerbird database of each kind."""
+    if is_postgres(database_url):
+        yield await kept.open(database_url)
+        return
     opened = await open_database(database_url, RealClock())
     await opened.migrate()
     yield opened

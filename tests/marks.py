@@ -10,3 +10,7 @@ import pytest
 def long(*values: Any) -> list[Any]:
     """Parameters that only `make test-long` takes: the others beside them keep the same promise in `make test`."""
     return [pytest.param(value, marks=pytest.mark.long) for value in values]
+
+
+long_on_postgresql = pytest.mark.parametrize("database_url", ["sqlite", *long("postgresql")], indirect=True)
+"""For whole crawls: on PostgreSQL, which takes three times as long, others of their kind keep the promise in `make test`."""

@@ -11,6 +11,8 @@ import asyncpg
 
 from bowerbird.clock import RealClock
 from bowerbird.db import open_database
+from bowerbird.errors import Busy
+from bowerbird.ports import Database
 
 T = TypeVar("T")
 _NAME, _PATTERN = "migrated", "pattern"
@@ -18,7 +20,11 @@ _TABLES = "select tablename from pg_tables where schemaname = 'public' order by 
 _SHAPE = """
 select count(*), sum(relnatts), (select count(*) from migrations) from pg_class where relnamespace = 'public'::regnamespace
 """
-_OTHERS = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+_BUSY = """
+select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
+"""
+"""Idle sessions hold nothing that others might want."""
 _RESTART = """
 select setval(seqrelid::regclass, seqstart, false) from pg_sequence where pg_sequence_last_value(seqrelid) is not null
 """
@@ -91,7 +97,7 @@ class Migrated:
         connection = self._connection
         if connection is None:
             return
-        await connection.execute(_OTHERS)
+        await connection.execute(_BUSY)
         if await connection.fetchrow(_SHAPE) != self._shape:
             await self._left()
             return
@@ -108,3 +114,29 @@ class Migrated:
         if self._connection is not None:
             await self._connection.close()
         self._connection = None
+
+
+class Kept:
+    """That database, open from one test to the next: a new session has to learn tables, types and statements anew, which takes
+    longer than most tests."""
+
+    def __init__(self) -> None:
+        self._database: Database | None = None
+
+    async def open(self, url: str) -> Database:
+        if self._database is None or not await self._answers(self._database):
+            self._database = await open_database(url, RealClock())
+        return self._database
+
+    async def close(self) -> None:
+        if self._database is not None:
+            await self._database.close()
+
+    async def _answers(self, database: Database) -> bool:
+        """Not when the last test has closed it, or changed its tables."""
+        try:
+            await database.time()
+        except (Busy, asyncpg.InterfaceError):
+            await database.close()
+            return False
+        return True

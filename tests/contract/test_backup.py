@@ -133,6 +133,7 @@ async def _begun_backup(folder: Path, steps: int) -> asyncio.Task[object]:
     return taking
 
 
+@pytest.mark.asyncio(loop_scope="function")  # whose threads can all be waited for
 @pytest.mark.parametrize("steps", [1, 2, 20])
 async def test_a_backup_that_is_called_off_leaves_no_thread_that_writes_on(steps: int, tmp_path: Path) -> None:
     await filled(str(tmp_path / "crawl.db"), range(7_000))

@@ -18,6 +18,7 @@ from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.reports.completeness import Cause, Entry, Missing
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=24, seed=338, following=5.0, posts_per_day=3.0, longest_history=120, history=timedelta(days=90))
@@ -35,7 +36,7 @@ flow.edges = [
 """
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", *long("postgresql")])
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A place for a store."""
     monkeypatch.setenv("BOWERBIRD_HOME", str(tmp_path / "home"))

@@ -20,6 +20,7 @@ from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
 from bowerbird.simulated.world.posts.tags import FIRST_EVENT_TAG, NO_TAG, tag_name
 from bowerbird.simulated.world.settings import to_ms
+from marks import long
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=60, seed=338, following=5.0, posts_per_day=5.0, longest_history=120, history=timedelta(days=30))
@@ -35,7 +36,7 @@ from posts p join users u on u.user_no = p.author where {which}
 LISTED = "p.post_no in (select post_no from sightings)"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", *long("postgresql")])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "crawl.db") if request.param == "sqlite" else str(request.getfixturevalue("migrated_url"))
 

@@ -16,6 +16,7 @@ from bowerbird.evaluate.web.pages import Page, path_of
 from bowerbird.limits.vault import FileVault
 from bowerbird.modules.statistics.preparing import Preparing
 from bowerbird.web.site import Site
+from marks import long
 from web_site import CHEAP, Answer, Client, Crawled, crawl_into
 
 _OF_A_KIND = 2
@@ -25,7 +26,7 @@ _ABOUT_SOMEBODY = ("/figures/around/ties",)
 """What is not there before somebody says about whom."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", *long("postgresql")])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a crawl has brought some hundred accounts and some thousand posts."""
     if request.param == "sqlite":

@@ -105,9 +105,10 @@ def on_stage(request: pytest.FixtureRequest, database_url: str) -> Play:
 
 
 _WAYS = (_as_it_is, _travelling, _over_http)
+_LONG_WAYS = ((_over_http, "sqlite"), *((way, "postgresql") for way in _WAYS))
 
 
-@pytest.fixture(params=[*((way, "sqlite") for way in _WAYS), *long(*((way, "postgresql") for way in _WAYS))])
+@pytest.fixture(params=[(_as_it_is, "sqlite"), (_travelling, "sqlite"), *long(*_LONG_WAYS)])
 def on_one_stage(request: pytest.FixtureRequest) -> Play:
     """The same for a scene that lasts for hours, in which a worker asks again and again."""
     wrap, kind = request.param

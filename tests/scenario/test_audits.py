@@ -36,7 +36,9 @@ async def numbers(database: Database, sql: str) -> list[Any]:
         return [row[0] for row in await tx.fetch(sql)]
 
 
-@pytest.mark.parametrize(("dialect", "kind"), [("bluesky", "postgresql"), ("mastodon", "sqlite")])
+@pytest.mark.parametrize(
+    ("dialect", "kind"), [("mastodon", "sqlite"), pytest.param("bluesky", "postgresql", marks=pytest.mark.long)]
+)
 def test_what_an_audit_misses_is_what_is_missing(dialect: str, kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     store = str(tmp_path / "c.db") if kind == "sqlite" else str(request.getfixturevalue("migrated_url"))
 

@@ -16,6 +16,7 @@ from bowerbird.clock import VirtualClock, from_micros, run_virtual
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from marks import long_on_postgresql
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 AHEAD = timedelta(days=2)
@@ -47,6 +48,7 @@ def store(database_url: str, tmp_path: Path) -> str:
     return str(tmp_path / "crawl.db") if database_url == ":memory:" else database_url
 
 
+@long_on_postgresql
 def test_revisits_come_when_they_would_have_come(store: str) -> None:
     found = run(store, NOW + AHEAD, HOUR)
     assert found["first"] > NOW + AHEAD

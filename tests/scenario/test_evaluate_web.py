@@ -23,22 +23,22 @@ def evaluated(*only: str, build: Callable[[Site], Any] = dashboard, logins: int 
     return evaluate_web(wish)
 
 
-def test_nobody_gets_in_and_nothing_runs() -> None:
-    figures = evaluated("roles", "tokens", "redirects", "keys", "caches", "files", "reach", "markup", "logins", logins=60)
-    assert (figures["let_in"], figures["executed"], figures["what"]) == (0, 0, [])
-    assert figures["failures"] == []
+def test_nobody_gets_in() -> None:
+    figures = evaluated("roles", "tokens", "redirects", "keys", "caches", "files", "reach", "logins", logins=60)
+    assert (figures["let_in"], figures["what"], figures["failures"]) == (0, [], [])
     assert figures["tried"] > 500
     assert figures["fields"] > 100
-    assert figures["pages_with_markup"] > 5
     assert figures["by_kind"]["wrong logins"] == 60
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_nobody_gets_in_by_any_attack() -> None:
+def test_nobody_gets_in_by_any_attack_and_nothing_runs() -> None:
     figures = evaluate_web(Wish(say=lambda words: None))
     assert (figures["let_in"], figures["executed"], figures["what"]) == (0, 0, [])
     assert figures["failures"] == []
+    assert figures["fields"] > 100
+    assert figures["pages_with_markup"] > 5
     assert figures["by_kind"]["wrong logins"] == 1_000
 
 
@@ -55,6 +55,7 @@ def changed(app: App, headers: Callable[[dict[bytes, bytes]], None]) -> App:
     return weak
 
 
+@pytest.mark.long
 def test_a_dashboard_that_believes_any_origin_and_host_is_found_out() -> None:
     def believing(site: Site) -> App:
         def forget(headers: dict[bytes, bytes]) -> None:
@@ -69,6 +70,7 @@ def test_a_dashboard_that_believes_any_origin_and_host_is_found_out() -> None:
     assert not figures["is_clean"]
 
 
+@pytest.mark.long
 def test_a_dashboard_that_takes_everybody_for_the_admin_is_found_out() -> None:
     def trusting(site: Site) -> App:
         held: list[str] = []
@@ -91,6 +93,7 @@ def test_a_dashboard_that_takes_everybody_for_the_admin_is_found_out() -> None:
     assert figures["let_in"] > 20
 
 
+@pytest.mark.long
 def test_a_dashboard_that_does_not_escape_is_found_out() -> None:
     def unescaping(site: Site) -> App:
         app = dashboard(site)
@@ -129,6 +132,7 @@ def test_a_dashboard_that_lets_files_of_networks_be_pages_of_its_own_is_found_ou
     assert evaluated("files", build=lax)["let_in"] > 10
 
 
+@pytest.mark.long
 def test_markup_at_the_end_of_a_page_that_comes_in_pieces_is_found_out() -> None:
     def late(site: Site) -> App:
         app = dashboard(site)

@@ -25,6 +25,7 @@ from bowerbird.reports.completeness.facets import facet_of
 from bowerbird.reports.dataset.facts import read_facts
 from bowerbird.simulated.service import Setup
 from bowerbird.simulated.world import WorldSettings
+from marks import long_on_postgresql
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 WORLD = WorldSettings(accounts=14, seed=5, following=4.0, longest_history=30)
@@ -69,6 +70,7 @@ async def card(laboratory: Laboratory, crawl: Crawl) -> str:
     return as_markdown(make_sheet(Told(facts=facts, words=CardWords())))
 
 
+@long_on_postgresql
 def test_what_is_overridden_is_collected_and_the_card_says_why(store: str) -> None:
     signals = (Signal.INDEXABLE, Signal.NOBOT, Signal.NOINDEX)
 
@@ -105,6 +107,7 @@ def test_signs_that_count_beyond_the_usual_ones_keep_more_people_out(store: str)
     in_laboratory(work)
 
 
+@long_on_postgresql
 def test_whoever_is_on_the_list_leaves_the_store_and_stays_out(store: str, tmp_path: Path) -> None:
     asked = (
         "select u.user_no, u.id, u.handle from users u where u.handle is not null and coalesce(u.opts_out, 0) = 0 "

@@ -20,6 +20,7 @@ from bowerbird.crawl.work.bookkeeping import encode_charges
 from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Answer, CrawlState, Request, Service
 from bowerbird.ports import Transport
+from marks import long_on_postgresql
 
 
 @pytest.fixture
@@ -85,6 +86,7 @@ def test_a_call_of_a_worker_that_ended_long_ago_is_lost_and_holds_nothing_back(s
     in_trouble(SHORT, work)
 
 
+@long_on_postgresql
 def test_an_account_that_waits_for_a_call_nobody_makes_is_named_and_freed(store: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         await begun(laboratory, store)
@@ -97,6 +99,7 @@ def test_an_account_that_waits_for_a_call_nobody_makes_is_named_and_freed(store:
     in_trouble(SHORT, work)
 
 
+@long_on_postgresql
 def test_a_call_whose_lease_ran_out_is_lost_while_its_own_worker_lives(store: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         async with laboratory.crawl(plan_of(laboratory, SHORT, store)) as crawl:
@@ -110,6 +113,7 @@ def test_a_call_whose_lease_ran_out_is_lost_while_its_own_worker_lives(store: st
     in_trouble(SHORT, work)
 
 
+@long_on_postgresql
 def test_a_worker_that_was_taken_for_dead_enrols_anew_and_loses_nothing(store: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         async with laboratory.crawl(plan_of(laboratory, SHORT, store)) as crawl:
@@ -173,6 +177,7 @@ def test_an_id_too_long_for_an_index_costs_its_item_alone(database_url: str) -> 
     crawled(lengthen, database_url, judge)
 
 
+@long_on_postgresql
 def test_a_stop_given_while_a_process_starts_is_heard_and_the_next_start_goes_on(store: str) -> None:
     async def work(laboratory: Laboratory) -> None:
         plan = plan_of(laboratory, SHORT, store)

@@ -31,6 +31,7 @@ def test_an_exception_while_such_a_call_is_put_aside_costs_no_more(tmp_path: Pat
     assert tally.faults > least
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_same_on_postgresql(migrated_url: str) -> None:
     tally = Tally()

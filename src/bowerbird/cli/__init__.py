@@ -12,7 +12,9 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -120,8 +122,12 @@ def collect_garbage() -> None:
 
 def load(name: str) -> Any:
     """The command of that name, from its own file."""
+    return _made_of(import_module(module_of(name)), name)
+
+
+@cache
+def _made_of(module: ModuleType, name: str) -> Any:
     root = typer.Typer(add_completion=False, rich_markup_mode=None)
-    module = import_module(module_of(name))
     if name in EVERYDAY:
         root.command(name)(module.COMMANDS[name])
     elif hasattr(module, "app"):
@@ -194,10 +200,16 @@ for _name, _summary in COMMANDS.items():
     _register(_name, _summary)
 
 
+@cache
+def _program() -> Any:
+    """All commands as they are run: Typer would put sixty together anew for each command line of a process."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and answers its exit code: 0 done, 1 failed, 2 the user can change it, 130 interrupted."""
     try:
-        app(args=list(arguments), prog_name="bowerbird", obj=_JSON in arguments)
+        _program()(args=list(arguments), prog_name="bowerbird", obj=_JSON in arguments)
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
     except KeyboardInterrupt:

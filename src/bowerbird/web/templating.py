@@ -7,9 +7,11 @@ from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 
 from bowerbird import __version__
 from bowerbird.model.command_lines import command_line
@@ -22,6 +24,22 @@ HERE = Path(__file__).parent
 ASSETS = HERE / "assets"
 FOREIGN = HERE / "foreign"
 """What is fetched from npm when bowerbird is installed or packed."""
+
+
+class _Compiled(BytecodeCache):
+    """What templates were compiled to, for every site of this process: that takes longer than to render them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], CodeType | None] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._kept.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._kept[bucket.key, bucket.checksum] = bucket.code
+
+
+_compiled = _Compiled()
 
 
 class Templates:
@@ -46,6 +64,7 @@ class Templates:
             lstrip_blocks=True,
             # They are part of the program, and do not change while it runs.
             auto_reload=False,
+            bytecode_cache=_compiled,
         )
         self._environment.filters |= {
             "number": words.number,
