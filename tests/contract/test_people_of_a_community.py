@@ -78,6 +78,8 @@ def test_near_misses_are_those_whose_language_was_weighed_nearest_first(database
             evidence = '{"written": 0.5, "written_told": "pt 4"}' if number % 2 else '{"rhythm": 0.3}'
             told = f"reason = 'posts', confidence = 0.{number}, evidence = '{evidence}'"
             await scene.write(f"update judgements set {told} where id = 'x:{number}'")
+        against = '{"written": -0.5, "written_told": "es 4", "score": 0.02}'
+        await scene.write(f"update judgements set confidence = 0.98, evidence = '{against}' where id = 'x:8'")
         await scene.post(1, author=7, text="bom dia", language="pt")
         assert await pages(scene, Which.NEAR) == [[7, 5], [3, 1]]
         async with scene.database.reading() as tx:

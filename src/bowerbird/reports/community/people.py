@@ -133,12 +133,12 @@ async def read_written(tx: Transaction, number: int, most: int) -> Sequence[Writ
 
 
 async def _near(tx: Transaction, after: str | None, size: int) -> PageOf[Person]:
-    """Those of whom what they write was weighed and did not decide, the nearest to a decision first."""
+    """Those of whom what they write was weighed and did not quite say that they belong, the nearest to it first."""
     found: list[Person] = []
     for _ in range(_HELD_BACK):
         page = _pages(await _page(tx, _NEAR, (), after, _Order("j.confidence", "j.id", tuple[float, str], size + 1)), size, "id")
         for place, person in enumerate(page.lines):
-            if LANGUAGE & person.evidence.keys():
+            if LANGUAGE & person.evidence.keys() and _leans_in(person):
                 found.append(person)
             if len(found) == size:
                 is_last = place == len(page.lines) - 1
@@ -148,6 +148,13 @@ async def _near(tx: Transaction, after: str | None, size: int) -> PageOf[Person]
         if after is None:
             break
     return PageOf(tuple(found), after)
+
+
+def _leans_in(person: Person) -> bool:
+    """Whether more speaks for its belonging than against it. That somebody does not belong takes more certainty to be said, so
+    that those who lean to the other side would stand before all others."""
+    score = person.evidence.get("score")
+    return not isinstance(score, int | float) or score >= 1 / 2
 
 
 async def _page(tx: Transaction, sql: str, values: tuple[object, ...], after: str | None, order: _Order) -> Sequence[Row]:

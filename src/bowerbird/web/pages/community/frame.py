@@ -18,7 +18,10 @@ LISTS = {
     Which.MEMBERS: ("Members", "Judged to belong, the latest first."),
     Which.UNDECIDED: ("Undecided", "The judge could not tell, the latest first."),
     Which.MENTIONED: ("Most mentioned", "Candidates that members mention most, and of whom nothing is decided."),
-    Which.NEAR: ("Near misses", "What they write was weighed and did not decide; the nearest to a decision first."),
+    Which.NEAR: (
+        "Near misses",
+        "What they write was weighed and spoke for them, but did not decide; the nearest to belonging first.",
+    ),
     Which.BY_POSTS: ("By their posts", "Judged to belong by what they write, the latest first."),
     Which.OUTSIDE: ("Outside", "Judged not to belong, the latest first."),
     Which.MENTIONED_OUTSIDE: ("Mentioned, outside", "Judged not to belong, and yet mentioned by members, most often first."),
