@@ -146,6 +146,13 @@ def test_another_credential_changes_how_fast_a_sample_is_and_not_how_many_calls_
     assert more["calls_on_the_first_day"] == pytest.approx(more["calls_on_the_first_day_before"])
 
 
+def test_the_same_rehearsal_tells_the_same_to_the_last_byte() -> None:
+    plan = crawl('flow = "hydrate"')
+    # The first store of a process is made by migrations, those after it are copies.
+    _, one, other = (course(plan, 2_000) for _ in range(3))
+    assert one == other
+
+
 @pytest.mark.long
 def test_rehearsals_at_the_same_time_tell_the_same() -> None:
     plan = crawl('flow = "hydrate"')

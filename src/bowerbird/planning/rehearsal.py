@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from math import inf
+from typing import cast
 
 from msgspec import Struct, structs
 
 from bowerbird.app import Crawl, Outside, open_crawl
-from bowerbird.clock import VirtualClock, run_virtual
+from bowerbird.clock import VirtualClock, VirtualLoop, run_virtual
 from bowerbird.crawl.process.endings import NOTHING_LEFT
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.seed_list import SeedList
@@ -80,11 +81,19 @@ class Scope(Struct, frozen=True, kw_only=True):
     """Of a sample this part of the calls that it seems to take; when it is good enough is then reckoned."""
 
 
+class _Unhurried(VirtualClock):
+    """Virtual time in which nothing takes this machine any: what it took for a call is written into a row, and a plan would tell
+    another disk each time."""
+
+    def stopwatch(self) -> float:
+        return 0.0
+
+
 def rehearse(plan: CrawlPlan, credentials: tuple[Credential, ...], world: WorldSettings, scope: Scope, seeds: int) -> Course:
     """The course of a crawl of that many seeds, in a world of these settings."""
 
-    async def main(clock: VirtualClock) -> Course:
-        whole = world_of(plan, world)
+    async def main(_: VirtualClock) -> Course:
+        clock, whole = _Unhurried(cast("VirtualLoop", asyncio.get_running_loop()), world.start), world_of(plan, world)
         stage = Stage(plan, credentials, whole)
         model = _model(plan, stage, scope, seeds)
         if model.factor < 1 and is_growing(plan):
