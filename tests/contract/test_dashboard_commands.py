@@ -86,6 +86,7 @@ def test_a_store_is_shown_until_it_is_enough_and_each_address_lets_one_browser_i
     assert code == 0
 
 
+@pytest.mark.long
 def test_a_demo_is_shown_with_an_event_and_a_community_and_ends_as_without(home: Path, started: list[Command]) -> None:
     started.append(Command("demo", "--dashboard", "--no-open", "--port", "0", "--seconds", "300", "--json"))
     told = [started[0].until('"message"') for _ in range(3)]
