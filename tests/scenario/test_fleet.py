@@ -20,7 +20,7 @@ def _disturbed(workers: int, kills: int, accounts: int) -> dict[str, Any]:
 
 @pytest.mark.timeout(300)
 def test_a_small_fleet_loses_doubles_and_overdraws_nothing_while_its_processes_are_killed() -> None:
-    figures = _disturbed(workers=2, kills=1, accounts=12)
+    figures = _disturbed(workers=2, kills=1, accounts=24)
     assert figures["workers"] == 2
 
 
