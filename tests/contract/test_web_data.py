@@ -72,6 +72,11 @@ async def test_every_page_answers_and_escapes_what_networks_say(client: Client, 
     assert "javascript:" not in answer.text.replace("javascript:alert(2)</bdi>", "").replace("javascript:alert(1)</bdi>", "")
 
 
+async def test_the_end_of_a_search_is_not_carried_to_the_other_lists(client: Client) -> None:
+    page = (await client.get("/data/posts?since=2020-01-01&until=2030-05-01")).text
+    assert all(f'<a href="/data/{each}"' in page for each in ("posts", "users", "relations", "media"))
+
+
 async def test_what_is_gone_is_not_told(client: Client) -> None:
     for address in ("/data/posts", "/posts/x%3A13", "/users/x%3A1", "/data/posts.jsonl"):
         assert "gone soon" not in (await client.get(address)).text

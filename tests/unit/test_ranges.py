@@ -28,7 +28,7 @@ def test_a_stretch_is_cut_with_the_step_that_it_begins_in() -> None:
     assert (told["xs"], told["series"][0]["values"]) == ([HOURS[-2].isoformat(), HOURS[-1].isoformat()], [47, 48])
     stamps = {**PLOT, "xs": [at.timestamp() for at in HOURS], "step": 0}
     assert len(chosen(stamps, asked("span=day"), NOW)["xs"]) == 25
-    told = chosen(PLOT, asked("from=2026-05-09T00:00&until=2026-05-09T02:00"), NOW)
+    told = chosen(PLOT, asked("from=2026-05-09T00:00&to=2026-05-09T02:00"), NOW)
     assert told["xs"] == [f"2026-05-09T0{hour}:00:00+00:00" for hour in range(3)]
     assert chosen(PLOT, asked("from=2027-01-01T00:00"), NOW)["none"] == "Nothing lies in this stretch of time."
 
@@ -50,10 +50,17 @@ def test_the_choice_is_kept_in_addresses_and_what_else_they_say_in_the_form() ->
     assert with_range("/figures?unit=hour#plot", wanted) == "/figures?unit=hour&span=week&log=yes#plot"
     assert with_range("/figures", asked("unit=day")) == "/figures"
     assert asked(asked("from=2026-05-09T00:00").query) == asked("from=2026-05-09T00:00")
+    zoned = asked("from=2026-05-09T02:00%2B02:00&to=2026-05-09")
+    assert zoned.query == "span=between&from=2026-05-09T00%3A00&to=2026-05-10T00%3A00"
+
+
+def test_when_a_search_ends_is_no_stretch_of_time() -> None:
+    wanted = asked("since=2026-05-01&until=2026-05-02&q=flood")
+    assert (wanted.query, with_range("/data/users", wanted)) == ("", "/data/users")
 
 
 @pytest.mark.parametrize(
-    ("query", "words"), [("from=yesterday", "is no time"), ("from=2026-05-02T00:00&until=2026-05-01T00:00", "cannot end at")]
+    ("query", "words"), [("from=yesterday", "is no time"), ("from=2026-05-02T00:00&to=2026-05-01T00:00", "cannot end at")]
 )
 def test_what_is_no_stretch_of_time_is_refused_with_advice(query: str, words: str) -> None:
     with pytest.raises(UserError, match=words):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from bowerbird.errors import UserError
+from bowerbird.reports.blocks.moments import end_moment, moment
 
 BETWEEN = "between"
 SPANS: Mapping[str, tuple[str, timedelta]] = {
@@ -19,7 +20,8 @@ SPANS: Mapping[str, tuple[str, timedelta]] = {
     "day": ("Last day", timedelta(days=1)),
     "week": ("Last week", timedelta(weeks=1)),
 }
-_OWN = ("span", "from", "until", "log", "said")
+_OWN = ("span", "from", "to", "log", "said")
+"""Names in an address; searches of other pages have `since` and `until`, which mean something else."""
 
 
 class Range(Struct, frozen=True, kw_only=True):
@@ -35,7 +37,7 @@ class Range(Struct, frozen=True, kw_only=True):
     @property
     def query(self) -> str:
         """The choice as a part of an address."""
-        told = {"span": self.span, "from": local(self.since), "until": local(self.until), "log": "yes" if self.is_log else ""}
+        told = {"span": self.span, "from": local(self.since), "to": local(self.until), "log": "yes" if self.is_log else ""}
         return urlencode({name: value for name, value in told.items() if value})
 
     @property
@@ -53,7 +55,8 @@ class Range(Struct, frozen=True, kw_only=True):
 def range_of(request: Request) -> Range:
     """What an address chooses; raises `UserError` for what is no time, or ends before it begins."""
     asked = request.query_params
-    span, since, until = asked.get("span", ""), _time(asked.get("from", "")), _time(asked.get("until", ""))
+    span, low, high = asked.get("span", ""), asked.get("from", ""), asked.get("to", "")
+    since, until = moment(low) if low else None, end_moment(high) if high else None
     if span not in SPANS:
         span = BETWEEN if since or until else ""
     if span != BETWEEN:
@@ -102,15 +105,6 @@ def _scaled(told: dict[str, Any], wanted: Range) -> dict[str, Any]:
 def local(when: datetime | None) -> str:
     """A time as the field of a form takes it, in UTC."""
     return "" if when is None else when.strftime("%Y-%m-%dT%H:%M")
-
-
-def _time(text: str) -> datetime | None:
-    if not text:
-        return None
-    try:
-        return datetime.fromisoformat(text[:40]).replace(tzinfo=UTC)
-    except ValueError:
-        raise UserError(f"{text[:40]!r} is no time: write it as 2026-05-01T12:00, in UTC") from None
 
 
 def _seconds(x: float | str) -> float:
