@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -72,7 +73,7 @@ class Worker:
 
     async def begin(self) -> int:
         async with self._database.transaction() as tx:
-            charges = tuple(await self._ledgers.charge(tx, [CHARGE], NOW))
+            charges = tuple(await self._ledgers.charge(tx, [CHARGE], NOW, is_made=True))
             ask = Ask(facet="profiles", targets=("1",))
             until = NOW + timedelta(minutes=2)
             call = Call(worker=self._number, ask=ask, credential=None, charges=charges, leased_at=NOW, until=until)
@@ -82,6 +83,12 @@ class Worker:
         async with self._database.transaction() as tx:
             assert await self._log.hung_up(tx, call, Outcome.OK, "", NOW)
             await self._ledgers.lost(tx, [CHARGE], NOW)
+
+    async def end_late(self, call: int) -> None:
+        """As a settle does: first the call, then its limits, unless somebody has lost it before."""
+        async with self._database.transaction() as tx:
+            if await self._log.hung_up(tx, call, Outcome.OK, "", NOW):
+                await self._ledgers.lost(tx, [CHARGE], NOW)
 
     async def recover(self, after: int, between: Callable[[], Awaitable[None]]) -> list[str]:
         frontier = TaskFrontier(self._database, lambda: self._number, lease=timedelta(minutes=2), call=timedelta(seconds=45))
@@ -142,3 +149,28 @@ async def test_a_call_that_ends_between_two_looks_is_booked_once(
 
     assert await mine.recover(step, between) == []
     assert await held(database) == (0, 1)
+
+
+@pytest.mark.parametrize("step", range(1, 8))
+async def test_an_answer_that_comes_late_and_a_recovery_of_several_calls_do_not_wait_for_each_other(
+    database: Database, workers: tuple[Worker, Worker], step: int
+) -> None:
+    mine, yours = workers
+    calls = [await yours.begin() for _ in range(2)]
+    async with database.transaction() as tx:
+        await tx.execute("update calls set expires_at = 0")
+    late: list[asyncio.Task[None]] = []
+
+    async def between() -> None:
+        late.append(asyncio.create_task(yours.end_late(calls[1])))
+        while not late[0].done() and not await _is_anybody_waiting(database):
+            pass
+
+    assert await mine.recover(step, between) == []
+    await late[0]
+    assert await held(database) == (0, 2)
+
+
+async def _is_anybody_waiting(database: Database) -> bool:
+    async with database.reading() as tx:
+        return await tx.fetch_one("select 1 as found from pg_stat_activity where wait_event_type = 'Lock' limit 1") is not None

@@ -11,6 +11,7 @@ from datetime import datetime
 from bowerbird.crawl.life import registry
 from bowerbird.crawl.process.claims import clear_claims
 from bowerbird.crawl.work.bookkeeping import QueryLog
+from bowerbird.model import Charge
 from bowerbird.ports import Frontier, Ledgers, Transaction
 
 _LOST = "its worker died before the answer was settled, or its lease ran out"
@@ -28,10 +29,13 @@ class Recovery:
     async def recover(self, tx: Transaction, me: int, now: datetime) -> list[str]:
         """Books abandoned calls as spent and makes their tasks ready; answers in words what waited for itself until now."""
         await registry.end_workers(tx, await registry.dead_workers(tx, me, now), now)
+        spent: list[Charge] = []
         for call, charges in await self._log.abandoned(tx, now):
-            # First the call: of two who find it at the same time, one books it.
+            # First the calls: of two who find one at the same time, one books it. Then all their limits: who settles one of them
+            # late holds it already, and waits for these.
             if await self._log.lose(tx, call, "lost", _LOST, now):
-                await self._ledgers.lost(tx, charges, now)
+                spent += charges
+        await self._ledgers.lost(tx, spent, now)
         await clear_claims(tx)
         await self._frontier.recover(tx, now)
         freed = await self._ledgers.reconcile(tx, self._log.in_flight, now)

@@ -205,11 +205,11 @@ class StreamLog:
         reading = page.reading if refusal.is_ours else None
 
         async def work(tx: Transaction, now: datetime) -> None:
+            if not await self._books.log.end(tx, Answered(lease, refusal.answer, page), Timings(), now):
+                raise Fenced(f"call {lease.call} was declared lost before its answer came")
             await self._books.ledgers.settle(tx, lease.charges, Page(outcome=outcome, reading=reading), refusal.answer)
             if page.outcome is not Outcome.OK:
                 await self._note(tx, lease.call, page.outcome, page.detail, now)
-            if not await self._books.log.end(tx, Answered(lease, refusal.answer, page), Timings(), now):
-                raise Fenced(f"call {lease.call} was declared lost before its answer came")
             await count_call(tx, self._stream.crawl)
 
         await self.write(work)
@@ -261,9 +261,9 @@ class StreamLog:
             position = await self.advance(tx, step, now)
             if not trouble.is_wanted:
                 await self._note(tx, lease.call, trouble.outcome, trouble.words, now)
-            await self._books.ledgers.delivered(tx, lease.charges, 0, now)
             if not await self._books.log.hung_up(tx, lease.call, trouble.outcome, trouble.words, now):
                 raise Fenced(f"call {lease.call} was declared lost before the connection ended")
+            await self._books.ledgers.delivered(tx, lease.charges, 0, now)
             await count_call(tx, self._stream.crawl)
             return position
 

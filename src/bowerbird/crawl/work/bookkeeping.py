@@ -43,7 +43,7 @@ where call = ? and state = '{CallState.FLYING}'
 """
 _ABANDONED = f"""
 select call, charges from calls where state = '{CallState.FLYING}'
-    and (expires_at <= ? or worker not in (select worker from workers where ended_at is null))
+    and (expires_at <= ? or worker not in (select worker from workers where ended_at is null)) order by call
 """
 _IN_FLIGHT = f"select charges from calls where state = '{CallState.FLYING}'"
 _BROUGHT = f"""
