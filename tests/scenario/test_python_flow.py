@@ -64,4 +64,4 @@ def test_its_flow_passes_the_same_checks_as_one_in_toml() -> None:
     flow, mastodon = names["flow"], provider("mastodon")
     # Its own seeder is the way to `profiles`; a check must be told of the ranker and of such a way.
     led = type(flow)(flow.name, flow.facets, (*flow.edges, Edge("timeline", "profiles", "mentions")), flow.seeds)
-    assert check(led, mastodon.facets, {**RANKERS, "most_named": frozenset()}) is led
+    assert check(led, mastodon.facets, {**RANKERS, "most_pictured": frozenset()}) is led
