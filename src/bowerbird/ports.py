@@ -439,7 +439,7 @@ class Vault(Protocol):
     def secret(self, name: str) -> Secret: ...
 
     def keep(self, secret: Secret) -> None:
-        """Replaces the secret of a known credential, for instance by one that carries a session."""
+        """Keeps the session that was opened with the secret of a known credential, unless that has another secret by now."""
         ...
 
 

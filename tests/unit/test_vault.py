@@ -136,6 +136,19 @@ def test_a_name_is_taken_once_unless_replaced(path: Path) -> None:
     assert vault.secret("one").values == {"access_token": "other"}
 
 
+def test_a_session_is_kept_unless_the_secret_it_was_opened_with_was_replaced_meanwhile(path: Path) -> None:
+    vault = FileVault(path)
+    given = {"identifier": "ada.example", "app_password": "old"}
+    opened = Secret(name="one", values={**given, "access_jwt": "token", "refresh_jwt": "again", "did": "did:plc:ada"})
+    vault.add(credential(), Secret(name="one", values=given))
+    vault.keep(opened)
+    assert vault.secret("one").values["access_jwt"] == "token"
+    new = {**given, "app_password": "new"}
+    vault.add(credential(), Secret(name="one", values=new), replace=True)
+    vault.keep(opened)
+    assert vault.secret("one").values == new
+
+
 @pytest.mark.parametrize("name", ["", "../x", "a b", "x" * 65, "{app}", "-x"])
 def test_a_name_that_could_mean_something_else_is_refused(path: Path, name: str) -> None:
     with pytest.raises(CredentialError, match="cannot name a credential"):

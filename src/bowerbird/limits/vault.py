@@ -118,8 +118,10 @@ class FileVault:
 
     def keep(self, secret: Secret) -> None:
         with self._changing() as entries:
-            if secret.name in entries:
-                entries[secret.name] = _Entry(entries[secret.name].credential, dict(secret.values))
+            entry = entries.get(secret.name)
+            # A session that was opened while somebody replaced the secret would bring the old one back.
+            if entry is not None and _without_session(entry.values) == _without_session(secret.values):
+                entries[secret.name] = _Entry(entry.credential, dict(secret.values))
 
     def bind(self, name: str, servers: Sequence[str]) -> Credential:
         """Says anew which servers a credential belongs to; a session opened with it elsewhere is forgotten."""
