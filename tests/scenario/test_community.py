@@ -64,7 +64,7 @@ def test_the_command_describes_shows_explains_and_obeys(tmp_path: Path, capsys: 
     assert run(["community", "list", "members", store]) == 0
     assert f"@{told[0]['handle']}" in capsys.readouterr().out
     assert run(["community", "list", "mentioned", store]) == 0
-    assert "Nobody. The module mentions counts" in capsys.readouterr().out
+    assert f"Nobody. The module mentions counts whom members mention: bowerbird modules {store} run" in capsys.readouterr().out
     assert run(["community", "list", "member", store]) == 2
     assert "'members'" in capsys.readouterr().err
     assert run(["community", "overrule", member, store, "--as", "no", "--by", "maria"]) == 0

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from bowerbird.cli.screens.numbers import many
 from bowerbird.cli.screens.output import Output, printable
+from bowerbird.model.command_lines import command_line
 from bowerbird.model.subjects.community import VALUES, Neighbours
 from bowerbird.reports.community.people import Person, Which
 from bowerbird.reports.community.reading import Said, Standing, share_of_mentioned
 from bowerbird.reports.community.wording import leaning_words, signs_of
 
 _SIGNS = 2
-_UNCOUNTED = "The module mentions counts whom members mention: bowerbird modules run mentions"
+_UNCOUNTED = "The module mentions counts whom members mention:"
 _REASONS = ("profile", "posts", "relations", "person")
 
 
@@ -41,9 +42,10 @@ def _missed(standing: Standing) -> str:
     return f"{many(missed.waiting, 'candidate')} waiting. {chosen}: {low:,} to {high:,} members are still to be found among them."
 
 
-def show_people(output: Output, which: Which, people: Sequence[Person]) -> None:
+def show_people(output: Output, which: Which, people: Sequence[Person], store: str) -> None:
     if not people:
-        output.line("Nobody." + (f" {_UNCOUNTED}" if which.is_by_mentions else ""))
+        count = f" {_UNCOUNTED} {command_line('modules', store, 'run', 'mentions')}"
+        output.line("Nobody." + (count if which.is_by_mentions else ""))
         return
     heads = ("account", "said", "how sure", *(("mentions",) if which.is_by_mentions else ()), "what speaks for and against it")
     output.table("", heads, [_person(each, which) for each in people])

@@ -106,7 +106,7 @@ def list_(
             number = (await one_crawl(database, found, crawl))[0] if wanted.is_by_mentions else 0
             async with database.reading() as tx:
                 people = (await read_people(tx, number, wanted, None, top)).lines
-        showing.show_people(output, wanted, people)
+        showing.show_people(output, wanted, people, str(found.file or found.shown))
         return {"store": found.shown, "which": which, "people": msgspec.to_builtins(people)}
 
     output.result(asyncio.run(read()))
