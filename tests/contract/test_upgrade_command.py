@@ -13,11 +13,17 @@ import pytest
 from bowerbird import cli
 from bowerbird.clock import RealClock
 from bowerbird.crawl.life import registry
+from bowerbird.crawl.process.running import check_upgrade
 from bowerbird.db import open_database
 from bowerbird.db.migrate import scripts, statements
 from bowerbird.db.sqlite.database import sqlite_module
 from bowerbird.db.versions import newest, version_of
+from bowerbird.errors import UserError
+from bowerbird.evaluate.laboratory import Laboratory
 from bowerbird.model import Service, to_micros
+from bowerbird.simulated.service import Setup
+from bowerbird.simulated.world import WorldSettings
+from bowerbird.store.opening import open_store
 
 OLD = 9
 
@@ -111,6 +117,26 @@ def test_a_store_in_use_is_not_upgraded(old: str, capsys: pytest.CaptureFixture[
     assert cli.run(["upgrade", old]) == 2
     assert "`bowerbird stop" in capsys.readouterr().err
     assert asyncio.run(_version(old)) == OLD
+
+
+async def test_who_works_beside_an_earlier_bowerbird_upgrades_no_file_below_it(tmp_path: Path) -> None:
+    """What is stored under another name from then on could not be written there any more."""
+    store, setup = str(tmp_path / "crawl.db"), Setup(dialect="weibo", world=WorldSettings(accounts=2))
+    laboratory = Laboratory(setup, RealClock())
+    await _make_old(store)
+    await _enrol(store, os.getppid())
+    plan = laboratory.plan('name = "other"\nflow = "timelines"', laboratory.keys(), store=store)
+    with pytest.raises(UserError, match=rf"of version {OLD}, .* process {os.getppid()} .*`bowerbird stop`"):
+        async with laboratory.crawl(plan):
+            pass
+    assert await _version(store) == OLD
+
+
+async def test_a_fleet_on_postgresql_is_upgraded_one_process_after_the_other(postgres_url: str) -> None:
+    await _make_old(postgres_url)
+    await _enrol(postgres_url, os.getppid())
+    async with open_store(postgres_url, RealClock(), check=check_upgrade):
+        assert await _version(postgres_url) == newest()
 
 
 def test_a_crawl_beside_one_that_is_writing_is_refused_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from bowerbird.app.opening import open_crawl
 from bowerbird.clock import from_micros, to_micros
 from bowerbird.crawl.life.extensions import Extensions
 from bowerbird.crawl.process.endings import Ending
+from bowerbird.crawl.process.running import check_upgrade
 from bowerbird.errors import UserError
 from bowerbird.flows.files.crawl_file import CrawlPlan
 from bowerbird.flows.files.seed_list import SeedList
@@ -152,7 +153,7 @@ class AuditStore:
 
 async def audit_posts(plan: CrawlPlan, outside: Outside, wish: Wish) -> Audited:
     """Asks for recent posts of random members again; answers which part of them is stored."""
-    async with open_store(plan.store, outside.clock) as database:
+    async with open_store(plan.store, outside.clock, check=check_upgrade) as database:
         audit, chosen = await _begun(database, plan, outside, wish)
         extensions = Extensions(store=lambda usual, store, _: AuditStore(usual, store, audit, wish.newest, chosen))
         asking = structs.replace(outside, is_alone=False, messenger=None)

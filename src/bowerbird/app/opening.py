@@ -36,6 +36,7 @@ from bowerbird.crawl.process.enrolment import Enrolment, enrol, go_on
 from bowerbird.crawl.process.pacing import Pacing
 from bowerbird.crawl.process.process import Process
 from bowerbird.crawl.process.remarks import Remarks
+from bowerbird.crawl.process.running import check_upgrade
 from bowerbird.crawl.process.stop_rules import Brakes, StopRules
 from bowerbird.crawl.process.tally import Tally
 from bowerbird.crawl.process.worker import Worker
@@ -80,7 +81,7 @@ async def open_crawl(
 ) -> AsyncIterator[Crawl]:
     """Everything a crawl needs, wired; its rows exist in the database when this returns. `asked`: by service what it said of
     itself just now."""
-    async with open_store(plan.store, outside.clock, is_passing=outside.is_passing) as database:
+    async with open_store(plan.store, outside.clock, is_passing=outside.is_passing, check=check_upgrade) as database:
         await keep_out(plan, database, outside.clock)
         opening = _Opening(plan, outside, database, extensions, BookedLedgers(pace=outside.is_paced))
         yield opening.composed(await opening.enrolled(asked))
