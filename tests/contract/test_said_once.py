@@ -13,7 +13,7 @@ from bowerbird.clock import RealClock
 from bowerbird.db import open_database
 from bowerbird.db.migrate import apply, scripts, statements
 from bowerbird.db.sqlite.database import sqlite_module
-from bowerbird.db.sqlite.ends_of_ids import is_same
+from bowerbird.db.sqlite.ends_of_ids import end_of, is_same
 from bowerbird.db.sqlite.short_addresses import MEDIA_FORMS, address_in_sql, short_address
 from bowerbird.db.sqlite.short_columns import IMPLIED_COLUMNS, implied_in_sql, kept_rows
 from bowerbird.model import Media, Page, Post
@@ -42,6 +42,16 @@ def test_whatever_address_is_kept_short_is_read_whole(id_: str, url: str, whole:
 def test_an_address_of_bluesky_is_the_name_of_its_author() -> None:
     assert short_address(CID, PICTURE) == "+z72i7hdynmk6r22z27h6tvur"
     assert short_address("other", PICTURE) == PICTURE
+
+
+def test_the_end_of_an_id_is_never_shorter_than_it_need_be() -> None:
+    connection = sqlite_module().connect(":memory:")
+    try:
+        ids = ["x:1234567890123456789"[:length] for length in range(3, 22)]
+        found = [connection.execute(f"select {end_of('?1')}", (each,)).fetchone()[0] for each in ids]
+        assert found == [each[-13:] for each in ids]
+    finally:
+        connection.close()
 
 
 def test_only_what_others_say_is_left_out_of_a_row() -> None:

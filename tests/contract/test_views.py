@@ -31,7 +31,7 @@ _COLUMNS = {
     "postgresql": "select table_name as view, column_name as name from information_schema.columns "
     "where table_schema = current_schema() and table_name like 'v!_%' escape '!' order by table_name, ordinal_position",
 }
-_BY_END = "substr(id, length(id) - 12) = substr('x:30', length('x:30') - 12) and id = 'x:30'"
+_BY_END = "substr(id, -13) = substr('x:30', -13) and id = 'x:30'"
 
 
 _MODULES = (

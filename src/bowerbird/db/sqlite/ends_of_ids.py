@@ -5,8 +5,9 @@ from __future__ import annotations
 
 
 def end_of(id_: str) -> str:
-    """The part of an id, or of a column with ids, that the indexes are made of; the migrations spell it the same way."""
-    return f"substr({id_}, length({id_}) - 12)"
+    """The part of an id, or of a column with ids, that the indexes are made of; the migrations spell it the same way. Of a short
+    id it is all, and in PostgreSQL, where nothing is counted from the end, of every id."""
+    return f"substr({id_}, -13)"
 
 
 def is_same(column: str, id_: str) -> str:

@@ -72,7 +72,7 @@ async def find_history(database: Database, text: str, network: str | None = None
         accounts = [account for account in await find_accounts(database, tx, text) if network in (None, account.network)]
         users = [await _user(tx, account, ties=ties) for account in accounts]
         name = post_at(text) or text
-        rows = await tx.fetch(_POSTS, name, name, name, name) if network is None else []
+        rows = await tx.fetch(_POSTS, name, name, name) if network is None else []
         # No index serves addresses: only an address is worth the search.
         rows = rows or (await tx.fetch(_AT_URL, text) if text.startswith("http") and not users else [])
         posts = [await _post(tx, row) for row in sorted(rows, key=lambda row: row["post_no"])]

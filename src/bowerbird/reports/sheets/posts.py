@@ -113,7 +113,7 @@ class Thread(Struct, frozen=True, kw_only=True):
 async def read_post(database: Database, id_: str) -> PostSheet | None:
     """The sheet of a post by its global id; None where the store has none of this id."""
     async with database.reading() as tx:
-        row = await tx.fetch_one(_POST, id_, id_, id_)
+        row = await tx.fetch_one(_POST, id_, id_)
         if row is None:
             return None
         number = int(row["post_no"])
@@ -122,7 +122,7 @@ async def read_post(database: Database, id_: str) -> PostSheet | None:
             [
                 deletion("post", id_),
                 call_of(row["found_by"]),
-                (_PASSED, (*(id_,) * 6, number)),
+                (_PASSED, (*(id_,) * 4, number)),
                 judged("post", id_),
                 (_CHANGED, (number, _MOST_CHANGES)),
             ]
@@ -147,7 +147,7 @@ async def read_readings(database: Database, id_: str) -> tuple[Reading, ...] | N
     """How the counters of a post rose, the last as it was seen last; None where there is no such post, or nothing may be told of
     it."""
     async with database.reading() as tx:
-        row = await tx.fetch_one(_POST, id_, id_, id_)
+        row = await tx.fetch_one(_POST, id_, id_)
         if row is None or not row["is_told"]:
             return None
         return _readings(row, await tx.fetch(_CHANGED, row["post_no"], _MOST_CHANGES))
@@ -156,10 +156,10 @@ async def read_readings(database: Database, id_: str) -> tuple[Reading, ...] | N
 async def read_passed_on(database: Database, id_: str) -> PassedOn | None:
     """What a cascade begins with; None where there is no such post, or nothing may be told of it."""
     async with database.reading() as tx:
-        row = await tx.fetch_one(_CHOSEN, id_, id_, id_)
+        row = await tx.fetch_one(_CHOSEN, id_, id_)
         if row is None:
             return None
-        (passed,) = await tx.fetch(_PASSED, *(id_,) * 6, row["post_no"])
+        (passed,) = await tx.fetch(_PASSED, *(id_,) * 4, row["post_no"])
         return PassedOn(number=row["post_no"], id=row["id"], passed_on=_passed_on(passed))
 
 
@@ -177,7 +177,7 @@ async def _above(database: Database, tx: Transaction, post: Picked | None) -> tu
     seen: set[str] = set()
     while wanted and wanted not in seen and len(found) < _ABOVE:
         seen.add(wanted)
-        row = await tx.fetch_one(_POST, wanted, wanted, wanted)
+        row = await tx.fetch_one(_POST, wanted, wanted)
         told = (await pick(database, tx, POSTS, [row["post_no"]], columns=BRIEF)).get(row["post_no"]) if row is not None else None
         found.append(Answer(id=wanted, depth=0, post=told))
         wanted = told["reply_to"] if told else None
