@@ -87,6 +87,7 @@ async def test_a_store_of_an_earlier_version_is_read_as_before_and_grows_less(tm
         )
         await tx.execute("insert into users (user_no, id, network, found_at) values (3, 'did:plc:z72i', 'bluesky', 1)")
         await tx.execute("insert into media (id, post_no, place, kind, url) values (?, 1, 1, 'image', ?)", CID, PICTURE)
+        await tx.execute('create view "my ""own"" posts" as select id, seen_at from posts')
         views = [
             tuple(row)
             for row in await tx.fetch("select name, sql from sqlite_master where type = 'view' and name <> 'reposts' order by 1")

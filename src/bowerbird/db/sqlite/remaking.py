@@ -97,7 +97,8 @@ async def _taken_views(tx: Transaction) -> list[str]:
     """What makes the views of the store, which are dropped."""
     views = await tx.fetch("select name, sql from sqlite_master where type = 'view' order by rowid")
     for view in views:
-        await tx.execute(f"drop view {view['name']}")
+        # A researcher's own may have any name.
+        await tx.execute('drop view "{}"'.format(view["name"].replace('"', '""')))
     return [str(view["sql"]) for view in views]
 
 

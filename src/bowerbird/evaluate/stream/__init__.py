@@ -98,9 +98,15 @@ async def _scene(scene: Scene, cuts: int, chance: random.Random, clock: Clock) -
             listening(scene, base, tokens[0], folders[0], clock) as whole,
             listening(scene, through, tokens[1], folders[1], clock) as cut,
         ):
-            return await asyncio.wait_for(
-                _disturb(_Act(scene, service, clock), line, whole, cut, cuts, chance), _PATIENCE.total_seconds()
-            )
+            act = _disturb(_Act(scene, service, clock), line, whole, cut, cuts, chance)
+            try:
+                return await asyncio.wait_for(act, _PATIENCE.total_seconds())
+            except TimeoutError as error:
+                minutes = round(_PATIENCE.total_seconds() / 60)
+                raise UserError(
+                    f"{scene.name} was not through after {minutes} minutes: a stream stands still, or this machine has too much "
+                    "else to do. Run it again when it has less, or with fewer cuts (--cuts)"
+                ) from error
 
 
 def _service(scene: Scene, now: datetime) -> SimulatedService:
