@@ -39,7 +39,7 @@ PACE = 900.0
 """How fast the simulated world lives: a quarter of an hour in a second."""
 _SLACK = timedelta(seconds=1)
 _MOMENT = timedelta(seconds=5)
-_PATIENCE = timedelta(minutes=20)
+_PATIENCE = timedelta(days=1) / PACE
 Say = Callable[[str], None]
 
 
@@ -102,10 +102,9 @@ async def _scene(scene: Scene, cuts: int, chance: random.Random, clock: Clock) -
             try:
                 return await asyncio.wait_for(act, _PATIENCE.total_seconds())
             except TimeoutError as error:
-                minutes = round(_PATIENCE.total_seconds() / 60)
                 raise UserError(
-                    f"{scene.name} was not through after {minutes} minutes: a stream stands still, or this machine has too much "
-                    "else to do. Run it again when it has less, or with fewer cuts (--cuts)"
+                    f"{scene.name} was not through {cuts} cuts after {_PATIENCE.total_seconds():.0f} seconds: a stream stands "
+                    "still, or this machine has too much else to do. Run it again when it has less, or with fewer cuts (--cuts)"
                 ) from error
 
 
